@@ -7,12 +7,14 @@
 
 mod approve;
 mod args;
+mod cassette;
 mod choose;
 mod commands;
 mod connections;
 mod execute;
 mod keys;
 mod later;
+mod log_calls;
 mod log_lines;
 mod outlook;
 mod params;

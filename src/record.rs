@@ -4,7 +4,8 @@ use wf_app::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{
-    GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord,
+    AgentCalls, GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle,
+    RunRecord, sequential_calls,
 };
 use wf_store::StoreReader;
 
@@ -34,6 +35,9 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
     let checks = reader.checks(run)?;
     let held = reader.facts(run, &RunDecisions::EVENTS)?;
     let ledger = BudgetLedger::of_events(&reader.facts(run, &BudgetLedger::EVENTS)?);
+    let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
+    let plan = if agents.is_empty() { None } else { recorded_plan_if_valid(reader, run)? };
+    let sequential_calls = plan.map_or(0, |plan| sequential_calls(&plan, &agents));
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
     let record = RunRecord {
         v: RECORD_VERSION,
@@ -49,6 +53,8 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
         shaken: Vec::new(),
         checks,
         held: RunDecisions::from_events(&held),
+        agents,
+        sequential_calls,
         ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: reader.artifacts(run)?,
         nested,

@@ -27,6 +27,13 @@ struct Example {
 
 const EXAMPLES: &[Example] = &[
     Example {
+        spec: "agent/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified, 1 reported · ",
+        outputs: |outputs| outputs["summary"].as_str().is_some_and(|text| text.starts_with("with_tax")),
+        more: agent,
+    },
+    Example {
         spec: "archive/plan.md",
         code: 0,
         end: "succeeded · 1 verified, 2 reported · ",
@@ -186,7 +193,7 @@ mod each {
         };
     }
 
-    tests!(archive backup broken cheaters correction nightly orphan packages pipeline release self_healing service variants);
+    tests!(agent archive backup broken cheaters correction nightly orphan packages pipeline release self_healing service variants);
 }
 
 #[test]
@@ -202,6 +209,21 @@ fn every_example_is_tested() {
 #[test]
 fn every_example_is_without_mistakes() {
     workshop().wf(&["check", "examples"]).exits(0);
+}
+
+fn agent(sandbox: &Sandbox, _: &Did) {
+    let shown = last(sandbox);
+    let calls: Vec<usize> = shown["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["calls"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(calls, [3, 3], "the first claim was not believed");
+    assert_eq!(shown["sequential_calls"], 6);
+    assert!(
+        shown["ledger"]["tokens"].as_u64() > Some(0) && shown["ledger"]["cost_micro_usd"].as_u64() > Some(0)
+    );
 }
 
 fn archive(sandbox: &Sandbox, _: &Did) {

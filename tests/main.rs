@@ -40,6 +40,7 @@ mod pipelines;
 mod planner;
 mod plants;
 mod processes;
+mod real_model;
 mod relied;
 mod remembers;
 mod repositories;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::Ui;
+use crate::log_calls::print_calls;
 use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
 use crate::which::{ResolvedTask, StepArg, find_step};
 use wf_app::names::task_name;
@@ -23,7 +24,8 @@ Examples:
   wf logs 1a2b fetch[2]#1 --tail 20
   wf logs --last build -f          follow the output
   wf logs --last build --raw       raw bytes, including colours
-  wf logs --last --json            for a program")]
+  wf logs --last --json            for a program
+  wf logs --last fix --calls       what the agent of `fix` and its model said")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct LogsArgs {
     #[command(flatten)]
@@ -46,6 +48,9 @@ pub struct LogsArgs {
     /// Write every line as a line of JSON
     #[arg(long, conflicts_with = "timestamps")]
     json: bool,
+    /// Print what the agents said to their models and tools
+    #[arg(long, conflicts_with_all = ["follow", "stdout", "stderr", "timestamps", "tail", "json", "raw"])]
+    calls: bool,
     /// Print the raw bytes, including terminal escapes
     #[arg(long, conflicts_with_all = ["json", "timestamps"])]
     raw: bool,
@@ -61,6 +66,10 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     let (run, subject) = args.step.resolve(&reader)?;
     let found = subject.map(|subject| find_step(run.clone(), &subject, &reader)).transpose()?;
     let run = found.as_ref().map_or(run, |found| found.run.clone());
+    if args.calls {
+        print_calls(ui, &reader, &run, found.as_ref())?;
+        return Ok(CliExitCode::Ok);
+    }
     let view = LogView { ui, args, folder: StateFolder::new(&state), reader, run, selected: found };
     let shown = if args.follow { view.follow() } else { view.print() };
     shown?;

@@ -1,5 +1,6 @@
 use clap::Args;
 
+use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, finish, observer, session};
 use crate::{RunArg, Ui};
 use wf_app::approve::reauthorize;
@@ -25,6 +26,8 @@ pub struct ResumeArgs {
     run: RunArg,
     #[command(flatten)]
     telling: OutputArgs,
+    #[command(flatten)]
+    cassette: CassetteArgs,
 }
 
 /// Resumes a run.
@@ -59,6 +62,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     let approved = approval_of_run(&reader, &run)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
+    args.cassette.apply_to_resumed_run(ui, &session)?;
     wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
     let exit = finish(ui, &ready, &session, finished, &args.telling);

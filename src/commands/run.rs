@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::approve::ApprovalArgs;
+use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, finish, session};
 use crate::{Ui, params};
 use wf_app::approve::authorize;
@@ -21,6 +22,8 @@ Examples:
   wf run plan.md --dry-run           show what would run, in which order, without running it
   wf run plan.md --junit out/wf.xml  for a CI server
   wf run plan.md --json              print each event as a line of JSON
+  wf run plan.md --record tape       record what models reply
+  wf run plan.md --replay tape       run again with these replies, without any model
 
 The first Ctrl-C cancels the run: its steps receive SIGTERM and its `finally` steps run. The second
 one kills the remaining processes.")]
@@ -31,12 +34,14 @@ pub struct RunArgs {
     #[command(flatten)]
     params: params::ParamArgs,
     /// Show what would run, and touch nothing
-    #[arg(long, conflicts_with_all = ["junit", "report"])]
+    #[arg(long, conflicts_with_all = ["junit", "report", "record", "replay"])]
     dry_run: bool,
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
     telling: OutputArgs,
+    #[command(flatten)]
+    cassette: CassetteArgs,
     /// Maximum number of concurrent steps, overriding the plan
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
@@ -107,6 +112,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     let run = ui.host.new_run()?;
     let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
     let session = session(ui, &ready, &args.telling)?;
+    args.cassette.apply_to_new_run(ui, &session)?;
     let request = RunRequest {
         run,
         plan: ready.plan.clone(),

@@ -27,6 +27,16 @@ pub fn scenes() -> Vec<Scene> {
             files: vec![("plan.md", NESTED.into()), ("inner.md", INNER.into())],
             code: 0,
         },
+        Scene {
+            name: "agent",
+            files: vec![
+                ("plan.md", AGENT.into()),
+                ("wf.yaml", MODELS.into()),
+                ("replies.yaml", REPLIES.into()),
+                ("ran.txt", String::new()),
+            ],
+            code: 0,
+        },
     ]
 }
 
@@ -111,6 +121,43 @@ steps:
     env: {ALL: "{{ steps.each.outputs.up }}"}
     run: echo "join $ALL" >> ran.txt
 ---
+"#;
+
+/// An agent whose first attempt is refuted, and whose answer is repaired. A tool call of another kind than these might be
+/// under way when the engine dies, and is then not made again.
+const AGENT: &str = r"---
+kind: plan
+id: agent
+steps:
+  - id: fix
+    agent: {role: executor, tools: [read, list, write], max_turns: 6}
+    allow: {write: [ran.txt]}
+    retry: {max: 9, backoff: 10ms, on: [logical]}
+    outputs: {summary: {type: string}}
+    verify: [{name: done, run: grep -qx second ran.txt}]
+---
+
+## fix
+
+Write what is asked for.
+";
+
+const MODELS: &str = r"models: {m: {api: scripted, model: replies.yaml, price: {input: 1, output: 2}}}
+roles: {executor: m}
+";
+
+const REPLIES: &str = r#"
+- when: Previous attempt
+  replies:
+    - tool_calls:
+        - {tool: list, arguments: {}}
+        - {tool: write, arguments: {path: ran.txt, text: "second\n"}}
+    - text: done
+    - text: '{"summary": "written"}'
+- replies:
+    - tool_calls: [{tool: read, arguments: {path: plan.md}}, {tool: unknown, arguments: {}}]
+    - tool_calls: [{tool: write, arguments: {path: ran.txt, text: "first\n"}}]
+    - text: '{"summary": "written"}'
 "#;
 
 const RETRIES: &str = r#"---

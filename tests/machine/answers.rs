@@ -1,8 +1,15 @@
 //! What worlds answer.
 
+use std::sync::Arc;
+
 use wf_base::digest::Sha256Digest;
+use wf_base::name::GateId;
+use wf_core::gate::{GateAction, GateResult};
 use wf_core::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
-use wf_model::{CheckPhase, FailureClass};
+use wf_model::{
+    ApprovalRequirement, CheckPhase, FailureClass, Gate, GateLane, GatePredicate, GateProvider, GateTrigger,
+    Money, Step,
+};
 
 use super::world::name;
 
@@ -32,5 +39,40 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+    }
+}
+
+/// Lets a gate be asked before each tool call of a step, or each attempt.
+pub fn guarded(step: &mut Step) {
+    step.gates.push(Arc::new(Gate {
+        id: GateId::parse("guard").unwrap(),
+        title: None,
+        path: None,
+        on: GateTrigger::OnToolCall,
+        lane: GateLane::Policy,
+        provider: GateProvider::Predicate(GatePredicate::ApprovalAlways),
+        extract: None,
+        on_block: None,
+        escalations: Vec::new(),
+        approval: ApprovalRequirement::default(),
+    }));
+}
+
+/// What that gate says.
+pub fn guard(action: GateAction, reason: &str) -> GateResult {
+    GateResult {
+        gate: GateId::parse("guard").unwrap(),
+        trigger: GateTrigger::OnToolCall,
+        lane: GateLane::Policy,
+        action,
+        reason: reason.into(),
+        score: None,
+        flags: Vec::new(),
+        changed: Vec::new(),
+        rejected: Vec::new(),
+        ignored: None,
+        duration_ms: 0,
+        tokens: 0,
+        cost: Money::default(),
     }
 }

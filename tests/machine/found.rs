@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use serde_json::json;
 use wf_base::time::Moment;
+use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
-    AttemptEnd, CachedResult, CheckRuling, Effect, EventKind, InputKind, Standing, StepState, TaskId,
-    TimerKind, WorkExit,
+    AttemptEnd, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, GatePoint, InputKind, Standing,
+    StepState, TaskId, TimerKind, WorkExit,
 };
 use wf_model::expr::Template;
 use wf_model::{
-    FailureClass, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy, Step, StepCache,
-    StepRepetition, StepWork, WaitCondition,
+    Check, CheckPhase, FailureClass, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy,
+    Step, StepCache, StepRepetition, StepWork, WaitCondition,
 };
 
+use super::answers::{guard, guarded};
 use super::killed::{Killed, attempt, end_of, single, words};
 use super::play::{policy, steps};
 use super::world::{check, ended, name, plan_with, verdict};
@@ -125,6 +127,34 @@ fn work_under_a_lock_is_looked_after_once_the_lock_is_held_again() {
     let late = ended(attempt("a", 1), WorkExit::Completed);
     assert_eq!(words(&killed.feed(late)), [""; 0], "nobody asked yet");
     assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
+}
+
+#[test]
+fn an_attempt_that_people_have_not_let_begin_asks_for_no_lock() {
+    let mut run = Killed::new(single(|step| {
+        step.concurrency = Some("lock".into());
+        guarded(step);
+        step.verify = vec![Check { phase: CheckPhase::Test, ..check("good") }];
+        step.loops.max = 1;
+    }));
+    let gated = |point, action| InputKind::Gated {
+        place: Some(place("a")),
+        point,
+        gated: GateOutcome { results: vec![guard(action, "")], rewritten: JsonObject::new() },
+        tool_call: None,
+    };
+    run.feed(gated(GatePoint::Enter, GateAction::Continue));
+    run.feed(locked("a"));
+    run.feed(ended(attempt("a", 1), WorkExit::Completed));
+    let verdicts = vec![CheckVerdict { phase: CheckPhase::Test, ..verdict(CheckRuling::Fail) }];
+    let attempts = Some(attempt("a", 1));
+    run.feed(InputKind::Judged { attempt: attempts, phase: CheckPhase::Test, verdicts, seen: Vec::new() });
+    run.feed(InputKind::Woke { timer: TimerKind::Retry(attempt("a", 2)) });
+    let effects = run.feed(gated(GatePoint::Again, GateAction::RequireApproval));
+    assert!(words(&effects).contains(&"ask".into()), "{effects:?}");
+    // It has left a result, and takes its lock again only when it may begin.
+    let effects = run.resume();
+    assert!(!words(&effects).contains(&"lock".into()), "{effects:?}");
 }
 
 /// Two runs that each have room for one, resumed with work under one lock and a wait for another:

@@ -1,5 +1,6 @@
 //! The core, driven by a seeded world.
 
+mod agents;
 mod answers;
 mod budgets;
 mod corrections;

@@ -224,8 +224,8 @@ impl World {
                 let stale = stale.collect();
                 Some(InputKind::Confirmed { stale })
             }
-            Effect::Gate(GateQuestion { place, point, .. }) => {
-                Some(InputKind::Gated { place, point, gated: GateOutcome::default() })
+            Effect::Gate(GateQuestion { place, point, tool_call, .. }) => {
+                Some(InputKind::Gated { place, point, gated: GateOutcome::default(), tool_call })
             }
             Effect::Ask(ask) => Some(InputKind::Answered {
                 number: ask.request,
@@ -239,11 +239,15 @@ impl World {
             Effect::Plan { request } => Some(InputKind::Planned {
                 round: request.round.round,
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
+                usage: wf_core::machine::AttemptUsage::default(),
             }),
             Effect::Unlock { .. }
             | Effect::Remember { .. }
             | Effect::Finish { .. }
             | Effect::Dismiss { .. } => None,
+            Effect::CallModel { .. } | Effect::CallTool { .. } | Effect::EndAgent { .. } => {
+                unreachable!("no step is done by an agent")
+            }
         }
     }
 

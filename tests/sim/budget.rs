@@ -60,11 +60,16 @@ impl Book {
                 self.budget = Some((**budget).clone());
             }
             EventKind::AttemptStarted(_) => self.used.attempts += 1,
-            EventKind::AttemptEnded { usage, .. } => {
-                self.used.attempts += usage.attempts;
-                self.used.tokens += usage.tokens;
-                let micros = self.used.cost.micros() + usage.cost.micros();
-                self.used.cost = Money::of_micros(micros);
+            EventKind::AttemptEnded { usage, .. }
+            | EventKind::PlannerAccepted { usage, .. }
+            | EventKind::PlannerRejected { usage, .. } => self.used = self.used.plus(*usage),
+            EventKind::GateEvaluated { result, .. } => {
+                let (tokens, cost) = (result.tokens, result.cost);
+                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+            }
+            EventKind::ModelCallEnded(end) => {
+                let (tokens, cost) = (end.usage.total(), end.cost);
+                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
             }
             EventKind::BudgetThresholdReached { spent, percent } => {
                 self.noticed.insert(spent.resource, *percent);

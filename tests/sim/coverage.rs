@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wf_core::machine::{Effect, EventKind, InputKind, TimerKind, WorkExit};
+use wf_core::machine::{
+    BUDGET_SPENT_PREFIX, Effect, EventKind, InputKind, ModelCallOutcome, TimerKind, WorkExit,
+};
 
 use super::faults::Fault;
 
@@ -12,7 +14,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 33] = [
+const FACTS: [&str; 40] = [
     "run_started",
     "step_reused",
     "item_reused",
@@ -21,6 +23,13 @@ const FACTS: [&str; 33] = [
     "lock_requested",
     "cache_hit",
     "attempt_started",
+    "agent_briefed",
+    "model_call_started",
+    "model_call_ended",
+    "tool_call_started",
+    "tool_call_ended",
+    "tool_call_refused",
+    "agent_ended",
     "attempt_ended",
     "check_completed",
     "checks_passed",
@@ -49,20 +58,38 @@ const FACTS: [&str; 33] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 14] = [
-    "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish", "confirm",
-    "gate", "ask", "dismiss",
+const EFFECTS: [&str; 17] = [
+    "start",
+    "check",
+    "wake",
+    "lock",
+    "unlock",
+    "lookup",
+    "remember",
+    "watch",
+    "kill",
+    "finish",
+    "confirm",
+    "gate",
+    "ask",
+    "dismiss",
+    "call_model",
+    "call_tool",
+    "end_agent",
 ];
 
 /// Every kind of timer.
-const TIMERS: [&str; 6] = ["retry", "wait", "queue", "ask", "run", "budget"];
+const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "budget"];
 
 /// Every way in which work ends.
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 11] = [
+const INPUTS: [&str; 14] = [
     "begin",
+    "briefed",
+    "replied",
+    "tool_ended",
     "ended",
     "judged",
     "woke",
@@ -73,6 +100,22 @@ const INPUTS: [&str; 11] = [
     "confirmed",
     "gated",
     "answered",
+];
+
+/// Every way in which agents end, and what happens to their calls.
+const AGENTS: [&str; 12] = [
+    "done",
+    "cancelled",
+    "timed_out",
+    "no turns left",
+    "no budget left",
+    "no window left",
+    "not repaired",
+    "failed",
+    "repairs",
+    "is stopped",
+    "asks for what is wrong",
+    "is refused by gates",
 ];
 
 /// What is asked of whole worlds.
@@ -88,6 +131,9 @@ impl Coverage {
         if let EventKind::AttemptEnded { how, .. } = told {
             self.count("exit", exit(how));
         }
+        if let Some(name) = of_agent(told) {
+            self.count("agent", name);
+        }
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -102,13 +148,14 @@ impl Coverage {
         let faults = Fault::ALL.map(Fault::name);
         let faults = faults.iter().copied().filter(|name| !["delay", "race"].contains(name));
         let faults: Vec<&str> = faults.collect();
-        let kinds: [(&str, &[&str]); 7] = [
+        let kinds: [(&str, &[&str]); 8] = [
             ("world", &WORLDS),
             ("event", &FACTS),
             ("effect", &EFFECTS),
             ("input", &INPUTS),
             ("timer", &TIMERS),
             ("exit", &EXITS),
+            ("agent", &AGENTS),
             ("fault", &faults),
         ];
         let unseen = |(kind, names): (&'static str, &[&'static str])| {
@@ -147,6 +194,13 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::LockRequested { .. } => "lock_requested",
         EventKind::CacheHit { .. } => "cache_hit",
         EventKind::AttemptStarted(_) => "attempt_started",
+        EventKind::AgentBriefed(_) => "agent_briefed",
+        EventKind::ModelCallStarted(_) => "model_call_started",
+        EventKind::ModelCallEnded(_) => "model_call_ended",
+        EventKind::ToolCallStarted(_) => "tool_call_started",
+        EventKind::ToolCallEnded(_) => "tool_call_ended",
+        EventKind::ToolCallRefused(_) => "tool_call_refused",
+        EventKind::AgentEnded(_) => "agent_ended",
         EventKind::AttemptEnded { .. } => "attempt_ended",
         EventKind::CheckCompleted { .. } => "check_completed",
         EventKind::ChecksPassed { .. } => "checks_passed",
@@ -179,6 +233,27 @@ fn fact(fact: &EventKind) -> &'static str {
     }
 }
 
+/// What an event says of an agent that has many ways to go.
+fn of_agent(told: &EventKind) -> Option<&'static str> {
+    Some(match told {
+        EventKind::AgentEnded(end) => match &end.exit {
+            WorkExit::Error { reason, .. } => match reason {
+                reason if reason.contains("max_turns") => "no turns left",
+                reason if reason.starts_with(BUDGET_SPENT_PREFIX) => "no budget left",
+                reason if reason.contains("context window") => "no window left",
+                reason if reason.contains("after its repair") => "not repaired",
+                _ => "failed",
+            },
+            other => exit(other),
+        },
+        EventKind::ModelCallStarted(start) if start.repairs.is_some() => "repairs",
+        EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
+        EventKind::ToolCallRefused(refusal) if refusal.reason.contains("gate") => "is refused by gates",
+        EventKind::ToolCallRefused(_) => "asks for what is wrong",
+        _ => return None,
+    })
+}
+
 /// The name of an effect's kind.
 pub fn effect(effect: &Effect) -> &'static str {
     match effect {
@@ -197,6 +272,9 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Plan { .. } => "plan",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",
+        Effect::CallModel { .. } => "call_model",
+        Effect::CallTool { .. } => "call_tool",
+        Effect::EndAgent { .. } => "end_agent",
     }
 }
 
@@ -205,6 +283,7 @@ pub fn timer(timer: &TimerKind) -> &'static str {
     match timer {
         TimerKind::Retry(_) => "retry",
         TimerKind::Wait(_) => "wait",
+        TimerKind::Agent(_) => "agent",
         TimerKind::Queue(_) => "queue",
         TimerKind::Ask { .. } => "ask",
         TimerKind::Run => "run",
@@ -229,6 +308,9 @@ fn exit(exit: &WorkExit) -> &'static str {
 pub fn input(what: &InputKind) -> &'static str {
     match what {
         InputKind::Begin { .. } => "begin",
+        InputKind::Briefed { .. } => "briefed",
+        InputKind::Replied { .. } => "replied",
+        InputKind::ToolEnded(_) => "tool_ended",
         InputKind::Ended(_) => "ended",
         InputKind::Judged { .. } => "judged",
         InputKind::Woke { .. } => "woke",

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind,
+    ApprovalRequest, Attempt, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind, ToolCallId,
+    WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -57,7 +58,15 @@ pub enum Job {
     /// Giving a lock back.
     Unlock { place: TaskId, lock: String },
     /// Gates that are asked.
-    Gate { place: Option<TaskId>, point: GatePoint, attempt: u32 },
+    Gate { place: Option<TaskId>, point: GatePoint, attempt: u32, tool_call: Option<ToolCallId> },
+    /// The briefing of an agent, which begins or goes on.
+    Brief { attempt: Attempt },
+    /// A call of an agent's model.
+    Model { attempt: Attempt, call: u32 },
+    /// A tool call of an agent.
+    Tool { id: ToolCallId },
+    /// A look at what an agent left.
+    Collect { attempt: Attempt, exit: WorkExit },
     /// The planner that is asked about steps, after a round.
     Plan { round: u32, steps: Vec<String> },
     /// People who are asked.
@@ -106,9 +115,37 @@ impl Engine {
 
     /// Whether an attempt is worked on, or about to be.
     fn works(&self, attempt: &Attempt) -> bool {
-        let works = |job: &Job| matches!(job, Job::Work { attempt: a, .. } if a == attempt);
-        let asked = |effect: &Effect| matches!(effect, Effect::Start { attempt: a, .. } | Effect::Watch { attempt: a, .. } if a == attempt);
+        let works = |job: &Job| match job {
+            Job::Work { attempt: a, .. } | Job::Brief { attempt: a } | Job::Collect { attempt: a, .. } => {
+                a == attempt
+            }
+            _ => false,
+        };
+        let asked = |effect: &Effect| match effect {
+            Effect::Start { attempt: a, .. }
+            | Effect::Watch { attempt: a, .. }
+            | Effect::EndAgent { attempt: a, .. } => a == attempt,
+            _ => false,
+        };
         self.units.iter().any(|unit| works(&unit.job)) || self.waiting().any(asked)
+    }
+
+    /// Whether the call of an agent that an input ends is under way, or about to be.
+    fn calls(&self, what: &InputKind) -> bool {
+        let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
+        match what {
+            InputKind::Replied { end, .. } => {
+                done(&|job| matches!(job, Job::Model { attempt, call } if (attempt, *call) == (&end.attempt, end.call)))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::CallModel { attempt, call, .. } if (attempt, *call) == (&end.attempt, end.call)),
+                    )
+            }
+            InputKind::ToolEnded(end) => {
+                done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
+                    || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id } if *id == end.id))
+            }
+            _ => false,
+        }
     }
 
     /// Whether an input would answer something that was asked for.
@@ -116,6 +153,8 @@ impl Engine {
         let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
+            InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
+            InputKind::Replied { .. } | InputKind::ToolEnded(_) => self.calls(what),
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(
@@ -146,10 +185,13 @@ impl Engine {
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
             }
-            InputKind::Gated { place, point, .. } => {
-                done(&|job| matches!(job, Job::Gate { place: p, point: q, .. } if p == place && q == point))
+            InputKind::Gated { place, point, tool_call, .. } => {
+                let same = |p: &Option<TaskId>, q: &GatePoint, of: &Option<ToolCallId>| {
+                    (p, q, of) == (place, point, tool_call)
+                };
+                done(&|job| matches!(job, Job::Gate { place, point, tool_call, .. } if same(place, point, tool_call)))
                     || self.waiting().any(|effect| {
-                        matches!(effect, Effect::Gate(question) if (&question.place, &question.point) == (place, point))
+                        matches!(effect, Effect::Gate(asked) if same(&asked.place, &asked.point, &asked.tool_call))
                     })
             }
             InputKind::Answered { number, .. } => {

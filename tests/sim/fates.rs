@@ -26,7 +26,7 @@ pub struct Fate {
 pub struct Fates(pub u64);
 
 impl Fates {
-    fn dice(self, run: usize, what: &str) -> Dice {
+    pub fn dice(self, run: usize, what: &str) -> Dice {
         Dice::of(self.0.wrapping_add(run as u64), what)
     }
 
@@ -139,7 +139,7 @@ impl Fates {
 }
 
 /// What a step gives: what it must, or nearly.
-fn outputs(dice: &mut Dice, step: &Step) -> JsonObject {
+pub fn outputs(dice: &mut Dice, step: &Step) -> JsonObject {
     let mut given = JsonObject::new();
     for output in &step.outputs {
         let many = dice.up_to(4);

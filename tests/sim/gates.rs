@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use wf_base::name::{GateId, Name};
 use wf_core::gate::{GateAction, GateOutcome, GateResult};
 use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, TaskId, gates_at,
+    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, TaskId, ToolCallId, gates_at,
 };
 use wf_model::expr::Template;
 use wf_model::{
     ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate, GateLane, GatePredicate,
-    GateProvider, GateTrigger, JsonObject, Step, StepWork,
+    GateProvider, GateTrigger, JsonObject, Money, Step, StepWork,
 };
 
 use super::dice::Dice;
@@ -69,7 +70,8 @@ pub fn of_plan(dice: &mut Dice, steady: bool) -> Vec<Arc<Gate>> {
     all.collect()
 }
 
-fn gate(dice: &mut Dice, on: GateTrigger, number: usize, steady: bool) -> Arc<Gate> {
+/// A gate of any sort.
+pub fn gate(dice: &mut Dice, on: GateTrigger, number: usize, steady: bool) -> Arc<Gate> {
     let lane = if dice.one_in(4) { GateLane::Quality } else { GateLane::Policy };
     let on_block = dice.one_in(2).then(|| (*dice.pick(&ON_BLOCK)).to_owned());
     Arc::new(Gate {
@@ -138,12 +140,20 @@ impl World {
     }
 
     /// What the gates at a point say.
-    pub fn gated(&mut self, at: usize, place: Option<TaskId>, point: GatePoint, attempt: u32) -> InputKind {
+    pub fn gated(
+        &mut self,
+        at: usize,
+        place: Option<TaskId>,
+        (point, attempt): (GatePoint, u32),
+        tool_call: Option<ToolCallId>,
+    ) -> InputKind {
         let plan = &self.runs[at].plan;
         let step = place.as_ref().and_then(|place| plan.find(place.step.as_str()));
         let gates: Vec<&Arc<Gate>> = gates_at(plan, step, point).collect();
         let whose = place.as_ref().map_or("the run".into(), ToString::to_string);
-        let what = format!("gates of {whose}, {point:?}, attempt {attempt}");
+        let of_call = tool_call.as_ref().map(|id| format!(", tool {}.{}", id.call, id.position));
+        let of_call = of_call.unwrap_or_default();
+        let what = format!("gates of {whose}, {point:?}, attempt {attempt}{of_call}");
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
         let mut result = |gate: &Gate| {
             let action = match dice.below(10) {
@@ -151,6 +161,9 @@ impl World {
                 1 if gate.lane == GateLane::Policy => GateAction::RequireApproval,
                 _ => GateAction::Continue,
             };
+            // Drawn apart: what a model that judges has used.
+            let mut spent = Dice::of(dice.0, "spent");
+            let used = if spent.one_in(4) { spent.up_to(20) } else { 0 };
             GateResult {
                 gate: gate.id.clone(),
                 trigger: gate.on,
@@ -163,9 +176,15 @@ impl World {
                 rejected: Vec::new(),
                 ignored: None,
                 duration_ms: 0,
+                tokens: u64::from(used),
+                cost: Money::of_micros(u64::from(used)),
             }
         };
         let results = gates.iter().map(|gate| result(gate)).collect();
-        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten: JsonObject::new() } }
+        let mut rewritten = JsonObject::new();
+        if tool_call.is_some() && dice.one_in(10) {
+            rewritten.insert("tool_args".into(), json!({}));
+        }
+        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten }, tool_call }
     }
 }

@@ -62,6 +62,8 @@ pub struct Ledger {
     pub planning: Option<(u32, bool)>,
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
+    /// Its agents.
+    pub agents: super::calls::Agents,
     /// Its end, as it was told.
     pub over: Option<EventKind>,
 }
@@ -168,6 +170,7 @@ impl Ledger {
     pub fn take(&mut self, event: &Event) {
         self.last = Some(event.at);
         self.budget.take(event);
+        self.agents.take(event);
         match &event.fact {
             EventKind::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
             EventKind::StepReused { step, outputs, standing, .. } => {

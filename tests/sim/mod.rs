@@ -9,8 +9,10 @@
 
 mod acts;
 mod again;
+mod agents;
 mod anew;
 mod budget;
+mod calls;
 mod coverage;
 pub mod dice;
 mod engine;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf_core::machine::{InputKind, PlanRequest, PlannerReply};
-use wf_model::{OnStuck, PlanParts, Planner};
+use wf_core::machine::{AttemptUsage, InputKind, PlanRequest, PlannerReply};
+use wf_model::{Money, OnStuck, PlanParts, Planner, PlannerSource};
 
 use super::dice::Dice;
 use super::engine::Job;
@@ -15,7 +15,8 @@ pub fn of_plan(dice: &mut Dice, parts: PlanParts) -> PlanParts {
     if parts.replan.is_none() || dice.one_in(3) {
         return parts;
     }
-    let planner = Planner { exec: vec!["planner".into()], timeout: Duration::from_mins(1) };
+    let planner =
+        Planner { source: PlannerSource::Exec(vec!["planner".into()]), timeout: Duration::from_mins(1) };
     PlanParts { planner: Some(planner), on_stuck: OnStuck::ConsultPlanner, ..parts }
 }
 
@@ -64,6 +65,8 @@ impl World {
         } else {
             answer(&mut dice, round, steps)
         };
-        InputKind::Planned { round, said }
+        let tokens = if dice.one_in(3) { u64::from(dice.up_to(50)) } else { 0 };
+        let usage = AttemptUsage { attempts: 0, tokens, cost: Money::of_micros(tokens) };
+        InputKind::Planned { round, said, usage }
     }
 }

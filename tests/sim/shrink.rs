@@ -89,6 +89,7 @@ fn line(plan: &Plan, step: &Step) -> String {
     let kind = match &step.work {
         wf_model::StepWork::Exec(_) => "exec".to_owned(),
         wf_model::StepWork::Uses(_) => "uses".to_owned(),
+        wf_model::StepWork::Agent(work) => format!("agent of {} turns", work.max_turns),
         other => format!("{other:?}"),
     };
     let fan = match &step.fan {
@@ -115,6 +116,8 @@ fn line(plan: &Plan, step: &Step) -> String {
     more("cache", step.cache.is_some().then(|| "yes".into()));
     more("idempotent", step.idempotent.then(|| "yes".into()));
     more("timeout", step.timeout.map(|limit| format!("{limit:?}")));
+    let gates: Vec<&str> = step.gates.iter().map(|gate| gate.on.as_str()).collect();
+    more("gates", (!gates.is_empty()).then(|| gates.join(" ")));
     more("queue_timeout", step.queue_timeout.map(|limit| format!("{limit:?}")));
     more("on_error", (step.on_error == wf_model::OnStepError::Continue).then(|| "continue".into()));
     text

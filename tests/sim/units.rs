@@ -3,6 +3,7 @@
 use wf_core::machine::{Attempt, AttemptEnd, CheckRuling, Effect, GateQuestion, InputKind, TaskId, WorkExit};
 use wf_model::{CheckPhase, JsonObject, StepWork, WaitCondition};
 
+use super::agents;
 use super::coverage;
 use super::engine::Job;
 use super::fates::{Fate, verdict};
@@ -33,14 +34,21 @@ impl World {
         self.say(|| format!("run {at}:   does {}", text(&effect)));
         let soon = self.now + i64::from(self.dice.up_to(200));
         let race = self.faults.has(Fault::Race) && self.dice.one_in(4);
+        if let Effect::Start { correction: Some(_), .. } = &effect {
+            self.coverage.count("work", "corrected");
+        }
+        let worked = match &effect {
+            Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => Some(attempt),
+            _ => None,
+        };
+        let is_agent = worked.is_some_and(|attempt| self.is_agent(at, attempt));
         let engine = self.engine(at);
+        if let Some(job) = agents::job(&effect, is_agent) {
+            engine.spawn(job, soon);
+            return Ok(());
+        }
         match effect {
-            Effect::Start { attempt, correction, .. } => {
-                engine.work(attempt, false, soon);
-                if correction.is_some() {
-                    self.coverage.count("work", "corrected");
-                }
-            }
+            Effect::Start { attempt, .. } => engine.work(attempt, false, soon),
             Effect::Watch { attempt, .. } => engine.work(attempt, true, soon),
             Effect::Check { attempt, phase, .. } => {
                 engine.spawn(Job::Check { attempt, phase }, soon);
@@ -57,12 +65,17 @@ impl World {
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
-            Effect::Gate(GateQuestion { place, point, attempt, .. }) => {
-                let gate = Job::Gate { place, point, attempt };
+            Effect::Gate(GateQuestion { place, point, attempt, tool_call, .. }) => {
+                let gate = Job::Gate { place, point, attempt, tool_call };
                 engine.spawn(gate, soon);
             }
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
-            Effect::Remember { .. } | Effect::Finish { .. } => {}
+            // Those of agents have begun.
+            Effect::CallModel { .. }
+            | Effect::CallTool { .. }
+            | Effect::EndAgent { .. }
+            | Effect::Remember { .. }
+            | Effect::Finish { .. } => {}
         }
         Ok(())
     }
@@ -72,10 +85,13 @@ impl World {
         let place = attempt.map(|attempt| &attempt.place);
         for unit in &mut self.engine(at).units {
             let hit = match &unit.job {
-                Job::Work { attempt: works, .. } => Some(works) == attempt,
+                Job::Work { attempt: works, .. }
+                | Job::Brief { attempt: works }
+                | Job::Model { attempt: works, .. } => Some(works) == attempt,
                 Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
+                Job::Tool { id } => Some(&id.attempt) == attempt,
                 _ => false,
             };
             unit.told |= hit;
@@ -94,6 +110,13 @@ impl World {
                 return self.begin(at, number, &attempt, again);
             }
             Job::Work { attempt, .. } => self.end(at, &attempt, stop),
+            Job::Brief { .. } | Job::Model { .. } | Job::Tool { .. } if !begun && !stop => {
+                return self.begin_for_agent(at, number, &job);
+            }
+            Job::Brief { attempt } => self.briefed(at, attempt, stop),
+            Job::Model { attempt, call } => self.replied(at, attempt, call, stop),
+            Job::Tool { id } => self.tool_ended(at, id, stop),
+            Job::Collect { attempt, exit } => self.collected(at, attempt, exit),
             Job::Check { attempt, .. } if !begun && !stop => {
                 let engine = self.engine(at);
                 engine.units[number].begun = true;
@@ -115,7 +138,9 @@ impl World {
                 self.locks.insert(lock, (at, place.clone(), life));
                 InputKind::Locked { place }
             }
-            Job::Gate { place, point, attempt } => self.gated(at, place, point, attempt),
+            Job::Gate { place, point, attempt, tool_call } => {
+                self.gated(at, place, (point, attempt), tool_call)
+            }
             Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
@@ -223,7 +248,8 @@ impl World {
     }
 }
 
-/// Whether work is a process, which may outlive its engine.
+/// Whether work is a process, which may outlive its engine. What is begun for the step of an agent is one: a planner
+/// has replaced it, and agents are none.
 pub fn is_process(work: &StepWork) -> bool {
     !matches!(work, StepWork::Uses(_) | StepWork::Wait(WaitCondition::File(_)))
 }

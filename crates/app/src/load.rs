@@ -317,6 +317,7 @@ pub fn load_with_gates(files: &dyn SpecFileSource, path: &str, gates: &[GateId])
     if let Some((names, required)) = approver_names(files) {
         wf_lang::check::people(&mut loaded, &names, required);
     }
+    wf_lang::check::models(&mut loaded, || settings::known_models(files));
     loaded
 }
 

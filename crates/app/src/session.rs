@@ -73,6 +73,7 @@ pub fn open_session(
         root: ready.workspace.root.clone(),
         shared: SharedState::new(&host, &ready.config.env_pass),
         host,
+        models: Arc::clone(&ready.config.models),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
         sandboxes: sandbox_factory(

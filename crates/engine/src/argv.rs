@@ -52,9 +52,11 @@ impl AttemptTask {
                 let argv = self.with_template_values(&none, argv).map_err(logical)?;
                 argv.map_err(|bad| WorkError::logical(bad.to_string()))
             }
-            StepWork::Http(_) | StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
-                Ok(Vec::new())
-            }
+            StepWork::Agent(_)
+            | StepWork::Http(_)
+            | StepWork::Uses(_)
+            | StepWork::Wait(_)
+            | StepWork::Approve(_) => Ok(Vec::new()),
         }
     }
 }

@@ -61,7 +61,7 @@ impl AttemptTask {
         let step = step_of(&run, &self.attempt.place);
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
-        let mut ended = match &step.work {
+        let ended = match &step.work {
             StepWork::Uses(uses) => nested::run(&self, uses, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
@@ -80,13 +80,27 @@ impl AttemptTask {
                 self.or_unable(done)
             }
         };
+        self.collect(ended, Some(reliance)).await
+    }
+
+    /// Collects what the work left, and reports its end.
+    pub(super) async fn collect(
+        &self,
+        mut ended: AttemptEnd,
+        reliance: Option<ReliedEvidence>,
+    ) -> UnitResult {
+        let run = &self.run;
+        let step = step_of(run, &self.attempt.place);
+        let step = &*step;
         self.revoke_if_changed(step, &mut ended).await;
-        reliance.end(&run);
+        if let Some(reliance) = reliance {
+            reliance.end(run);
+        }
         self.release_changed().await;
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
-                Ok(globs) => artifacts::store_artifacts(&run, &self.attempt.place, globs).await,
+                Ok(globs) => artifacts::store_artifacts(run, &self.attempt.place, globs).await,
                 Err(unable) => Err(unable),
             };
             match found {
@@ -243,6 +257,41 @@ impl AttemptTask {
         secrets: &BTreeMap<String, String>,
     ) -> Result<attempt::ProcessJob, WorkError> {
         let run = &self.run;
+        let output = self.output();
+        let mut command = self.command(step, secrets).await?;
+        let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        let argv = self.argv(step, path, &command.cwd)?;
+        command.argv = argv;
+        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut command.sandbox) {
+            sandbox.starts(command.argv.first());
+        }
+        command.env.extend(skill_argv(step, command.sandbox.is_some(), &run.session.root)?);
+        let mut cleanup = None;
+        let name = self.container_name();
+        if let Some(container) = self.container(step, &name, &output) {
+            command = container.wrap(command)?;
+            cleanup = Some(container.removal()?);
+        }
+        Ok(attempt::ProcessJob {
+            command,
+            timeout: step.timeout,
+            grace: run.plan.parts().policy.grace,
+            log: log::path(&run.dir, &self.attempt),
+            limit: run.session.log_limit,
+            most: step.limits.output,
+            output,
+            cleanup,
+            secrets: run.secrets.known().await,
+        })
+    }
+
+    /// Returns the environment, the folder and the sandbox of the step's processes, without a program.
+    pub(super) async fn command(
+        &self,
+        step: &Step,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<ProcessCommand, WorkError> {
+        let run = &self.run;
         let log = log::path(&run.dir, &self.attempt);
         let output = self.output();
         let root = &run.session.root;
@@ -256,9 +305,7 @@ impl AttemptTask {
         let env = self.with_template_values(secrets, |known| {
             environment::of_step(&self.parts(step, &output, &feedback), known)
         });
-        let mut env = env.map_err(|error| WorkError::logical(error.to_string()))?;
-        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        let argv = self.argv(step, path, &cwd)?;
+        let env = env.map_err(|error| WorkError::logical(error.to_string()))?;
         let sandboxes = run.session.sandboxes.as_ref();
         let is_confined = sandboxes.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;
@@ -267,28 +314,7 @@ impl AttemptTask {
         if let Some(sandbox) = &mut sandbox {
             sandbox.copies = copies;
         }
-        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
-            sandbox.starts(argv.first());
-        }
-        env.extend(skill_argv(step, sandbox.is_some(), root)?);
-        let mut command = ProcessCommand { argv, env, cwd, sandbox, pins: run.pins.clone(), input: None };
-        let mut cleanup = None;
-        let name = self.container_name();
-        if let Some(container) = self.container(step, &name, &output) {
-            command = container.wrap(command)?;
-            cleanup = Some(container.removal()?);
-        }
-        Ok(attempt::ProcessJob {
-            command,
-            timeout: step.timeout,
-            grace: run.plan.parts().policy.grace,
-            log,
-            limit: run.session.log_limit,
-            most: step.limits.output,
-            output,
-            cleanup,
-            secrets: run.secrets.known().await,
-        })
+        Ok(ProcessCommand { argv: Vec::new(), env, cwd, sandbox, pins: run.pins.clone(), input: None })
     }
 
     /// Returns the container in which it runs, if it does.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 
-use wf_core::machine::{ApprovalRequest, Attempt, Effect};
+use wf_core::machine::{AgentRecord, ApprovalRequest, Attempt, Effect};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
 use super::dispatch::RunDispatcher;
 use super::run::RunContext;
-use super::{asking, attempt_task, current_step, evidence, gating, judging, locks, planning};
+use super::{agent, asking, attempt_task, current_step, evidence, gating, judging, locks, planning};
 
 impl RunDispatcher {
     /// Carries out an effect.
@@ -58,6 +58,16 @@ impl RunDispatcher {
                     looks.abort();
                 }
             }
+            Effect::CallModel { attempt, call, repairs, refusals } => {
+                let stop = self.stopper(Some(attempt.clone()));
+                let call = agent::ModelCall { attempt, call, repairs, refusals };
+                self.spawn_unit(agent::call_model(run, call, stop));
+            }
+            Effect::CallTool { id } => {
+                let stop = self.stopper(Some(id.attempt.clone()));
+                self.spawn_unit(agent::call_tool(run, id, stop));
+            }
+            Effect::EndAgent { attempt, exit } => drop(self.spawn_unit(agent::end(run, attempt, exit))),
             other => self.spawn(run, other),
         }
     }
@@ -95,19 +105,21 @@ impl RunDispatcher {
     fn spawn(&mut self, run: Arc<RunContext>, effect: Effect) {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                self.begin(attempt_task::AttemptTask {
+                let task = attempt_task::AttemptTask {
                     correction,
                     tool_args,
                     ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
-                });
+                };
+                self.begin(task, None);
             }
-            Effect::Watch { attempt, since, item_value, reads, correction, tool_args } => {
-                self.begin(attempt_task::AttemptTask {
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent } => {
+                let task = attempt_task::AttemptTask {
                     since: Some(since),
                     correction,
                     tool_args,
                     ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
-                });
+                };
+                self.begin(task, agent);
             }
             other => self.spawn_check(run, other),
         }
@@ -147,13 +159,16 @@ impl RunDispatcher {
     }
 
     /// Starts, or resumes, the work of an attempt.
-    fn begin(&mut self, task: attempt_task::AttemptTask) {
+    fn begin(&mut self, task: attempt_task::AttemptTask, record: Option<Box<AgentRecord>>) {
         let stop = self.stopper(Some(task.attempt.clone()));
         let step = current_step::step_of(&task.run, &task.attempt.place);
         if matches!(step.work, StepWork::Uses(_)) {
             self.nested.insert(task.attempt.clone());
         }
-        self.spawn_unit(task.work(stop));
+        match step.work {
+            StepWork::Agent(_) => self.spawn_unit(task.brief(record, stop)),
+            _ => self.spawn_unit(task.work(stop)),
+        };
     }
 
     fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<StopLevel> {

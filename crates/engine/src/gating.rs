@@ -11,10 +11,11 @@ use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, TaskId, gate
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
-use wf_model::{JsonObject, Step, StepWork};
+use wf_model::{GateProvider, JsonObject, Money, Step, StepWork};
 
 use super::copies;
 use super::dispatch::UnitResult;
+use super::model_judge::ModelJudgement;
 use super::run::RunContext;
 use super::scope::{TemplateValues, secrets_read};
 
@@ -47,11 +48,27 @@ impl GateEvaluation {
     /// Asks the gates and reports their results.
     pub(super) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let gated = match self.context() {
-            Ok(context) => self.evaluate(context, stop).await,
+            Ok(mut context) => {
+                self.put_tool_call(&mut context).await;
+                self.evaluate(context, stop).await
+            }
             Err(error) => self.unevaluable(&error.to_string()),
         };
         self.run.session.executor.ensure_supervised()?;
-        Ok(Some(InputKind::Gated { place: self.question.place, point: self.question.point, gated }))
+        let GateQuestion { place, point, tool_call, .. } = self.question;
+        Ok(Some(InputKind::Gated { place, point, gated, tool_call }))
+    }
+
+    /// Adds the tool call of an agent that is to begin.
+    async fn put_tool_call(&self, context: &mut GateContext) {
+        let Some(id) = &self.question.tool_call else {
+            return;
+        };
+        if let Some(call) = super::agent::tool_call(&self.run, id).await {
+            let args = serde_json::from_str(&call.arguments).unwrap_or(Value::String(call.arguments));
+            context.insert("tool_name".into(), json!(call.tool));
+            context.insert("tool_args".into(), args);
+        }
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
@@ -63,13 +80,21 @@ impl GateEvaluation {
         let mut pass = GatePass::new(self.gates(), self.question.point.triggers(), context);
         while let Some((gate, context)) = pass.next_gate() {
             let began = clock.now();
-            let answer = if *stop.borrow() == StopLevel::No {
-                gate::ask(&gate, context, &site, stop.clone()).await
-            } else {
-                Err("not evaluated: the run is being cancelled".into())
+            let mut used = (0, Money::default());
+            let answer = match &gate.provider {
+                _ if *stop.borrow() != StopLevel::No => {
+                    Err("not evaluated: the run is being cancelled".into())
+                }
+                GateProvider::Llm(judge) => {
+                    let judged = ModelJudgement::ask(&self.run, judge, context).await;
+                    used = (judged.tokens, judged.cost);
+                    judged.answer
+                }
+                _ => gate::ask(&gate, context, &site, stop.clone()).await,
             };
             let took = clock.now().since(began).as_millis();
             pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
+            pass.note_usage(used.0, used.1);
         }
         pass.into_outcome()
     }
@@ -115,6 +140,7 @@ impl GateEvaluation {
             GatePoint::Leave | GatePoint::Publish => {
                 put("response", Value::Object(self.question.outputs.clone()));
             }
+            GatePoint::Call => {}
             GatePoint::Enter | GatePoint::Again => {
                 if let Some((_, step)) = self.step()
                     && let Some((name, args)) = self.tool(&step)?
@@ -178,7 +204,8 @@ impl GateEvaluation {
                 let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
                 Some(("uses".into(), json!({ "plan": uses.path, "with": with })))
             }
-            StepWork::Wait(_) | StepWork::Approve(_) => None,
+            // The tool calls of an agent are asked about one by one.
+            StepWork::Agent(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
         })
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod reuse;
 
+mod agent;
 mod alarms;
 mod argv;
 mod artifacts;
@@ -29,6 +30,9 @@ mod judging;
 mod kept;
 mod locks;
 mod memory;
+mod model_call;
+mod model_judge;
+mod model_keys;
 mod nested;
 mod output;
 mod planning;
@@ -51,3 +55,4 @@ pub use recovery::{recover, secrets_given};
 pub use reverify::{OutermostRun, Reverification, verify};
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SharedState};
 pub use suspend::SuspendedRequest;
+pub use wf_gateway::cassette::{Cassette, CassetteError};

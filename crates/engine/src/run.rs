@@ -19,6 +19,7 @@ use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
 
 use super::EngineSession;
+use super::agent::LiveAgents;
 use super::copies::KeptFile;
 use wf_core::observe::RunRef;
 
@@ -78,6 +79,8 @@ pub(super) struct RunContext {
     files: Mutex<ResultFiles>,
     /// The resources that it has used, as far as that is durable.
     ledger: Mutex<BudgetLedger>,
+    /// Its agents at work.
+    pub(super) agents: LiveAgents,
 }
 
 /// The known files of results.
@@ -131,6 +134,7 @@ impl RunContext {
             approved,
             files,
             ledger: Mutex::default(),
+            agents: LiveAgents::default(),
         }))
     }
 

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId};
@@ -11,7 +11,9 @@ use wf_exec::evidence::DigestMemo;
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::secret::SharedRedactions;
 use wf_exec::{HostEnv, ProcessExecutor, http};
-use wf_model::{JsonObject, Plan};
+use wf_gateway::Gateway;
+use wf_gateway::cassette::Cassette;
+use wf_model::{JsonObject, ModelTable, Plan};
 use wf_sign::approval::Approvers;
 use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
@@ -35,6 +37,8 @@ pub struct EngineSession {
     pub host: Arc<HostEnv>,
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
+    /// The models of the workspace.
+    pub models: Arc<ModelTable>,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
     pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The bus for everything that became durable.
@@ -60,6 +64,10 @@ pub struct SharedState {
     pub(super) locks: NamedLocks,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
+    /// The way to models, once one is called.
+    pub(super) gateway: OnceLock<Gateway>,
+    /// The cassette that takes or answers the calls of models, if there is one.
+    pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
 
 impl SharedState {
@@ -73,6 +81,8 @@ impl SharedState {
             locks: NamedLocks::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
+            gateway: OnceLock::new(),
+            cassette: OnceLock::new(),
             passed_env,
         }
     }

@@ -67,7 +67,10 @@ impl AttemptTask {
     /// Revokes the success of a program if approved files were changed while it ran.
     pub(super) async fn revoke_if_changed(&self, step: &Step, ended: &mut AttemptEnd) {
         if ended.exit.is_success()
-            && matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_))
+            && matches!(
+                step.work,
+                StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Agent(_)
+            )
             && let Err(unable) = self.check_workspace(WorkspaceView::confirm).await
         {
             ended.exit = unable.into();
@@ -115,7 +118,8 @@ impl AttemptTask {
     }
 }
 
-async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
+/// Waits until an attempt is told to end.
+pub(super) async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
     if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
         std::future::pending::<()>().await;
     }

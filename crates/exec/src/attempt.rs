@@ -111,7 +111,8 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     let mask = hooks.mask;
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
     let mut writer = log::LogWriter::new(target, hooks.on_output);
-    let limits = ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most };
+    let limits =
+        ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most, leaves_none: false };
     let cleanup = job.cleanup;
     let (exit, mut service) = if *hooks.stop.borrow() == StopLevel::No {
         match process::spawn(&job.command, &hooks.mark) {

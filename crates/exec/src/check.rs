@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::confined_dir::{ConfinedDir, PathLookupError};
 use super::pinned::PinnedFiles;
-use super::probe::{ProbeJob, ProbeOutcome};
+use super::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use super::process::ProcessCommand;
 use super::sandbox::{KeptCopy, SandboxFactory};
 use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
@@ -105,6 +105,7 @@ impl CheckEnvironment {
             grace: self.grace,
             keep: KEPT_OUTPUT_BYTES,
             output: Some(check.limits.output.unwrap_or(OUTPUT_LIMIT)),
+            role: ProbeRole::Observer,
         };
         self.executor.probe(probe, stop).await
     }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::probe::ProbeJob;
+use super::probe::{ProbeJob, ProbeRole};
 use super::process::{self, ProcessCommand};
 use super::{HostEnv, ProcessEnv, WorkError};
 
@@ -83,7 +83,8 @@ impl AttemptContainer<'_> {
         let env = self.client_env(Vec::new());
         let command = ProcessCommand::new(argv.into(), env, self.root.to_path_buf());
         let grace = Duration::from_secs(1);
-        Ok(ProbeJob { command, timeout: REMOVAL_TIMEOUT, grace, keep: 0, output: None })
+        let role = ProbeRole::Observer;
+        Ok(ProbeJob { command, timeout: REMOVAL_TIMEOUT, grace, keep: 0, output: None, role })
     }
 
     fn engine(&self) -> Result<PathBuf, WorkError> {

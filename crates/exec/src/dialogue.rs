@@ -61,8 +61,12 @@ pub fn begin(
     let process = process::spawn_fed(command, &own_mark(), Some(&read))?;
     drop(read);
     let (tell, ears) = mpsc::unbounded_channel();
-    let limits =
-        ProcessLimits { timeout: Some(bounds.timeout), grace: bounds.grace, output: Some(bounds.output) };
+    let limits = ProcessLimits {
+        timeout: Some(bounds.timeout),
+        grace: bounds.grace,
+        output: Some(bounds.output),
+        leaves_none: false,
+    };
     let mut lines = LineSplitter {
         line_sender: Some(tell),
         line: Vec::new(),

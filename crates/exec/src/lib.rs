@@ -14,6 +14,7 @@
 //!
 //! check, gate, planner ──▶ view ──▶ manifest     the workspace that a program judges
 //!       └──▶ probe          └──▶ pinned          the files that it may execute
+//! agent_tool ──▶ probe                           a part of a step's work, in its sandbox
 //! ```
 //!
 //! One question has one answer:
@@ -31,6 +32,7 @@
 //!
 //! Start at [`attempt::run`].
 
+pub mod agent_tool;
 pub mod attempt;
 pub mod cache;
 pub mod check;

@@ -9,13 +9,22 @@ pub(super) struct OutputHead {
     pub(super) err: Vec<u8>,
     /// True if standard output was cut off.
     pub(super) truncated: bool,
+    /// The number of bytes of standard output.
+    pub(super) printed: u64,
     pub(super) last: TailCollector,
     limit: usize,
 }
 
 impl OutputHead {
+    /// Keeps this many bytes of the beginning of each stream.
     pub(super) fn new(limit: usize) -> Self {
-        Self { out: Vec::new(), err: Vec::new(), truncated: false, last: TailCollector::default(), limit }
+        let last = TailCollector::default();
+        Self { out: Vec::new(), err: Vec::new(), truncated: false, printed: 0, last, limit }
+    }
+
+    /// Keeps as many bytes of the very end, too.
+    pub(super) fn with_end(limit: usize) -> Self {
+        Self { last: TailCollector::new(limit), ..Self::new(limit) }
     }
 }
 
@@ -29,6 +38,9 @@ impl OutputSink for OutputHead {
         };
         let room = self.limit.saturating_sub(kept.len()).min(bytes.len());
         kept.extend(bytes.iter().take(room));
-        self.truncated |= stream == LogStream::Out && room < bytes.len();
+        if stream == LogStream::Out {
+            self.truncated |= room < bytes.len();
+            self.printed += bytes.len() as u64;
+        }
     }
 }

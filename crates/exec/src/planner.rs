@@ -11,21 +11,26 @@ use super::gate::{GateEnvironment, ScriptInput, run_viewed};
 use wf_base::name::Name;
 use wf_core::machine::PlanRequest;
 use wf_model::expr::Template;
-use wf_model::{Check, CheckProbe, Planner};
+use wf_model::{Check, CheckProbe, Planner, PlannerSource};
 
-/// Returns a planner as a check: the same sandbox, the same view, and the same pinning of files.
-pub fn as_check(planner: &Planner) -> Check {
-    let words = planner.exec.iter().map(|word| Template::literal(word));
-    Check { probe: Some(CheckProbe::Exec(words.collect())), timeout: planner.timeout, ..Check::new(name()) }
+/// Returns the program of a planner as a check: the same sandbox, the same view, and the same pinning of files.
+/// `None` for a model.
+pub fn as_check(planner: &Planner) -> Option<Check> {
+    let PlannerSource::Exec(words) = &planner.source else {
+        return None;
+    };
+    let words = words.iter().map(|word| Template::literal(word));
+    let probe = Some(CheckProbe::Exec(words.collect()));
+    Some(Check { probe, timeout: planner.timeout, ..Check::new(name()) })
 }
 
 fn name() -> Name {
     Name::parse("planner").expect("this is a name")
 }
 
-/// Returns the planner's output, or the reason why it does not count. Dropping the future kills it.
+/// Returns the output of a planner's program, or the reason why it does not count. Dropping the future kills it.
 pub async fn ask(
-    planner: &Planner,
+    program: &Check,
     request: &PlanRequest,
     site: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
@@ -33,7 +38,7 @@ pub async fn ask(
     let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
     site.environment.mask.value(&mut request);
     let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
-    let probed = run_viewed(&as_check(planner), "planner", input, site, stop).await?;
+    let probed = run_viewed(program, "planner", input, site, stop).await?;
     if !probed.exit.is_success() {
         let said = masked(&probed.err, &site.environment.mask);
         let said = String::from_utf8_lossy(&said);

@@ -1,4 +1,4 @@
-//! A process that is run for its output: a check, a program that prints a secret.
+//! A process that is run for its output: a check, a program that prints a secret, a tool of an agent.
 
 use std::time::Duration;
 
@@ -26,6 +26,22 @@ pub struct ProbeJob {
     pub keep: usize,
     /// The output size in bytes at which it is killed; `None`: unlimited.
     pub output: Option<u64>,
+    /// Its relation to the steps.
+    #[serde(default)]
+    pub role: ProbeRole,
+}
+
+/// The relation of a probe to the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeRole {
+    /// It examines the work of steps from outside: the processes that they left running are paused
+    /// while it looks, if it has a sandbox without network and so cannot need them.
+    #[default]
+    Observer,
+    /// It does a part of a step's work, so nothing is paused. Nothing of it stays, and as much is kept of
+    /// the end of its output as of the beginning.
+    Tool,
 }
 
 /// The outcome of a probe.
@@ -41,6 +57,9 @@ pub struct ProbeOutcome {
     pub err: Vec<u8>,
     /// True if standard output was cut off.
     pub truncated: bool,
+    /// The number of bytes of standard output.
+    #[serde(default)]
+    pub printed: u64,
     /// The guards that its sandbox enforced; `None`: it had none.
     pub isolation: Option<Vec<IsolationKind>>,
     /// The tails of both streams.
@@ -55,6 +74,7 @@ impl ProbeOutcome {
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
+            printed: 0,
             isolation: None,
             ends: StreamTails::default(),
         }
@@ -63,12 +83,18 @@ impl ProbeOutcome {
 
 /// Runs a probe until it exits or is terminated. Its descendants bear `mark`.
 pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
-    let limits = ProcessLimits { timeout: Some(probe.timeout), grace: probe.grace, output: probe.output };
-    let mut head = OutputHead::new(probe.keep);
+    let is_tool = probe.role == ProbeRole::Tool;
+    let limits = ProcessLimits {
+        timeout: Some(probe.timeout),
+        grace: probe.grace,
+        output: probe.output,
+        leaves_none: is_tool,
+    };
+    let mut head = if is_tool { OutputHead::with_end(probe.keep) } else { OutputHead::new(probe.keep) };
     sandbox::prepare(&probe.command).await;
     // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
     let pause = match &probe.command.sandbox {
-        Some(sandbox) if !sandbox.network => match PauseGuard::begin().await {
+        Some(sandbox) if !sandbox.network && !is_tool => match PauseGuard::begin().await {
             Ok(pause) => Some(pause),
             Err(unable) => return ProbeOutcome::silent(unable.into()),
         },
@@ -85,6 +111,7 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         out: head.out,
         err: head.err,
         truncated: head.truncated,
+        printed: head.printed,
         ends: head.last.ends(),
     }
 }

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use tokio::sync::Mutex;
 
 use super::pinned::PinnedFiles;
-use super::probe::ProbeJob;
+use super::probe::{ProbeJob, ProbeRole};
 use super::process::ProcessCommand;
 use super::{HostEnv, ProcessExecutor, StopLevel, files};
 use wf_base::name::{EnvName, PlanId, RefId};
@@ -220,6 +220,7 @@ impl PlanSecrets {
             timeout: SECRET_PROGRAM_TIMEOUT,
             grace: Duration::from_secs(1),
             output: None,
+            role: ProbeRole::Observer,
             keep: MAX_SECRET_BYTES + 1,
         };
         let probed = self.executor.probe(probe, StopLevel::never()).await;

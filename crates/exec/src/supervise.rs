@@ -53,6 +53,8 @@ pub(super) struct ProcessLimits {
     pub(super) grace: Duration,
     /// The output size in bytes at which it is killed.
     pub(super) output: Option<u64>,
+    /// True to kill the descendants that it leaves running.
+    pub(super) leaves_none: bool,
 }
 
 /// The phase of a process's life, which ends at `until`.
@@ -76,6 +78,9 @@ pub(super) async fn supervise(
 ) -> ProcessEnd {
     let mut watched = WatchedProcess::new(process, limits);
     let exit = watched.run_to_end(stop, sink).await;
+    if limits.leaves_none {
+        watched.end_descendants().await;
+    }
     let report = watched.process.report();
     let service = tree::has_adopted() && watched.process.has_living_descendant();
     watched.process.set_ended();
@@ -186,6 +191,15 @@ impl WatchedProcess {
                 }
                 () = tokio::time::sleep(IDLE_TIME), if sink.has_pending() => sink.on_idle(),
             }
+        }
+    }
+
+    /// Kills the descendants that live on. A killed one may have been starting another.
+    async fn end_descendants(&self) {
+        let until = soon(KILL_TIMEOUT);
+        while self.process.has_living_descendant() && Instant::now() < until {
+            self.process.kill();
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

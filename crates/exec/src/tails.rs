@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::log::LogStream;
 use wf_core::verify::END;
 
-/// The tail of a process's output: at most [`END`] bytes of each stream. Invalid UTF-8 is replaced.
+/// The tail of a process's output: at most [`END`] bytes of each stream, and more of a tool's. Invalid UTF-8 is
+/// replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTails {
     /// The tail of standard output.
@@ -20,33 +21,45 @@ impl StreamTails {
 }
 
 /// Collects the tails of both streams in at most twice the memory needed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct TailCollector {
     out: Vec<u8>,
     err: Vec<u8>,
+    /// The number of bytes of each tail.
+    limit: usize,
+}
+
+impl Default for TailCollector {
+    fn default() -> Self {
+        Self::new(END)
+    }
 }
 
 impl TailCollector {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { out: Vec::new(), err: Vec::new(), limit }
+    }
+
     pub(super) fn take(&mut self, stream: LogStream, bytes: &[u8]) {
         let kept = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,
             LogStream::Note => return,
         };
-        if kept.len() + bytes.len() > 2 * END {
-            kept.drain(..kept.len().saturating_sub(END));
+        if kept.len() + bytes.len() > 2 * self.limit {
+            kept.drain(..kept.len().saturating_sub(self.limit));
         }
-        kept.extend_from_slice(last(bytes));
+        kept.extend_from_slice(last(bytes, self.limit));
     }
 
     pub(super) fn ends(&self) -> StreamTails {
-        let text = |bytes| String::from_utf8_lossy(last(bytes)).into_owned();
+        let text = |bytes| String::from_utf8_lossy(last(bytes, self.limit)).into_owned();
         StreamTails { out: text(&self.out), err: text(&self.err) }
     }
 }
 
-fn last(bytes: &[u8]) -> &[u8] {
-    bytes.get(bytes.len().saturating_sub(END)..).unwrap_or(bytes)
+fn last(bytes: &[u8], limit: usize) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(limit)..).unwrap_or(bytes)
 }
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decode
     let mut bodies: HashMap<usize, StepSections> = HashMap::new();
     for (owner, section) in owners(sections, &names) {
         match owner {
-            Some(step) => bodies.entry(step).or_default().add(section),
+            Some(step) => {
+                let title = section.heading.as_ref().map(|heading| heading.text.trim());
+                let is_nested = title.and_then(|title| names.get(title)) != Some(&step);
+                bodies.entry(step).or_default().add(section, is_nested);
+            }
             None => join(&mut plan.briefing, decoder.source_text(section.span)),
         }
     }
@@ -32,7 +36,23 @@ pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decode
             None if step.has_executor => {}
             None => missing(step, &headings, decoder),
         }
+        check_briefing(step, decoder);
         step.build_alternatives();
+    }
+}
+
+/// Notes an agent without a briefing.
+fn check_briefing(step: &StepSpec, decoder: &mut SpecDecoder<'_>) {
+    let agents = step.agent.iter().map(|agent| agent.span);
+    let others = step.alternatives.iter().filter_map(|other| other.agent.as_ref().map(|agent| agent.span));
+    let is_empty = step.briefing.as_deref().is_none_or(|text| text.trim().is_empty());
+    if let Some(span) = agents.chain(others).next().filter(|_| is_empty) {
+        let message = format!("the agent of step `{}` has no briefing", step.id.value);
+        let help = format!(
+            "write a section `## {}` below the front matter that says what is to be done",
+            step.id.value
+        );
+        decoder.emit(Diagnostic::new(Code::KeyMissing, span, message).with_help(help));
     }
 }
 
@@ -63,15 +83,20 @@ fn owners(
 }
 
 impl StepSections {
-    fn add(&mut self, section: MarkdownSection) {
-        let heading = section.heading.map_or(section.span.start, |heading| heading.span.end);
-        self.sections.push(Span { start: heading, end: section.span.end });
+    /// Adds a section. The heading that names the step is left out; those below it are part of the prose.
+    fn add(&mut self, section: MarkdownSection, is_nested: bool) {
+        let heading = section.heading.filter(|_| !is_nested);
+        let start = heading.map_or(section.span.start, |heading| heading.span.end);
+        self.sections.push(Span { start, end: section.span.end });
         self.blocks.extend(section.blocks);
     }
 
     fn give(mut self, step: &mut StepSpec, decoder: &mut SpecDecoder<'_>) {
         let script = if step.has_executor {
-            self.unused(step, decoder);
+            // The blocks of a briefing are part of it.
+            if step.agent.is_none() {
+                self.unused(step, decoder);
+            }
             None
         } else {
             self.script(step, decoder)
@@ -136,7 +161,8 @@ fn missing(step: &StepSpec, headings: &[String], decoder: &mut SpecDecoder<'_>) 
                                             one?"
         )),
         None => mistake.with_help(format!(
-            "add `run`, `exec`, `http`, `uses`, `wait` or `approve`, or a section `{id}` with a fenced script"
+            "add `run`, `exec`, `skill`, `agent`, `http`, `uses`, `wait` or `approve`, or a section `{id}` with a \
+             fenced script"
         )),
     });
 }

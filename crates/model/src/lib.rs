@@ -67,7 +67,7 @@ pub use phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
 pub use plan::{
     OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,
 };
-pub use planner::{OnStuck, Planner};
+pub use planner::{OnStuck, Planner, PlannerSource};
 pub use replan::ReplanSettings;
 pub use retry::{FailureClass, RetryPolicy};
 pub use rule::FailureClassRule;

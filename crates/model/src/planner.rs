@@ -1,13 +1,24 @@
 use std::time::Duration;
 use wf_base::keywords;
 
-/// A program that is asked for an alternative when a plan has no other left (artoo v0.8, R2).
+use wf_base::name::Name;
+
+/// A program or a model that is asked for an alternative when a plan has no other left (artoo v0.8, R2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
-    /// The program and its arguments, passed verbatim.
-    pub exec: Vec<String>,
+    /// The one that is asked.
+    pub source: PlannerSource,
     /// The maximum time it may take.
     pub timeout: Duration,
+}
+
+/// The program or the model that proposes alternatives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannerSource {
+    /// A program and its arguments, passed verbatim.
+    Exec(Vec<String>),
+    /// The model with a role.
+    Role(Name),
 }
 
 keywords! {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ApprovalStep, Plan, SkillCall};
+use super::{AgentWork, ApprovalStep, Plan, SkillCall};
 use crate::expr::Template;
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
@@ -17,6 +17,8 @@ pub enum StepWork {
     Exec(Vec<Template>),
     /// A script of a skill, in the sandbox.
     Skill(Box<SkillCall>),
+    /// Work that a model does with tools.
+    Agent(Box<AgentWork>),
     /// An HTTP request.
     Http(Box<HttpCall>),
     /// Another plan, as a nested run.
@@ -33,6 +35,7 @@ impl StepWork {
         match self {
             Self::Run(_) | Self::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => Vec::new(),
             Self::Exec(words) => words.iter().collect(),
+            Self::Agent(agent) => agent.with.iter().map(|(_, value)| value).collect(),
             Self::Skill(call) => call.templates().collect(),
             Self::Http(request) => {
                 let headers = request.headers.iter().map(|(_, value)| value);

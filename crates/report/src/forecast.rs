@@ -6,7 +6,7 @@ use serde_json::Value;
 use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, truthy};
-use wf_model::{Check, CheckPhase, JsonObject, Plan, Step, StepIx, StepRepetition, StepWork};
+use wf_model::{Check, CheckPhase, JsonObject, ModelChoice, Plan, Step, StepIx, StepRepetition, StepWork};
 
 /// The widest column of names.
 const MAX_NAME_WIDTH: usize = 32;
@@ -190,6 +190,10 @@ fn work(work: &StepWork) -> String {
         StepWork::Run(_) => "run".into(),
         StepWork::Exec(_) => "exec".into(),
         StepWork::Skill(call) => format!("skill {}/{}", call.skill, call.script),
+        StepWork::Agent(agent) => match &agent.model {
+            ModelChoice::Role(role) => format!("agent {role}"),
+            ModelChoice::Model(model) => format!("agent with model {model}"),
+        },
         StepWork::Http(http) => format!("http {}", http.method),
         StepWork::Uses(uses) => format!("uses {}", uses.path),
         StepWork::Wait(_) => "wait".into(),

@@ -25,10 +25,21 @@ impl BlobStore {
         Self { dir, durability }
     }
 
+    /// Returns a store in another folder, as durable as this one.
+    #[must_use]
+    pub fn in_folder(&self, dir: PathBuf) -> Self {
+        Self { dir, durability: self.durability }
+    }
+
     /// Stores a copy of a file; returns its digest and size.
     pub fn put_file(&self, path: &Path) -> Result<(Sha256Digest, u64), StoreError> {
         let file = File::open(path).map_err(|error| StoreError::io("read", path, &error))?;
         self.put(file, path)
+    }
+
+    /// Stores bytes; returns their digest.
+    pub fn put_bytes(&self, bytes: &[u8]) -> Result<Sha256Digest, StoreError> {
+        self.put(bytes, &self.dir).map(|(digest, _)| digest)
     }
 
     /// Opens a stored file for reading.

@@ -45,6 +45,11 @@ impl StateFolder {
         self.0.join("runs").join(run.as_str())
     }
 
+    /// Returns the folder of the bodies that the agents of a run sent and received.
+    pub fn calls(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("calls")
+    }
+
     /// Creates the folder of a run.
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);

@@ -90,6 +90,13 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::PlannerRejected { .. }
         | EventKind::BaselineTaken(_)
         | EventKind::EvidenceTaken { .. }
+        | EventKind::AgentBriefed(_)
+        | EventKind::ModelCallStarted(_)
+        | EventKind::ModelCallEnded(_)
+        | EventKind::ToolCallStarted(_)
+        | EventKind::ToolCallEnded(_)
+        | EventKind::ToolCallRefused(_)
+        | EventKind::AgentEnded(_)
         | EventKind::ItemReused { .. }
         | EventKind::StepDeselected { .. }
         | EventKind::ResultDropped { .. }

@@ -1,5 +1,6 @@
 //! The invariants, by name. `docs/guarantees.md` lists them for people; a test compares the two.
 
+mod agents;
 mod budget;
 mod ends;
 mod gates;
@@ -227,6 +228,31 @@ pub const LAWS: &[Law] = &[
         name: "budget",
         says: "No attempt begins beyond a budget, but the first of each `finally` step; each part of a limit is noticed once; and what is used up is what the events say, however often the run is resumed.",
         holds: budget::budget,
+    },
+    Law {
+        name: "called",
+        says: "A model or a tool is called only once the log says that the call begins, and not once it says its end; the model is told why tools were refused, and what an agent left is collected once its end is recorded.",
+        holds: agents::called,
+    },
+    Law {
+        name: "paid_once",
+        says: "The calls of an agent are numbered from 1, one at a time, and each ends once at most; what a run has paid is the sum of these ends and of what gates, planners and attempts reported, however often it is resumed.",
+        holds: agents::paid_once,
+    },
+    Law {
+        name: "refused",
+        says: "A tool call is executed only if the model asked for it in its turn, nothing is wrong with it and every gate let it pass; else it is refused, and never executed.",
+        holds: agents::refused_calls,
+    },
+    Law {
+        name: "afforded",
+        says: "A model is called only where all that it may use fits what the budget has left, less the reserve for `finally` steps and what other calls under way may use.",
+        holds: agents::afforded,
+    },
+    Law {
+        name: "turns",
+        says: "An agent makes no more calls than `max_turns` and one that repairs its answer, none once its time is over, and its attempt ends as the agent did.",
+        holds: agents::turns,
     },
     Law { name: "counts", says: "The tally counts every step once, as it ended.", holds: ends::counts },
     Law {

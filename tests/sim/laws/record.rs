@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, RunPhase, TaskId, TimerKind};
 
-use super::super::engine::Job;
+use super::super::agents;
+use super::super::engine::{Engine, Job};
+use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
 use super::ensure;
 
@@ -88,7 +90,15 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
         Effect::Remember { place, .. } => over(place),
         // It may have ended by itself, and its round with it.
-        Effect::Kill { .. } => known.ending() || known.stopping || !known.rounds.is_empty(),
+        Effect::Kill { attempt, .. } => {
+            let late = attempt.as_ref().is_some_and(|attempt| is_late(look, &attempt.place));
+            known.ending() || known.stopping || !known.rounds.is_empty() || late
+        }
+        // More is asked of them elsewhere.
+        Effect::CallModel { attempt, .. } | Effect::EndAgent { attempt, .. } => {
+            known.book(&attempt.place).live == Some(attempt.attempt)
+        }
+        Effect::CallTool { id } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
         Effect::Gate(GateQuestion { place, point, .. }) => known.may_ask(place.as_ref(), *point),
@@ -101,6 +111,14 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };
     ensure(told, || format!("{effect:?} is done, and the log does not say why"))
+}
+
+/// Whether the time of an agent is over.
+fn is_late(look: &Look<'_>, place: &TaskId) -> bool {
+    let since = look.durable().book(place).since;
+    let limit = step_of(look.plan(), place).timeout;
+    let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
+    since.zip(limit).is_some_and(|(since, limit)| since.after(limit).millis() <= clock)
 }
 
 pub fn time(look: &Look<'_>) -> Result<(), String> {
@@ -133,6 +151,12 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             EventKind::CacheHit { place, .. } => (Some(place), "hits"),
             EventKind::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
             EventKind::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
+            EventKind::AgentBriefed(briefing) => (Some(&briefing.attempt.place), "is briefed"),
+            EventKind::ModelCallStarted(start) => (Some(&start.attempt.place), "calls"),
+            EventKind::ModelCallEnded(end) => (Some(&end.attempt.place), "is answered"),
+            EventKind::ToolCallStarted(start) => (Some(&start.id.attempt.place), "uses a tool"),
+            EventKind::ToolCallEnded(end) => (Some(&end.id.attempt.place), "used a tool"),
+            EventKind::AgentEnded(end) => (Some(&end.attempt.place), "is done"),
             EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
             EventKind::StepEnded { place, .. } => (Some(place), "is over"),
             EventKind::RunDraining { .. } => (None, "stops"),
@@ -163,6 +187,9 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Gate(question) => (question.place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
             Effect::Plan { .. } => (None, "plans"),
+            Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
+            Effect::CallTool { id } => (Some(&id.attempt.place), "calls a tool"),
+            Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
             Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
@@ -180,6 +207,15 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
     let twice = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
             under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place))
+                || works_for(engine, &attempt.place)
+        }
+        Effect::CallModel { attempt, .. } | Effect::EndAgent { attempt, .. } => {
+            works_for(engine, &attempt.place)
+        }
+        Effect::CallTool { id } => works_for(engine, &id.attempt.place),
+        Effect::Gate(GateQuestion { place: Some(place), point, .. }) => {
+            let same = |job: &Job| matches!(job, Job::Gate { place: Some(p), point: q, .. } if (p, q) == (place, point));
+            under_way(&same) || works_for(engine, place)
         }
         Effect::Check { attempt, .. } => {
             under_way(&|job| matches!(job, Job::Check { attempt: a, .. } if a == attempt))
@@ -199,4 +235,12 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         _ => false,
     };
     ensure(!twice, || format!("{effect:?} is under way already"))
+}
+
+/// Whether anything is under way for the agent of a place.
+fn works_for(engine: &Engine, place: &TaskId) -> bool {
+    engine.units.iter().any(|unit| {
+        let asks = matches!(&unit.job, Job::Gate { place: Some(p), tool_call: Some(_), .. } if p == place);
+        asks || agents::attempt_of(&unit.job).is_some_and(|attempt| attempt.place == *place)
+    })
 }

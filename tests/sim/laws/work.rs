@@ -62,9 +62,12 @@ pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
         Seen::Unlocks { place } => {
             let works = look.engine().is_some_and(|engine| {
                 engine.units.iter().any(|unit| match &unit.job {
-                    Job::Work { attempt, .. } | Job::Check { attempt: Some(attempt), .. } => {
-                        attempt.place == *place && unit.begun && !unit.stop
-                    }
+                    Job::Tool { id } => id.attempt.place == *place && unit.begun && !unit.stop,
+                    Job::Work { attempt, .. }
+                    | Job::Check { attempt: Some(attempt), .. }
+                    | Job::Brief { attempt }
+                    | Job::Model { attempt, .. }
+                    | Job::Collect { attempt, .. } => attempt.place == *place && unit.begun && !unit.stop,
                     _ => false,
                 })
             });

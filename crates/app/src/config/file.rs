@@ -2,12 +2,14 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::AutonomySection;
+use super::{AutonomySection, ModelSection};
 use wf_base::keywords;
-use wf_base::name::GateId;
+use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
 use wf_lang::ast::{PolicySpec, ReplanSpec, RetrySpec};
-use wf_lang::decode::{ByteSize, DecodeSpec, DurationText, ReadablePath, SpecDecoder, one_of, record, words};
+use wf_lang::decode::{
+    ByteSize, DecodeSpec, DurationText, OrderedEntries, ReadablePath, SpecDecoder, one_of, record, words,
+};
 use wf_lang::yaml::{YamlNode, YamlValue};
 
 record! {
@@ -35,6 +37,10 @@ record! {
         optional audit: AuditSection,
         /// The thresholds for proposing more, or less, autonomy for a goal.
         optional autonomy: AutonomySection,
+        /// The models that agents and gates may use, by name.
+        default models: OrderedEntries<Name, ModelSection>,
+        /// The model of each role: `executor`, `judge` and others that plans name.
+        default roles: OrderedEntries<Name, Spanned<Name>>,
         /// Patterns of environment variables that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }

@@ -7,6 +7,7 @@ mod approvers;
 mod autonomy;
 mod file;
 mod load;
+mod models;
 mod settings;
 
 pub use approvers::{ApproverRecord, ApproversFile, DayOrInstant, PublicKeyText, load_approvers};
@@ -16,4 +17,5 @@ pub use file::{
     SandboxSection,
 };
 pub use load::load;
+pub use models::{ModelSection, PriceSection};
 pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};

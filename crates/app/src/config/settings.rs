@@ -7,7 +7,7 @@ use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, Sandbo
 use wf_base::name::GateId;
 use wf_base::source::Spanned;
 use wf_lang::PlanDefaults;
-use wf_model::{AutonomyThresholds, OnStepFailure, PlanPolicy, ReplanSettings};
+use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings};
 
 /// The configuration of a workspace, with all defaults filled in.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct WorkspaceConfig {
     pub audit_window: Duration,
     /// The thresholds for proposing more, or less, autonomy for a goal.
     pub autonomy: AutonomyThresholds,
+    /// The models, and their roles.
+    pub models: Arc<ModelTable>,
     /// Patterns of environment variables that every step sees.
     pub env_pass: Vec<String>,
     /// The gates that apply to every plan, before its own, and their positions.
@@ -114,6 +116,7 @@ impl Default for WorkspaceConfig {
             retention: RetentionLimits::default(),
             audit_window: Duration::from_mins(5),
             autonomy: AutonomyThresholds::default(),
+            models: Arc::default(),
             env_pass: Vec::new(),
             gates: Vec::new(),
         }
@@ -145,6 +148,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
             autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
+            models: Arc::new(super::models::table(&file.models, &file.roles)),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

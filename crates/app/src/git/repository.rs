@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::{GitError, GitLocation};
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
-use wf_exec::probe::{ProbeJob, ProbeOutcome};
+use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::{OFF_REMEDY, SandboxFactory};
 use wf_exec::{HostEnv, ProcessExecutor, StopLevel};
@@ -150,6 +150,7 @@ impl GitRepository {
             grace: Duration::from_secs(1),
             keep: MAX_ANSWER_BYTES,
             output: None,
+            role: ProbeRole::Observer,
         };
         let outcome = wait_for(probe)?;
         let reason = match &outcome.exit {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::Caller;
 use crate::config::{self, ApproversFile, WorkspaceConfig};
 use crate::{APPROVERS, CONFIG};
@@ -7,6 +9,7 @@ use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::name::GateId;
 use wf_base::source::{SourceText, Span};
 use wf_lang::{self as lang, DiskFiles, FileReadError, SpecFileSource};
+use wf_model::ModelTable;
 
 /// Reads the configuration of a workspace with all its diagnostics; `None` if there is none.
 pub fn read_config(files: &dyn SpecFileSource, shown: &str) -> Option<(WorkspaceConfig, CheckedFile)> {
@@ -20,6 +23,14 @@ pub fn read_config(files: &dyn SpecFileSource, shown: &str) -> Option<(Workspace
         }
         (config, diagnostics)
     })
+}
+
+/// The models of a workspace; `None` if its configuration has errors, which are reported with it.
+pub(super) fn known_models(files: &dyn SpecFileSource) -> Option<Arc<ModelTable>> {
+    match read_config(files, CONFIG) {
+        Some((config, checked)) => (checked.count(Severity::Error) == 0).then_some(config.models),
+        None => Some(Arc::default()),
+    }
 }
 
 /// Reads the approvers of a workspace, with all diagnostics of the file; `None` if there is none.

@@ -13,7 +13,7 @@ use crate::{CommandError, Workspace};
 use wf_base::name::Name;
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
-use wf_exec::probe::{ProbeJob, ProbeOutcome};
+use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::{SandboxFactory, SandboxSpec};
 use wf_exec::{ProcessExecutor, StopLevel, shell};
@@ -171,6 +171,7 @@ impl TrialContext<'_> {
             grace: Duration::from_secs(1),
             keep: 16 * 1024,
             output: Some(16 << 20),
+            role: ProbeRole::Observer,
         };
         let (_heard, stop) = watch::channel(StopLevel::No);
         ProcessExecutor::InProcess.probe(probe, stop).await

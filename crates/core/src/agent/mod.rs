@@ -2,8 +2,15 @@
 //!
 //! A [`ModelRequest`] and a [`ModelReply`] are in the format of no provider; `wf-gateway` translates them.
 
+mod briefing;
 mod conversation;
+mod planning;
+mod tools;
 
+pub(crate) use briefing::unfence;
+pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer};
 pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
 };
+pub use planning::{planner_answer, planner_question};
+pub use tools::{RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};

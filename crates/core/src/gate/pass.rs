@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
-use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject};
+use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, Money};
 
 /// One pass over the gates of a trigger point: yields the gates to ask, and takes their answers
 /// (Silas 5.4).
@@ -64,6 +64,8 @@ impl GatePass {
             rejected: Vec::new(),
             ignored: None,
             duration_ms,
+            tokens: 0,
+            cost: Money::default(),
         };
         match gate.lane {
             GateLane::Policy => self.rewrite(answer.modified, &mut result),
@@ -74,6 +76,13 @@ impl GatePass {
             }
         }
         self.outcome.results.push(result);
+    }
+
+    /// Notes the amounts that the model of the last gate used, whatever it answered.
+    pub fn note_usage(&mut self, tokens: u64, cost: Money) {
+        if let Some(result) = self.outcome.results.last_mut() {
+            (result.tokens, result.cost) = (tokens, cost);
+        }
     }
 
     /// Returns the outcome.

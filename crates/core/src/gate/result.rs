@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::keywords;
 use wf_base::name::GateId;
-use wf_model::{GateLane, GateTrigger, JsonObject};
+use wf_model::{GateLane, GateTrigger, JsonObject, Money};
 
 /// The keys of a context that a gate may rewrite.
 pub const ALLOWED_MUTATIONS: [&str; 3] = ["response", "message", "tool_args"];
@@ -73,6 +73,17 @@ pub struct GateResult {
     pub ignored: Option<GateAction>,
     /// The time it took, in milliseconds.
     pub duration_ms: u64,
+    /// The tokens that its model used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens: u64,
+    /// The cost of its model, in millionths of a US dollar.
+    #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
+    pub cost: Money,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 /// The outcome of all gates of a trigger point.

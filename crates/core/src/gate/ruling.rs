@@ -55,6 +55,8 @@ mod tests {
             rejected: Vec::new(),
             ignored: None,
             duration_ms: 0,
+            tokens: 0,
+            cost: wf_model::Money::default(),
         };
         let results: Vec<GateResult> = results.iter().map(result).collect();
         assert_eq!(ruling(&results), *expected);

@@ -82,6 +82,7 @@ impl Machine {
         if let StepWork::Approve(approve) = &step.work {
             return self.ask_step(task, approve);
         }
+        self.await_briefing(task, &attempt, self.now);
         let item_value = self.state.item(task).cloned();
         match wait_end(&step.work, step.timeout, self.now) {
             Some((at, _)) => self.set_timer(TimerKind::Wait(attempt), at),

@@ -105,7 +105,7 @@ impl Machine {
                 .and_then(|record| record.result.as_ref())
                 .and_then(|result| show.insert("outputs".into(), result.outputs.clone().into())),
             GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
-            GatePoint::Enter | GatePoint::Again => None,
+            GatePoint::Enter | GatePoint::Again | GatePoint::Call => None,
         };
         if let Some(item) = task.and_then(|task| self.state.item(task)) {
             show.insert("item".into(), item.value.clone());
@@ -134,7 +134,7 @@ impl Machine {
             phase: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
-            message: super::event::truncate_reason(message),
+            message: super::reason::truncate_reason(message),
             show: JsonObject::new(),
             rewritten: JsonObject::new(),
             required: needs.required,

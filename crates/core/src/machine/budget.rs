@@ -10,7 +10,7 @@ use super::in_flight::TaskRequest;
 use super::ledger::BudgetUsage;
 use super::state::{MachineState, TaskIx};
 use super::task_end::TaskCompletion;
-use super::{BudgetLedger, EventKind, Machine, RunPhase, TimerKind};
+use super::{AttemptUsage, BudgetLedger, EventKind, Machine, RunPhase, TimerKind};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, FailureClass, Plan};
 
@@ -83,6 +83,27 @@ impl Machine {
             let used = self.state.ledger.used(resource, self.now);
             let spent = BudgetUsage { resource, used, limit };
             (used >= limit - kept.min(limit)).then_some(spent)
+        })
+    }
+
+    /// Returns the reason why the budget cannot afford a model call that may use `need`, while others may use `open`.
+    /// Those of `finally` steps may use its reserve.
+    pub(super) fn shortage(&self, need: AttemptUsage, open: AttemptUsage, finally: bool) -> Option<String> {
+        let budget = self.state.ledger.budget.as_ref()?;
+        let resources = [
+            (BudgetResource::Tokens, need.tokens, open.tokens),
+            (BudgetResource::Cost, need.cost.micros(), open.cost.micros()),
+        ];
+        resources.into_iter().find_map(|(resource, need, open)| {
+            let limit = self.state.ledger.limit(resource)?;
+            let kept = if finally { 0 } else { budget.reserved(limit) };
+            let used = self.state.ledger.used(resource, self.now);
+            let rest = limit.saturating_sub(kept).saturating_sub(used).saturating_sub(open);
+            let spent = BudgetUsage { resource, used, limit };
+            let need_text = BudgetUsage { resource, used: need, limit: rest };
+            (need > rest || rest == 0).then(|| {
+                format!("the run used {spent}, and the next model call may need {need_text} left for it")
+            })
         })
     }
 

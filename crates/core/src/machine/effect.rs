@@ -1,6 +1,11 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem, TaskId};
+use super::{
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem,
+    TaskId, ToolCallId, WorkExit,
+};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, JsonObject};
 
@@ -123,6 +128,37 @@ pub enum Effect {
         /// The arguments as rewritten by gates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
+        /// The progress of an agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<Box<AgentRecord>>,
+    },
+    /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
+    CallModel {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The number of the call.
+        call: u32,
+        /// The mistake in the last answer that the model is asked to repair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repairs: Option<String>,
+        /// The reasons of the tool calls before that were not executed, by position.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        refusals: BTreeMap<u32, String>,
+    },
+    /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
+    CallTool {
+        /// The tool call.
+        #[serde(flatten)]
+        id: ToolCallId,
+    },
+    /// Collect what an agent left. Answered by [`Ended`](super::AttemptEnd).
+    EndAgent {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The exit of the agent.
+        exit: WorkExit,
     },
     /// End an attempt's work or checks, or the plan's own checks, or its planner.
     Kill {
@@ -171,6 +207,9 @@ pub struct GateQuestion {
     /// The outputs of the attempt, or of the run.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub outputs: JsonObject,
+    /// The tool call of an agent that is to begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCallId>,
 }
 
 impl Effect {
@@ -179,7 +218,7 @@ impl Effect {
     pub fn prepares(&self) -> bool {
         match self {
             Self::Lock { .. } | Self::Lookup { .. } => true,
-            Self::Gate(question) => question.place.is_some(),
+            Self::Gate(question) => question.place.is_some() && question.tool_call.is_none(),
             Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
             _ => false,
         }
@@ -194,6 +233,8 @@ pub enum TimerKind {
     Retry(Attempt),
     /// The attempt's wait is over.
     Wait(Attempt),
+    /// The time of an agent's attempt is over.
+    Agent(Attempt),
     /// The task has waited too long for its turn.
     Queue(TaskId),
     /// The deadline for a decision is over.

@@ -3,27 +3,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt, AttemptUsage, Baseline,
-    BudgetUsage, CachedResult, CheckVerdict, CriteriaCount, GatePoint, IntentAdvice, ProposedAlternative,
-    ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
-    StepState, TaskId, ToolAdvice, WorkExit,
+    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
+    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, CriteriaCount, GatePoint, IntentAdvice,
+    ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase,
+    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
+    ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
-
-/// The maximum length of stored evidence and reasons, in characters.
-pub const REASON_LIMIT: usize = 1000;
-
-/// Truncates a reason to the stored length.
-pub(super) fn truncate_reason(reason: String) -> String {
-    match reason.char_indices().nth(REASON_LIMIT) {
-        Some((at, _)) => reason.get(..at).unwrap_or_default().to_owned(),
-        None => reason,
-    }
-}
 
 /// A fact about a run: the record's unit and the public event format, version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -81,8 +71,7 @@ pub enum EventKind {
         /// The run that did the work.
         reused_from: RunId,
     },
-    /// A result of an earlier run was not reused, since it is not what that run left. Its step runs
-    /// again.
+    /// A result of an earlier run is not what that run left, and was not reused: its step runs again.
     ResultDropped {
         /// The step.
         step: Name,
@@ -94,8 +83,7 @@ pub enum EventKind {
         /// The run that did the work.
         reused_from: RunId,
     },
-    /// The user left a step out of this run, or all but some of its items. It is skipped when its
-    /// turn comes.
+    /// The user left a step out of this run, or all but some of its items.
     StepDeselected {
         /// The step.
         step: Name,
@@ -130,6 +118,20 @@ pub enum EventKind {
     },
     /// An attempt began. Durable before anything acts.
     AttemptStarted(Attempt),
+    /// An agent was briefed.
+    AgentBriefed(Box<AgentBriefing>),
+    /// A model call began. Durable before it is made.
+    ModelCallStarted(ModelCallStart),
+    /// A model call ended.
+    ModelCallEnded(Box<ModelCallEnd>),
+    /// A tool call of an agent began. Durable before it is executed.
+    ToolCallStarted(ToolCallStart),
+    /// A tool call of an agent ended.
+    ToolCallEnded(ToolCallEnd),
+    /// A tool call of an agent was refused: it is not executed.
+    ToolCallRefused(ToolCallRefusal),
+    /// The work of an agent ended; what it left is collected.
+    AgentEnded(AgentExit),
     /// The work of an attempt ended; nothing is verified yet.
     AttemptEnded {
         /// The attempt.
@@ -157,8 +159,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         service: bool,
     },
-    /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
-    /// and outputs.
+    /// The files of an attempt's evidence, as they were checked: its declared inputs and outputs.
     EvidenceTaken {
         /// The attempt.
         #[serde(flatten)]
@@ -232,8 +233,7 @@ pub enum EventKind {
         #[serde(flatten)]
         given: ApprovalOutcome,
     },
-    /// Memory has advice on the plan's intent, or on how steps are done. Only plans with `replan`
-    /// consult it.
+    /// Memory has advice on the plan's intent, or on how steps are done.
     MemoryApplied {
         /// The advice on the intent; absent: too little is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -269,6 +269,9 @@ pub enum EventKind {
         /// The planner's reason.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
+        /// The amounts that its model used.
+        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+        usage: AttemptUsage,
     },
     /// The planner gave nothing, or nothing that may be used.
     PlannerRejected {
@@ -276,6 +279,9 @@ pub enum EventKind {
         round: u32,
         /// The reason.
         reason: String,
+        /// The amounts that its model used.
+        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+        usage: AttemptUsage,
     },
     /// A gate blocks the run.
     RunBlocked {

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::truncate_reason;
 use super::history::AttemptHistory;
+use super::reason::truncate_reason;
 use super::state::TaskIx;
 use super::{CheckVerdict, Machine, ReworkLoop, TaskId};
 use wf_base::name::Name;

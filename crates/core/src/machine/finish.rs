@@ -114,7 +114,7 @@ impl Machine {
             place,
             state: end.state,
             standing: end.standing,
-            reason: super::event::truncate_reason(end.reason),
+            reason: super::reason::truncate_reason(end.reason),
             failure_class: end.failure_class,
             allowed_to_fail,
             cache_key: result.cached,

@@ -113,7 +113,7 @@ impl MachineState {
             }
             EventKind::EvidenceStale(stale) => self.mark_stale(plan, stale),
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
-            _ => {}
+            _ => self.apply_to_agent(plan, fact),
         }
     }
 
@@ -198,6 +198,7 @@ impl MachineState {
             record.reset_checks();
             // The result of an earlier attempt was not confirmed.
             record.result = None;
+            record.agent = None;
         }
         self.set_step_state(task, StepState::Running);
     }

@@ -81,7 +81,7 @@ impl MachineState {
                 self.set_activity(task, ActivityKind::Checking);
                 self.set_step_state(task, StepState::Verifying);
             }
-            GatePoint::Start | GatePoint::Publish => {}
+            GatePoint::Start | GatePoint::Call | GatePoint::Publish => {}
         }
     }
 

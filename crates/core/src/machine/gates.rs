@@ -12,7 +12,7 @@ use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
 use super::turn::bad_outputs;
-use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId};
+use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId, ToolCallId};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
@@ -28,6 +28,8 @@ pub enum GatePoint {
     Enter,
     /// Before each further attempt of a task: `on_tool_call`.
     Again,
+    /// Before each tool call of an agent: `on_tool_call`.
+    Call,
     /// After the work of an attempt, before its checks: `after_step`, then `on_output`.
     Leave,
     /// Before the run gives its outputs: `before_publish`.
@@ -40,7 +42,7 @@ impl GatePoint {
         match self {
             Self::Start => &[GateTrigger::BeforeRun, GateTrigger::OnInput],
             Self::Enter => &[GateTrigger::BeforeStep, GateTrigger::OnToolCall],
-            Self::Again => &[GateTrigger::OnToolCall],
+            Self::Again | Self::Call => &[GateTrigger::OnToolCall],
             Self::Leave => &[GateTrigger::AfterStep, GateTrigger::OnOutput],
             Self::Publish => &[GateTrigger::BeforePublish],
         }
@@ -51,7 +53,11 @@ impl GatePoint {
 /// each those of the workspace, of the plan, of the step.
 pub fn gates_at(plan: &Plan, step: Option<StepIx>, point: GatePoint) -> impl Iterator<Item = &Arc<Gate>> {
     let own = step.map_or(&[][..], |ix| &plan.step(ix).gates);
-    point.triggers().iter().flat_map(move |trigger| {
+    // The tool calls of an agent are asked about one by one.
+    let by_call = step.is_some_and(|ix| matches!(plan.step(ix).work, StepWork::Agent(_)));
+    let later = by_call && matches!(point, GatePoint::Enter | GatePoint::Again);
+    let triggers = point.triggers().iter().filter(move |on| !later || **on != GateTrigger::OnToolCall);
+    triggers.flat_map(move |trigger| {
         let all = plan.parts().gates.iter().chain(own);
         all.filter(move |gate| gate.on == *trigger)
     })
@@ -110,7 +116,7 @@ impl Machine {
         let outputs = match point {
             GatePoint::Leave => result.map(|result| result.outputs.clone()),
             GatePoint::Publish => Some(self.plan_outputs().0),
-            GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
+            GatePoint::Start | GatePoint::Enter | GatePoint::Again | GatePoint::Call => None,
         };
         let made = record.map_or(0, |record| record.attempts);
         let live = task.and_then(|task| self.state.activity(task));
@@ -123,6 +129,7 @@ impl Machine {
             reads,
             steps: self.steps_before(task),
             outputs: outputs.unwrap_or_default(),
+            tool_call: task.and_then(|task| self.next_tool_call(task)).filter(|_| point == GatePoint::Call),
         };
         self.turn.effects.push(Effect::Gate(question));
     }
@@ -150,10 +157,19 @@ impl Machine {
     }
 
     /// Applies the results of gates.
-    pub(super) fn on_gates(&mut self, place: Option<&TaskId>, point: GatePoint, gated: GateOutcome) {
+    pub(super) fn on_gates(
+        &mut self,
+        place: Option<&TaskId>,
+        point: GatePoint,
+        gated: GateOutcome,
+        tool_call: Option<&ToolCallId>,
+    ) {
         let task = place.and_then(|place| self.task_ix(place));
         if !self.awaits_gates(place, task, point) {
             return;
+        }
+        if let (GatePoint::Call, Some(task)) = (point, task) {
+            return self.on_tool_gates(task, tool_call, gated);
         }
         let GateOutcome { results, rewritten } = gated;
         let heard =
@@ -212,6 +228,9 @@ impl Machine {
             GatePoint::Leave => {
                 let live = task.and_then(|task| self.state.activity(task));
                 live.is_some_and(|live| live.doing == ActivityKind::Leaving)
+            }
+            GatePoint::Call => {
+                task.is_some_and(|task| self.flight.request(task) == Some(TaskRequest::ToolGates))
             }
             GatePoint::Start => of_run(RunPhase::Gates),
             GatePoint::Publish => of_run(RunPhase::Publish),
@@ -293,6 +312,8 @@ impl Machine {
                 };
                 Some(reason.into())
             }
+            // What gates say of a tool call is applied there.
+            GatePoint::Call => None,
             GatePoint::Publish => {
                 let response = rewritten.get("response")?;
                 let Some(outputs) = response.as_object() else {

@@ -18,6 +18,8 @@ pub struct InFlight {
     pub(super) due: BTreeSet<u32>,
     /// Tasks that hold a lock.
     pub(super) locked: BTreeSet<TaskIx>,
+    /// Tasks whose agent was told to end, since its time is over.
+    pub(super) overdue: BTreeSet<TaskIx>,
     #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.
@@ -40,6 +42,10 @@ pub(super) enum TaskRequest {
     Gates { room: bool },
     /// Its cache key is being looked up.
     Lookup,
+    /// The briefing of its agent is awaited.
+    Briefing,
+    /// The gates before a tool call of its agent are asked.
+    ToolGates,
     /// Its lock is requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
     Return { approved: bool },
 }
@@ -60,6 +66,7 @@ impl InFlight {
 
     /// Follows a task that an event moved.
     pub(super) fn follow(&mut self, plan: &Plan, task: TaskIx, phase: TaskPhase) {
+        self.overdue.remove(&task);
         match phase {
             TaskPhase::Due => {
                 self.due.insert(task.step);

@@ -1,15 +1,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalOutcome, Attempt, AttemptUsage, Baseline, EventKind, GatePoint, IntentAdvice, IsolationKind,
-    RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, EventKind, GatePoint,
+    IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd,
+    ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject};
+use wf_model::{CheckPhase, FailureClass, JsonObject};
 
 /// An occurrence, with its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,25 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         intent: Option<IntentAdvice>,
     },
+    /// An agent is ready to begin, or to go on. Answers [`Effect::Start`](super::Effect::Start) and
+    /// [`Effect::Watch`](super::Effect::Watch) of its attempt.
+    Briefed {
+        /// The briefing.
+        briefing: Box<AgentBriefing>,
+        /// The mistake in its last answer, if it goes on and has given one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mistake: Option<String>,
+    },
+    /// A model call ended. Answers [`Effect::CallModel`](super::Effect::CallModel).
+    Replied {
+        /// The end.
+        end: Box<ModelCallEnd>,
+        /// The mistake in the answer, if it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mistake: Option<String>,
+    },
+    /// A tool call ended. Answers [`Effect::CallTool`](super::Effect::CallTool).
+    ToolEnded(ToolCallEnd),
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
@@ -102,6 +122,9 @@ pub enum InputKind {
         /// Their results.
         #[serde(flatten)]
         gated: GateOutcome,
+        /// The tool call of an agent that they were asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call: Option<ToolCallId>,
     },
     /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
     Answered {
@@ -118,6 +141,9 @@ pub enum InputKind {
         /// The planner's output, or the reason why it does not count.
         #[serde(flatten)]
         said: PlannerReply,
+        /// The amounts that its model used.
+        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+        usage: AttemptUsage,
     },
     /// Cancellation is requested. A second request kills at once what still runs.
     Cancel {
@@ -271,70 +297,6 @@ pub struct CachedFile {
     pub mode: u32,
 }
 
-/// The ruling of a check on one criterion (DESIGN section 5; roles R4a: per criterion, never
-/// holistic).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct CheckVerdict {
-    /// The criterion.
-    pub name: Name,
-    /// The phase of the criterion; absent: `verify`.
-    #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
-    pub phase: CheckPhase,
-    /// The ruling.
-    pub ruling: CheckRuling,
-    /// The expected result, in a few words; empty if it passed.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub expected: String,
-    /// The actual result, in a few words; empty if it passed.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub found: String,
-    /// The probe's output, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub evidence: String,
-    /// The failure class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_class: Option<FailureClass>,
-    /// The duration, in milliseconds.
-    pub duration_ms: u64,
-    /// The verification mode of the criterion.
-    #[serde(default, skip_serializing_if = "CheckCertainty::is_default")]
-    pub certainty: CheckCertainty,
-    /// The protections around its process; absent: nothing was run; empty: the sandbox was off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isolation: Option<Vec<IsolationKind>>,
-    /// The paths of the workspace hidden from its process, since they are new and undeclared: the
-    /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hidden: Vec<String>,
-}
-
-impl CheckVerdict {
-    /// Describes the expected and the actual result in one sentence; empty if it passed.
-    pub fn mismatch(&self) -> String {
-        super::feedback::mismatch(&self.expected, &self.found)
-    }
-
-    /// True if the criterion passed.
-    pub fn passed(&self) -> bool {
-        self.ruling == CheckRuling::Pass
-    }
-}
-
-/// The maximum number of hidden paths that a verdict names.
-pub const HIDDEN_LIMIT: usize = 16;
-
-/// A ruling. A check that cannot run rules `error`, which is never a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckRuling {
-    /// The criterion passed.
-    Pass,
-    /// The criterion failed.
-    Fail,
-    /// The result is unknown.
-    Error,
-}
-
 keywords! {
     /// The outcome of a run.
     #[derive(
@@ -358,7 +320,10 @@ impl InputKind {
     ///
     /// [`Effect::prepares`]: super::Effect::prepares
     pub fn prepares(&self) -> bool {
-        matches!(self, Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), .. })
+        matches!(
+            self,
+            Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), tool_call: None, .. }
+        )
     }
 }
 

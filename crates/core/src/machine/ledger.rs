@@ -94,11 +94,15 @@ impl AttemptUsage {
 
 impl BudgetLedger {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 10] = [
+    pub const EVENTS: [&'static str; 14] = [
         "run_started",
         "budget_set",
         "attempt_started",
         "attempt_ended",
+        "model_call_ended",
+        "gate_evaluated",
+        "planner_accepted",
+        "planner_rejected",
         "step_ended",
         "round_completed",
         "budget_threshold_reached",
@@ -122,7 +126,15 @@ impl BudgetLedger {
             EventKind::RunStarted { .. } => self.since = Some(at),
             EventKind::BudgetSet(budget) => self.budget = Some((**budget).clone()),
             EventKind::AttemptStarted(_) => self.attempts = self.attempts.saturating_add(1),
-            EventKind::AttemptEnded { usage, .. } => self.add(*usage),
+            EventKind::AttemptEnded { usage, .. }
+            | EventKind::PlannerAccepted { usage, .. }
+            | EventKind::PlannerRejected { usage, .. } => self.add(*usage),
+            EventKind::GateEvaluated { result, .. } => {
+                self.add(AttemptUsage { attempts: 0, tokens: result.tokens, cost: result.cost });
+            }
+            EventKind::ModelCallEnded(end) => {
+                self.add(AttemptUsage { attempts: 0, tokens: end.usage.total(), cost: end.cost });
+            }
             // A result reused from an earlier run is no progress.
             EventKind::StepEnded { state: StepState::Succeeded, reused_from: None, .. } => {
                 self.progress = Some(at);

@@ -24,6 +24,7 @@
 //! | progress: dependencies, the items of a repeated step, the phases of a run | `advance` `fan_out` |
 //! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
+//! | agents: model calls and tool calls | `agent` `agent_record` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -37,6 +38,9 @@
 mod actuator;
 mod admit;
 mod advance;
+mod agent;
+mod agent_event;
+mod agent_record;
 mod approval_request;
 mod approvals;
 mod budget;
@@ -65,6 +69,7 @@ mod observations;
 mod omission;
 mod planner;
 mod proposal;
+mod reason;
 mod reopen;
 mod request;
 mod restore;
@@ -82,27 +87,34 @@ mod task_id;
 mod task_phase;
 mod timers;
 mod turn;
+mod verdict;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
+pub use agent_event::{
+    AgentBriefing, AgentExit, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool,
+    ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
+};
+pub use agent_record::{AgentRecord, AgentTurn, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
 pub use effect::{Effect, GateQuestion, TimerKind};
-pub use event::{Event, EventKind, REASON_LIMIT};
+pub use event::{Event, EventKind};
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exit::WorkExit;
 pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
 pub use gates::{GatePoint, gates_at};
 pub use in_flight::InFlight;
 pub use input::{
-    Artifact, AttemptEnd, CachedFile, CachedResult, CheckRuling, CheckVerdict, DeselectedStep,
-    DiscardedResult, HIDDEN_LIMIT, InputKind, MachineInput, PlannerReply, ReusedResult, RunOutcome,
+    Artifact, AttemptEnd, CachedFile, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
+    PlannerReply, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
 pub use proposal::ProposedAlternative;
+pub use reason::REASON_LIMIT;
 pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions};
 pub use restore::RestoreError;
 pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
@@ -112,6 +124,7 @@ pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use task_id::{Attempt, TaskId};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
+pub use verdict::{CheckRuling, CheckVerdict, HIDDEN_LIMIT};
 
 /// The version of the machine's rules. A state written under other rules is not continued.
 ///

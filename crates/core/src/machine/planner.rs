@@ -17,7 +17,8 @@ use super::memory_advice::advice_about;
 use super::request::digest;
 use super::rounds::with_alternatives;
 use super::{
-    AdviceKind, Effect, EventKind, Machine, ProposedAlternative, Round, RoundFailureClass, StepState,
+    AdviceKind, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round, RoundFailureClass,
+    StepState,
 };
 use crate::ggs::Directive;
 use wf_base::digest::Sha256Digest;
@@ -120,7 +121,12 @@ impl Machine {
     }
 
     /// Applies the planner's output, or the reason why there is none that counts.
-    pub(super) fn on_planner_reply(&mut self, number: u32, said: Result<String, String>) {
+    pub(super) fn on_planner_reply(
+        &mut self,
+        number: u32,
+        said: Result<String, String>,
+        usage: AttemptUsage,
+    ) {
         if !self.is_planning() || number != self.state.control.rounds.saturating_add(1) {
             return;
         }
@@ -139,11 +145,12 @@ impl Machine {
                     parent_digest: parent,
                     alternatives: ways,
                     reason,
+                    usage,
                 });
             }
             Err(reason) => {
-                let (round, reason) = (number, super::event::truncate_reason(one_line(&reason)));
-                self.emit(EventKind::PlannerRejected { round, reason });
+                let (round, reason) = (number, super::reason::truncate_reason(one_line(&reason)));
+                self.emit(EventKind::PlannerRejected { round, reason, usage });
             }
         }
         self.after_verify();

@@ -226,6 +226,7 @@ pub(super) fn sketch(step: &Step) -> Value {
             put("exec", json!(words));
         }
         StepWork::Skill(call) => put("skill", json!({ "name": call.skill, "script": call.script })),
+        StepWork::Agent(agent) => put("agent", json!({ "model": agent.model, "tools": agent.tools })),
         StepWork::Http(http) => {
             put("http", json!({ "method": http.method, "url": http.url.source() }));
         }

@@ -94,11 +94,14 @@ impl Machine {
 
     /// Asks for the locks of tasks that go on, and keep their room.
     fn resume_locks(&mut self) {
-        // A task that has not begun holds no lock, even while an approval is pending for it; one
+        // A task whose attempt has not begun holds no lock, even while an approval is pending for it; one
         // with a result from the cache has begun.
-        let has_result = |task| (self.state.task_record(task)).is_some_and(|record| record.result.is_some());
+        let asks_before = |task| {
+            let mut own = self.state.asks.values().filter(|pending| pending.task == Some(task));
+            own.any(|pending| matches!(pending.ask.point, Some(GatePoint::Enter | GatePoint::Again)))
+        };
         let mut begun = self.state.activities();
-        begun.retain(|(task, activity)| !activity.is_asking_first() || has_result(*task));
+        begun.retain(|(task, activity)| !activity.is_asking_first() || !asks_before(*task));
         for (task, _) in begun {
             let lock = self.plan.step(task.ix()).concurrency.clone();
             if let (Some(lock), false) = (lock, self.is_halting(task)) {
@@ -136,6 +139,7 @@ impl Machine {
             (ActivityKind::Working, _) => {
                 let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
                 let reads = scope::work_reads(&view, step).unwrap_or_default();
+                self.await_briefing(task, &attempt, live.since);
                 self.turn.effects.push(Effect::Watch {
                     attempt,
                     since: live.since,
@@ -143,6 +147,7 @@ impl Machine {
                     reads,
                     correction: self.correction(task),
                     tool_args: self.tool_args(task),
+                    agent: self.agent_record(task).cloned().map(Box::new),
                 });
             }
         }

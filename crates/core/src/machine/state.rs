@@ -7,8 +7,8 @@ use super::history::AttemptHistory;
 use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
 use super::{
-    ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
-    StepState, TaskId,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing,
+    StepCounts, StepItem, StepState, TaskId,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
@@ -154,6 +154,9 @@ pub(super) struct TaskRecord {
     pub(super) phase: TaskPhase,
     pub(super) standing: Standing,
     pub(super) failure_class: Option<FailureClass>,
+    /// The progress of its agent, in the last attempt.
+    #[serde(default)]
+    pub(super) agent: Option<Box<AgentRecord>>,
     /// The result of the last successful attempt.
     pub(super) result: Option<Box<AttemptResult>>,
     /// True if its gates have let it in.

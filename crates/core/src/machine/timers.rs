@@ -20,6 +20,7 @@ impl Machine {
                 }
             }
             TimerKind::Wait(attempt) => self.end_wait(attempt),
+            TimerKind::Agent(attempt) => self.on_agent_timeout(attempt),
             TimerKind::Queue(place) => self.on_queue_timeout(&place),
             TimerKind::Ask { number } => self.on_request_expired(number),
             TimerKind::Budget { ms } => self.on_budget_timer(ms),

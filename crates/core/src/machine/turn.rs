@@ -126,6 +126,9 @@ impl Machine {
                     self.gate_start();
                 }
             }
+            InputKind::Briefed { briefing, mistake } => self.on_briefing(*briefing, mistake),
+            InputKind::Replied { end, mistake } => self.on_model_reply(*end, mistake),
+            InputKind::ToolEnded(end) => self.on_tool_end(end),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
                 self.on_verdicts(&attempt, phase, verdicts, seen);
@@ -138,9 +141,13 @@ impl Machine {
             InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
             InputKind::Stale(stale) => self.on_stale_evidence(stale),
             InputKind::Confirmed { stale } => self.on_confirmation(stale),
-            InputKind::Gated { place, point, gated } => self.on_gates(place.as_ref(), point, gated),
+            InputKind::Gated { place, point, gated, tool_call } => {
+                self.on_gates(place.as_ref(), point, gated, tool_call.as_ref());
+            }
             InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
-            InputKind::Planned { round, said } => self.on_planner_reply(round, said.into()),
+            InputKind::Planned { round, said, usage } => {
+                self.on_planner_reply(round, said.into(), usage);
+            }
             InputKind::Cancel { reason } => self.cancel(reason),
         }
     }
@@ -203,6 +210,10 @@ impl Machine {
         let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
             return;
         };
+        let Some(exit) = self.work_exit(task, ended.exit) else {
+            return;
+        };
+        ended.exit = exit;
         if ended.exit.is_success()
             && let Some(reason) = bad_outputs(self.plan.step(task.ix()), &ended.outputs)
         {

@@ -43,8 +43,12 @@ impl<'a> ParamReaders<'a> {
         if let StepWork::Run(script) = &step.work {
             reads.texts.push(&script.text);
         }
+        if let StepWork::Agent(agent) = &step.work {
+            reads.texts.push(&agent.briefing);
+        }
         reads.templates(step.work.templates());
-        if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
+        if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Agent(_))
+        {
             reads.variables(&plan.parts().env);
         }
         reads.variables(&step.env);

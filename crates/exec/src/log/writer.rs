@@ -63,6 +63,12 @@ impl LogWriter {
         (&mut self.streams, takers)
     }
 
+    /// Writes bytes that did not come from a process, and lets readers see them.
+    pub fn write(&mut self, stream: LogStream, bytes: &[u8]) {
+        self.on_bytes(stream, bytes);
+        self.on_idle();
+    }
+
     /// Writes the remaining bytes and joins the parts.
     pub fn finish(mut self) -> LogSummary {
         let (streams, mut to) = self.split();

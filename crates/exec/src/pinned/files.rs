@@ -103,7 +103,7 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     let ways = plan.steps().iter().flat_map(Step::ways);
     let mut all: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
     all.extend(checks(plan).cloned());
-    all.extend(plan.parts().planner.as_ref().map(planner::as_check));
+    all.extend(plan.parts().planner.as_ref().and_then(planner::as_check));
     let gates = plan.steps().iter().flat_map(|step| &step.gates);
     all.extend(gates.chain(&plan.parts().gates).filter_map(|gate| of_gate(gate)));
     let secrets = plan.parts().secrets.iter();
@@ -151,7 +151,11 @@ fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> 
                 let words = words.iter().map(|word| Template::literal(word));
                 CheckProbe::Exec(words.collect())
             }
-            StepWork::Http(_) | StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+            StepWork::Agent(_)
+            | StepWork::Http(_)
+            | StepWork::Uses(_)
+            | StepWork::Wait(_)
+            | StepWork::Approve(_) => {
                 return None;
             }
         };

@@ -14,7 +14,7 @@ use super::outer::{SupervisorSocket, order};
 use super::{IsolationKind, loopback, mounts, restrictions, seccomp};
 use crate::spawn::{self, ProcessImage};
 use crate::supervise::of_status;
-use crate::{WorkError, process};
+use crate::{WorkError, agent_tool, process};
 
 /// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
 /// running die with this process.
@@ -35,6 +35,10 @@ pub(super) fn run() -> io::Result<()> {
         Err(reason) => return talk.fail(WorkError::environmental(reason)),
     };
     talk.send_message(&StageMessage::Holds(isolation))?;
+    if agent_tool::is_stage(&order.argv) {
+        let exit = agent_tool::carry_out_in(&order.cwd, order.input.as_deref().unwrap_or_default());
+        return talk.send_message(&StageMessage::Exit(exit));
+    }
     let started = start(&order, input.as_ref(), &descriptors);
     // The writer must notice when the command stops reading.
     drop(input);

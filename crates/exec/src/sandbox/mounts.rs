@@ -19,6 +19,7 @@ use super::mount::{
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
 use super::{IsolationKind, SandboxSpec, WorkspaceLayer, private, programs};
+use crate::agent_tool;
 
 /// The default limit on scratch space, in bytes.
 const DEFAULT_SCRATCH_BYTES: u64 = 2 << 30;
@@ -41,7 +42,9 @@ pub(super) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
     let programs = match &order.sandbox.programs {
         None => None,
         Some(names) => {
-            let names: Vec<String> = names.iter().chain(order.argv.first()).cloned().collect();
+            // A request about files executes nothing.
+            let own = order.argv.first().filter(|_| !agent_tool::is_stage(&order.argv));
+            let names: Vec<String> = names.iter().chain(own).cloned().collect();
             Some(programs::restrict_programs(&view, &names, order.path.as_deref(), &order.cwd)?)
         }
     };

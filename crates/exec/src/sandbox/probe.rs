@@ -36,6 +36,7 @@ async fn try_it(root: &Path) -> IsolationSupport {
         grace: Duration::from_secs(1),
         keep: 1024,
         output: None,
+        role: probe::ProbeRole::Observer,
     };
     let probed = ProcessExecutor::InProcess.probe(trial, StopLevel::never()).await;
     let isolation = probed.isolation.unwrap_or_default();

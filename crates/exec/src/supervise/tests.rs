@@ -38,7 +38,8 @@ struct Ended {
 
 /// An upper bound for waits in tests, well below the minute of grace even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
-const PATIENT: ProcessLimits = ProcessLimits { timeout: None, grace: Duration::from_mins(1), output: None };
+const PATIENT: ProcessLimits =
+    ProcessLimits { timeout: None, grace: Duration::from_mins(1), output: None, leaves_none: false };
 
 /// Runs a script and sends it the stop requests of `tell`, 150 ms apart.
 async fn end(dir: &Path, script: &str, limits: ProcessLimits, tell: &[StopLevel]) -> Ended {

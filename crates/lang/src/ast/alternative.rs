@@ -1,4 +1,4 @@
-use super::{AllowSpec, HttpSpec, LimitsSpec, RetrySpec, ShellSpec, SkillUse, StepSpec, sound};
+use super::{AgentSpec, AllowSpec, HttpSpec, LimitsSpec, RetrySpec, ShellSpec, SkillUse, StepSpec, sound};
 use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
@@ -21,6 +21,8 @@ record! {
         optional exec: Spanned<Vec<Spanned<Template>>>,
         /// A script of a skill, in the sandbox.
         optional skill: Spanned<SkillUse>,
+        /// Work that a model does with tools. The section of the step is its briefing.
+        optional agent: Spanned<AgentSpec>,
         /// A request.
         optional http: Spanned<HttpSpec>,
         /// Another plan, as a nested run: the path of its file, relative to this one.
@@ -70,7 +72,7 @@ fn check_alternative(
     check_literal_word(made.tool.as_ref(), decoder);
     check_literal_word(made.target.as_ref(), decoder);
     let executors: Vec<&str> =
-        ["run", "exec", "skill", "http", "uses"].into_iter().filter(|key| fields.has(key)).collect();
+        ["run", "exec", "skill", "agent", "http", "uses"].into_iter().filter(|key| fields.has(key)).collect();
     if let [first, second, ..] = executors.as_slice() {
         let id = &made.id.value;
         let message = format!("alternative `{id}` has both `{first}` and `{second}`");
@@ -81,6 +83,11 @@ fn check_alternative(
         let message = "`with` is only valid for an alternative with `uses`";
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("with"), message);
         decoder.emit(mistake.with_help("add `uses: PLAN.md`, or remove `with`"));
+    }
+    for key in ["cwd", "shell"].into_iter().filter(|key| fields.has("agent") && fields.has(key)) {
+        let message = format!("an alternative with `agent` does not support `{key}`");
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+        decoder.emit(mistake.with_help("leave it out: the paths of tools are relative to the workspace"));
     }
     let others = AlternativeSpec::KEYS.iter().filter(|key| **key != "id");
     if others.clone().all(|key| !fields.has(key)) {
@@ -113,7 +120,7 @@ impl AlternativeSpec {
     /// True if it does the work with another executor.
     pub fn has_executor(&self) -> bool {
         let is_process = self.run.is_some() || self.exec.is_some() || self.skill.is_some();
-        is_process || self.http.is_some() || self.uses.is_some()
+        is_process || self.agent.is_some() || self.http.is_some() || self.uses.is_some()
     }
 
     /// Returns the step as executed with this alternative.
@@ -124,6 +131,7 @@ impl AlternativeSpec {
             way.run.clone_from(&self.run);
             way.exec = self.exec.clone().map(Box::new);
             way.skill = self.skill.clone().map(Box::new);
+            way.agent = self.agent.clone().map(Box::new);
             way.http = self.http.clone().map(Box::new);
             way.uses = self.uses.clone().map(Box::new);
             way.with = self.with.clone();
@@ -138,6 +146,9 @@ impl AlternativeSpec {
         replace_if_set(&mut way.retry, self.retry.as_ref());
         replace_if_set(&mut way.allow, self.allow.as_ref());
         replace_if_set(&mut way.limits, self.limits.as_ref());
+        if way.agent.is_some() && way.allow.is_none() {
+            way.allow = Some(Box::new(AllowSpec::workspace_only()));
+        }
         way.env = step.env.overlaid(&self.env);
         way
     }

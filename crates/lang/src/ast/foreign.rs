@@ -74,12 +74,15 @@ pub(super) const STEP: &[ForeignToolKey] = foreign! {
     "schedule" | "cron" =>
         "" "a goal has a schedule: write a file with `kind: goal`, `schedule: \"0 6 * * *\"` and `repair: {uses: THIS-PLAN.md}`"
     "type" | "action" =>
-        "" "leave it out: the work of a step is `run`, `exec`, `http`, `uses`, `skill`, `wait` or \
-            `approve`"
+        "" "leave it out: the work of a step is `run`, `exec`, `skill`, `agent`, `http`, `uses`, \
+            `wait` or `approve`"
     "check" | "checks" | "assert" | "expect" | "validate" | "criteria" =>
         "verify" "write `verify: [{name: it_is_there, run: test -s out.txt}]`"
     "approval" | "manual" | "confirm" | "prompt" =>
         "" "write a step `approve: {message: Continue?}`"
+    "llm" | "ai" | "model" | "claude" | "codex" | "instructions" =>
+        "agent" "write `agent: {role: executor, tools: [read, edit]}`, and what is to be done into the section headed like \
+                 the step"
     "mutex" | "lock" | "resourcegroup" | "semaphore" | "synchronization" | "concurrencygroup" =>
         "concurrency" "write `concurrency: a-name`: only one step with this name runs at a time"
     "notify" | "mailonerror" =>

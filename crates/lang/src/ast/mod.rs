@@ -14,6 +14,7 @@
 //! A test of the approval view tries other values of every key of the JSON Schemas, and fails for a key that
 //! changes no line.
 
+mod agent;
 mod alternative;
 mod approve;
 mod budget;
@@ -49,6 +50,7 @@ mod sound;
 mod step;
 mod wait;
 
+pub use agent::AgentSpec;
 pub use alternative::AlternativeSpec;
 pub use approve::ApproveSpec;
 pub use budget::BudgetSpec;

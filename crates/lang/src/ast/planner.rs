@@ -2,28 +2,37 @@ use super::sound;
 use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
 use crate::yaml::YamlNode;
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::OnStuck;
 
 record! {
-    /// A program that is asked for another alternative if a plan has none left.
+    /// A program or a model that is asked for another alternative if a plan has none left.
     pub struct PlannerSpec as "a planner" {
         /// The program and its arguments, without a shell, unchanged.
-        required exec: Spanned<Vec<Spanned<String>>>,
+        optional exec: Spanned<Vec<Spanned<String>>>,
+        /// The role, which `wf.yaml` gives a model.
+        optional role: Spanned<Name>,
         /// The time limit: 60 s if absent.
         optional timeout: Spanned<DurationText>,
     }
     instead {
+        "model" => "write `role: planner`, and give the role a model in `wf.yaml`",
         "run" => "write `exec: [sh, planner.sh]`: a program and its arguments",
-        "model" => "write `exec`: a program, which may call a model",
     }
     finish can_run;
 }
 
 fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(planner.timeout.as_ref(), decoder);
-    sound::check_program(Some(planner.exec.value.len()), fields.key("exec"), decoder);
-    for part in &planner.exec.value {
+    sound::check_program(planner.exec.as_ref().map(|exec| exec.value.len()), fields.key("exec"), decoder);
+    let named = ["exec", "role"].into_iter().filter(|key| fields.has(key)).count();
+    if named != 1 {
+        let message = "a planner has either `exec` or `role`";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+        decoder.emit(mistake.with_help("write `exec: [PROGRAM]`, or `role: planner` for a model of wf.yaml"));
+    }
+    for part in planner.exec.iter().flat_map(|exec| &exec.value) {
         if part.value.contains("{{") {
             let message = "templates are not supported in a planner: its only input is the request";
             let mistake = Diagnostic::new(Code::ValueWrong, part.span, message);
@@ -55,6 +64,6 @@ pub(super) fn is_asked(
     if consults && !fields.has("planner") {
         let message = "no planner is configured";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);
-        decoder.emit(mistake.with_help("add `planner: {exec: [PROGRAM]}`"));
+        decoder.emit(mistake.with_help("add `planner: {exec: [PROGRAM]}` or `planner: {role: planner}`"));
     }
 }

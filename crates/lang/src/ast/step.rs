@@ -1,7 +1,7 @@
 use super::{
-    AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec, GateRef,
-    HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse, StepOutputSpec, WaitSpec,
-    alternative::check_literal_word, foreign, sound,
+    AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec,
+    GateRef, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse, StepOutputSpec,
+    WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign, sound,
 };
 use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -13,7 +13,7 @@ use wf_model::OnStepError;
 use wf_model::expr::{Expr, Template};
 
 record! {
-    /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `http`, `uses`, `wait` and `approve`;
+    /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `agent`, `http`, `uses`, `wait` and `approve`;
     /// without any of them, the fenced block of its section is its script.
     pub struct StepSpec as "a step" {
         /// Its id, unique in the plan.
@@ -36,6 +36,8 @@ record! {
         optional exec: Box<Spanned<Vec<Spanned<Template>>>>,
         /// A script of a skill, in the sandbox.
         optional skill: Box<Spanned<SkillUse>>,
+        /// Work that a model does with tools. The section of the step is its briefing.
+        optional agent: Box<Spanned<AgentSpec>>,
         /// A request.
         optional http: Box<Spanned<HttpSpec>>,
         /// Another plan, as a nested run: the path of its file, relative to this one.
@@ -101,9 +103,6 @@ record! {
         /// The alternatives, from which the controller chooses after a failure.
         default alternatives: Vec<AlternativeSpec>,
     }
-    later {
-        "agent",
-    }
     instead {
         "network" => "write `net: true` inside `allow`",
         "fixed" => "`fixed` belongs to a check: put it under `verify`",
@@ -142,7 +141,7 @@ impl StepSpec {
     }
 }
 
-/// The keys of executors; those not implemented yet count too.
+/// The keys of executors.
 const EXECUTORS: &[&str] = &["run", "exec", "http", "uses", "wait", "skill", "agent", "approve"];
 
 /// Notes keys that exclude each other.
@@ -169,13 +168,16 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
         let by_section = key == "shell" && !step.has_executor;
         if fields.has(key) && !fields.has(executor) && !by_section {
             let message = format!("`{key}` is only valid for a step with `{executor}`");
-            decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+            let inside = key == "with" && fields.has("agent");
+            decoder.emit(if inside { mistake.with_help("put it inside `agent`") } else { mistake });
         }
     }
     check_loops(fields, decoder);
     check_container(step, fields, decoder);
     check_process_keys(fields, decoder);
     check_approve_keys(fields, decoder);
+    check_agent_keys(step, fields, decoder);
     replaceable(step, fields, decoder);
 }
 
@@ -222,7 +224,7 @@ fn check_container(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mu
     let own = [("allow", step.allow.is_some(), at[0]), ("limits", step.limits.is_some(), at[1])];
     let others = step.alternatives.iter().filter(|other| {
         // The others leave the container.
-        other.skill.is_none() && other.http.is_none() && other.uses.is_none()
+        !other.has_executor() || other.run.is_some() || other.exec.is_some()
     });
     let others = others.flat_map(|other| {
         let at = other.id.span;
@@ -272,17 +274,18 @@ fn check_approve_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<
 /// enforces them.
 fn check_process_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let without = ["http", "uses", "wait", "approve"].iter().any(|key| fields.has(key));
-    let is_process = ["run", "exec", "skill"].iter().any(|key| fields.has(key)) || !without;
+    let is_process = ["run", "exec", "skill", "agent"].iter().any(|key| fields.has(key)) || !without;
     for key in ["allow", "limits", "classify"] {
         if fields.has(key) && !is_process {
-            let message = format!("`{key}` is only valid for a step with `run`, `exec` or `skill`");
+            let kinds = if key == "classify" { "`exec` or `skill`" } else { "`exec`, `skill` or `agent`" };
+            let message = format!("`{key}` is only valid for a step with `run`, {kinds}");
             decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
         }
     }
-    let is_confined = fields.has("allow") || fields.has("skill");
+    let is_confined = ["allow", "skill", "agent"].iter().any(|key| fields.has(key));
     if fields.has("writes") && (is_confined || !is_process && !fields.has("uses")) {
         let message = "`writes` is only valid for a step without a sandbox";
-        let help = "with `allow` or `skill`, list the files in `allow: {write: [...]}`";
+        let help = "with `allow`, `skill` or `agent`, list the files in `allow: {write: [...]}`";
         decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("writes"), message).with_help(help));
     }
     if is_process && fields.has("limits") && !is_confined {

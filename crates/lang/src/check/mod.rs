@@ -14,6 +14,7 @@
 mod escalations;
 mod gate_file;
 mod goal_file;
+mod models;
 mod notes;
 mod people;
 mod reads;
@@ -28,5 +29,6 @@ use notes::FileDiagnostics;
 use reads::{ExprRead, ExprSite};
 use scene::RuleContext;
 
+pub use models::models;
 pub use people::people;
 pub use run::check;

@@ -114,6 +114,8 @@ impl<'a> ExprReadCollector<'a> {
         self.templates(ExprSite::Argument, argv.map(|argument| &argument.value));
         let arguments = step.skill.iter().filter_map(|used| used.value.args.as_ref());
         self.templates(ExprSite::Argument, arguments.flat_map(SkillArgs::templates));
+        let values = step.agent.iter().flat_map(|agent| agent.value.with.iter());
+        self.templates(ExprSite::With, values.map(|(_, value)| &value.value.0));
         if let Some(http) = &step.http {
             self.templates(ExprSite::Url, std::iter::once(&http.url.value));
             let headers = http.headers.iter().map(|(_, value)| value);

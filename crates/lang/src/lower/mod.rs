@@ -17,5 +17,5 @@ mod tests;
 
 pub use gate::lower_gate;
 pub use goal::lower_goal;
-pub use plan::{LoweringError, PlanDefaults, lower};
+pub use plan::{LoweringError, PlanDefaults, lower, secret_source};
 pub use skill::dry_run;

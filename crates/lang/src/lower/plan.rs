@@ -113,7 +113,7 @@ impl SpecLowering<'_> {
             gates: gate::of_plan(self.loaded, file, &plan.gates)?,
             escalations: gate::escalations(self.loaded, file, &plan.escalation),
             replan: plan.replan.as_ref().map(|said| super::replan::completed(said, &self.defaults.replan)),
-            planner: plan.planner.as_deref().map(super::replan::planner),
+            planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
             briefing: briefing(plan),
         })
@@ -148,7 +148,13 @@ fn secret(
     name: &wf_base::source::Spanned<wf_base::name::EnvName>,
     from: &ast::SecretSpec,
 ) -> Option<SecretDeclaration> {
-    let source = match from.from.value {
+    let source = secret_source(from)?;
+    Some(SecretDeclaration { name: name.value.clone(), source, masked: from.mask.unwrap_or(true) })
+}
+
+/// Returns the source of a secret; `None` if it is incomplete.
+pub fn secret_source(from: &ast::SecretSpec) -> Option<SecretSource> {
+    Some(match from.from.value {
         SecretSourceKind::Env => SecretSource::Env(from.name.clone().unwrap_or_default()),
         SecretSourceKind::File => SecretSource::File(from.path.clone().unwrap_or_default()),
         SecretSourceKind::Command => SecretSource::Command(from.run.clone().unwrap_or_default()),
@@ -160,8 +166,7 @@ fn secret(
             name: from.connection.as_ref()?.value.clone(),
             secret: from.secret.as_ref()?.value.clone(),
         },
-    };
-    Some(SecretDeclaration { name: name.value.clone(), source, masked: from.mask.unwrap_or(true) })
+    })
 }
 
 /// The policy of a plan, completed by the workspace's.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::ast;
 use wf_base::source::Spanned;
-use wf_model::{OnStuck, Planner, ReplanSettings};
+use wf_model::{OnStuck, Planner, PlannerSource, ReplanSettings};
 
 /// The replan settings of a plan, completed by the defaults.
 pub(super) fn completed(said: &ast::ReplanSpec, defaults: &ReplanSettings) -> ReplanSettings {
@@ -28,12 +28,14 @@ pub(super) fn completed(said: &ast::ReplanSpec, defaults: &ReplanSettings) -> Re
 const USUAL: Duration = Duration::from_mins(1);
 
 /// The model of a planner.
-pub(super) fn planner(said: &ast::PlannerSpec) -> Planner {
-    let words = said.exec.value.iter();
-    Planner {
-        exec: words.map(|word| word.value.clone()).collect(),
-        timeout: said.timeout.as_ref().map_or(USUAL, |said| said.value.0),
-    }
+pub(super) fn planner(said: &ast::PlannerSpec) -> Option<Planner> {
+    let exec = said.exec.as_ref().map(|exec| {
+        let words = exec.value.iter().map(|word| word.value.clone());
+        PlannerSource::Exec(words.collect())
+    });
+    let role = || Some(PlannerSource::Role(said.role.as_ref()?.value.clone()));
+    let source = exec.or_else(role)?;
+    Some(Planner { source, timeout: said.timeout.as_ref().map_or(USUAL, |said| said.value.0) })
 }
 
 /// The reaction when no declared alternative is left: by default, a plan with a planner asks it.

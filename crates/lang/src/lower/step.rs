@@ -9,9 +9,9 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    Alternative, ApprovalStep, FailureClass, FailureClassRule, HttpCall, NestedPlan, RequiredOutput,
-    RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork,
-    ValueSchema, WaitCondition,
+    AgentWork, Alternative, ApprovalStep, FailureClass, FailureClassRule, HttpCall, NestedPlan,
+    RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx, StepRepetition,
+    StepWork, ValueSchema, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -144,6 +144,9 @@ fn work(
         let call = skill::call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
         return Ok(StepWork::Skill(Box::new(call)));
     }
+    if let Some(agent) = &step.agent {
+        return work_of_agent(step, &agent.value).map(StepWork::Agent);
+    }
     if let Some(request) = &step.http {
         return Ok(StepWork::Http(Box::new(http(request))));
     }
@@ -165,6 +168,18 @@ fn work(
         path,
         with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
     })))
+}
+
+fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<AgentWork>, LoweringError> {
+    let with = agent.with.iter();
+    Ok(Box::new(AgentWork {
+        model: agent.choice().ok_or(LoweringError::Broken)?,
+        engine: agent.engine.unwrap_or_default(),
+        briefing: step.briefing.as_deref().map(str::trim).unwrap_or_default().to_owned(),
+        with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
+        tools: agent.tools.iter().map(|tool| tool.value).collect(),
+        max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
+    }))
 }
 
 fn http(http: &ast::HttpSpec) -> HttpCall {

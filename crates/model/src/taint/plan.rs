@@ -63,6 +63,10 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
             inputs.extend(reads(call.templates()));
             process(step)
         }
+        StepWork::Agent(_) => {
+            inputs.extend(reads(step.work.templates()));
+            process(step)
+        }
         StepWork::Http(request) => {
             inputs.extend(reads([&request.url]));
             inputs.extend(reads(request.headers.iter().map(|(_, value)| value)));

@@ -1,6 +1,6 @@
 use super::exact::{exact_duration, shell_words};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
-use wf_model::{OnStuck, Planner, ReplanSettings};
+use wf_model::{OnStuck, Planner, PlannerSource, ReplanSettings};
 
 /// The limits of replanning after a failure, and the tolerance for acceptance. Without replanning,
 /// only a full pass is accepted, so that an added tolerance is a weaker proof.
@@ -53,8 +53,11 @@ pub(super) fn replan(replan: Option<&ReplanSettings>, sheet: &mut SummaryBuilder
 
 /// The planner, which may add unreviewed alternatives. A planner, or a change of it, grants more.
 pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut SummaryBuilder) {
-    if let Some(Planner { exec, timeout }) = planner {
-        let program = shell_words(exec.iter().map(String::as_str));
+    if let Some(Planner { source, timeout }) = planner {
+        let program = match source {
+            PlannerSource::Exec(words) => shell_words(words.iter().map(String::as_str)),
+            PlannerSource::Role(role) => format!("the model with the role `{role}`"),
+        };
         let asked = format!("{program} adds alternatives to steps that no approver has reviewed");
         sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "planner", &[asked]);
         let time = wf_base::time::format_duration(*timeout);

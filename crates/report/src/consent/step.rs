@@ -42,7 +42,9 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
         alternatives: _, // Each stands in a part of its own.
         briefing,
     } = step;
-    about(sheet, title.as_deref(), briefing.as_deref());
+    // The briefing of an agent is its work, and shown as that.
+    let prose = briefing.as_deref().filter(|_| !matches!(does, StepWork::Agent(_)));
+    about(sheet, title.as_deref(), prose);
     for ix in depends_on {
         let id = plan.step(*ix).id.as_str();
         sheet.add_each(SummaryLineKind::Graph, RiskDirection::Guard, "depends_on", &[id.to_owned()]);

@@ -3,7 +3,8 @@ use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
-    EnvVar, HttpCall, NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
+    AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork,
+    WaitCondition,
 };
 
 pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -11,6 +12,7 @@ pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBu
         StepWork::Run(own) => script(own, sheet, ""),
         StepWork::Exec(own) => argv(own, sheet, ""),
         StepWork::Skill(call) => skill(call, sheet),
+        StepWork::Agent(own) => agent(own, sheet),
         StepWork::Http(request) => http(request, sheet),
         StepWork::Uses(nested) => uses(nested, used, sheet),
         StepWork::Wait(what) => wait(what, sheet),
@@ -64,6 +66,25 @@ fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
         let given = shell_words(given.iter().map(Template::source));
         sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, "skill.args", given);
     }
+}
+
+/// The model, its tools and its briefing.
+fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
+    let AgentWork { model, engine, briefing, with, tools, max_turns } = work;
+    let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
+    let (key, name) = match model {
+        ModelChoice::Model(name) => ("agent.model", name),
+        ModelChoice::Role(name) => ("agent.role", name),
+    };
+    put(SummaryLineKind::Work, key, name.as_str());
+    put(SummaryLineKind::Work, "agent.engine", engine.as_str());
+    put(SummaryLineKind::Work, "agent.briefing", briefing);
+    for (name, value) in with {
+        put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());
+    }
+    put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
+    let tools: Vec<String> = tools.iter().map(ToString::to_string).collect();
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
 }
 
 fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {

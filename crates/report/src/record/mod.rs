@@ -3,6 +3,7 @@
 //! A [`RunRecord`] is everything known of one run, with the runs nested in it.
 
 mod alternatives;
+mod calls;
 mod decisions;
 mod findings;
 mod gaps;
@@ -20,6 +21,7 @@ mod taint;
 mod tests;
 mod why;
 
+pub use calls::{AgentCalls, BodyReader, ModelCallRecord, ToolCallRecord, exchange_text, sequential_calls};
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use findings::{all_pass, findings};
 pub use gaps::GapTrajectory;

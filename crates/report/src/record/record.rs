@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::lifecycle::write_lifecycles;
-use super::{GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
+use super::{AgentCalls, GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, StepState, TaskId};
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
@@ -42,6 +42,12 @@ pub struct RunRecord {
     /// The approvals, gates and decisions that it needed.
     #[serde(flatten)]
     pub held: RunDecisions,
+    /// The calls of its agents, by attempt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentCalls>,
+    /// The model calls on the longest chain of steps that wait for each other; 0 without agents.
+    #[serde(skip_serializing_if = "is_none_made")]
+    pub sequential_calls: usize,
     /// The amounts that it has used, and their budget; absent if there is neither a budget nor
     /// anything that only a ledger records.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +148,11 @@ impl RunRecord {
             .filter(move |nested| nested.attempt.rsplit_once('#').is_some_and(|(p, _)| p == place))
             .map(|nested| &nested.record)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_made(calls: &usize) -> bool {
+    *calls == 0
 }
 
 /// The task of a row.

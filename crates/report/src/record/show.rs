@@ -1,14 +1,14 @@
 use std::fmt::Write as _;
 
 use super::record::{row_display_name, step_duration, task_of_row};
-use super::{RunLifecycle, RunRecord};
+use super::{AgentCalls, RunLifecycle, RunRecord};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::{counts_text, state_style, state_word, usage_line};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_base::units::{elapsed, first_line, moment, size};
+use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
@@ -80,6 +80,9 @@ fn head(record: &RunRecord, now: Moment) -> String {
     let used = record.ledger.as_ref();
     let used = used.and_then(|used| usage_line(used, now));
     field("used", &used.unwrap_or_default());
+    if !record.agents.is_empty() {
+        field("agents", &agents_line(record));
+    }
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
@@ -91,6 +94,14 @@ fn head(record: &RunRecord, now: Moment) -> String {
     field("approved", &record.held.approvers_line());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// The calls of all agents, on one line.
+fn agents_line(record: &RunRecord) -> String {
+    let calls: usize = record.agents.iter().map(|agent| agent.calls.len()).sum();
+    let tools: usize = record.agents.iter().map(AgentCalls::tool_count).sum();
+    let (calls, tools) = (plural(calls, "model call"), plural(tools, "tool call"));
+    format!("{calls}, {} of them in sequence · {tools}", record.sequential_calls)
 }
 
 /// The durability of a run's record, under its name in `wf.yaml`.

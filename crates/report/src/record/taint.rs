@@ -36,7 +36,10 @@ fn value_trust(value: &MixedTaint) -> Value {
 /// The reason why the outputs of a step are external, if any are.
 pub(super) fn untrusted_values(plan: &Plan, step: &str) -> Option<String> {
     let written = plan.step(plan.find(step)?);
-    let is_process = matches!(written.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_));
+    let is_process = matches!(
+        written.work,
+        StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Agent(_)
+    );
     if is_process && written.outputs.is_empty() && written.artifacts.is_empty() {
         return None;
     }

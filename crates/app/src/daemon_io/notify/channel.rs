@@ -10,7 +10,7 @@ use wf_base::time::{Moment, format_duration};
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
 use wf_exec::http::{HttpClient, HttpNotification};
-use wf_exec::probe::{ProbeJob, ProbeOutcome};
+use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use wf_exec::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, process};
 
 /// The longest run time of a command, and its time to exit after that.
@@ -125,6 +125,7 @@ impl NotificationCommand {
             grace: GRACE,
             keep: KEPT_OUTPUT_LIMIT,
             output: Some(OUTPUT_LIMIT),
+            role: ProbeRole::Observer,
         };
         let (_go_on, stop) = watch::channel(StopLevel::No);
         let probed = ProcessExecutor::InProcess.probe(probe, stop).await;

@@ -1,7 +1,7 @@
 use super::{FileDiagnostics, RuleContext};
 use super::{
-    alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks, names,
-    never, order, scripts, secrets, skills, unused, upstream, uses,
+    agents, alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
+    names, never, order, scripts, secrets, skills, unused, upstream, uses,
 };
 
 /// A rule, which looks at a file and notes the violations.
@@ -24,6 +24,7 @@ pub(in crate::check) const ALL: &[SpecRule] = &[
     alternatives::check,
     uses::check,
     skills::check,
+    agents::check,
     http::check,
     gates::check,
     locks::check,

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
 
+mod agents;
 mod all;
 mod alternatives;
 mod axes;

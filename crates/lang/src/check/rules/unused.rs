@@ -71,6 +71,7 @@ fn texts<'a>(scene: &RuleContext<'a>) -> Vec<&'a str> {
     texts.extend(plan_env.map(|(_, value)| value.source()));
     for step in scene.ways() {
         texts.extend(step.run.iter().map(|script| script.value.as_str()));
+        texts.extend(step.briefing.as_deref().filter(|_| step.agent.is_some()));
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(|argument| argument.source()));
         texts.extend(step.env.iter().map(|(_, value)| value.source()));

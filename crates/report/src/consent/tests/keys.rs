@@ -19,6 +19,12 @@ const UNSHOWN: &[&str] = &[
 
 /// The keys of which no other value is valid beside the other keys of the sample, and the lines that show them.
 const BOUND: &[(&str, &str, &str)] = &[
+    ("AgentSpec.engine", "steps.thought.agent.engine", "builtin"),
+    (
+        "PlannerSpec.role",
+        "planner[the model with the role `goal_planner` adds alternatives to steps that no approver has reviewed]",
+        "the model with the role `goal_planner`",
+    ),
     ("GateSpec.check", "gates.ranges.check", "numeric_range"),
     ("GateSpec.provider", "gates.ranges.provider", "predicate"),
     ("Goal.on_failure", "goal.on_failure", "spawn_plan"),

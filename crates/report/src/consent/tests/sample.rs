@@ -190,6 +190,10 @@ steps:
       timeout: 58m
       escalate_to: [gil]
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
+  - id: thought
+    agent: {role: the_role, engine: builtin, tools: [read, run], max_turns: 214, with: {given: "given {{ params.day }}"}}
+    alternatives:
+      - {id: by_agent, agent: {model: other_model, tools: [list], max_turns: 215}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
@@ -205,6 +209,10 @@ Prose of the plan.
 ## first
 
 Prose of a step.
+
+## thought
+
+Briefing of an agent.
 "#;
 
 /// A goal that uses every key that only goals have.
@@ -246,7 +254,7 @@ budget: {max_attempts: 88}
 gates: [{id: goal-gate, on: on_input, provider: predicate, check: approval_always, on_block: goal_told}]
 escalation: {goal_told: {action: respond, message: the goal said so}}
 replan: {max_replans: 89}
-planner: {exec: [ask-goal-planner]}
+planner: {role: goal_planner}
 on_stuck: abandon
 verify: [{name: goal_check, run: look at the goal}]
 ---

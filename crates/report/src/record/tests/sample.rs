@@ -143,6 +143,8 @@ pub(crate) fn record() -> RunRecord {
             attempt: 1,
             artifact: Artifact { path: "data.json".into(), digest: Sha256Digest::of_bytes(b""), size: 3_500 },
         }],
+        agents: Vec::new(),
+        sequential_calls: 0,
         nested: Vec::new(),
     }
 }

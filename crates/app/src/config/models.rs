@@ -1,0 +1,188 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_gateway::client::ProviderAddress;
+use wf_lang::ast::SecretSpec;
+use wf_lang::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_model::{ModelApi, ModelDefinition, ModelPrice, ModelTable, Money};
+
+record! {
+    /// A model that steps and gates may use.
+    pub struct ModelSection as "a model" {
+        /// The wire format of its provider.
+        required api: Spanned<ModelApi>,
+        /// The provider's name of it; with `api: scripted`, the path of the file with its replies, relative to the
+        /// workspace.
+        required model: Spanned<String>,
+        /// The address of its provider, up to the version: the provider's own if absent.
+        optional base_url: Spanned<String>,
+        /// The key for the provider, and its source.
+        optional key: Spanned<SecretSpec>,
+        /// The tokens that a request and its reply may take together: 128000 if absent.
+        optional context_window: Spanned<u64>,
+        /// The maximum tokens of a reply: 8192 if absent.
+        optional max_output: Spanned<u64>,
+        /// The prices of its tokens: nothing if absent.
+        optional price: PriceSection,
+        /// The time limit of a call: 5m if absent.
+        optional timeout: Spanned<DurationText>,
+        /// The models that are called if it fails, in order.
+        default fallback: Vec<Spanned<Name>>,
+    }
+    finish check_model;
+}
+
+record! {
+    /// The prices of a million tokens, in US dollars.
+    pub struct PriceSection as "the price" {
+        /// Of input tokens.
+        required input: Spanned<f64>,
+        /// Of output tokens.
+        required output: Spanned<f64>,
+        /// Of input tokens that the provider had cached: as of others if absent.
+        optional cached_input: Spanned<f64>,
+    }
+    finish check_price;
+}
+
+/// Notes limits that leave no room, an address that is not safe, and a key that nothing needs.
+fn check_model(model: &mut ModelSection, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let mut wrong = |code, span, message: String, help: &str| {
+        decoder.emit(Diagnostic::new(code, span, message).with_help(help));
+    };
+    if model.model.value.trim().is_empty() {
+        let help = "write the provider's name of the model";
+        wrong(Code::ValueWrong, model.model.span, "the name of the model is empty".into(), help);
+    }
+    let window = model.context_window.as_ref().map_or(ModelDefinition::CONTEXT_WINDOW, |size| size.value);
+    let output = model.max_output.as_ref().map_or(ModelDefinition::MAX_OUTPUT, |size| size.value);
+    if output == 0 || output >= window {
+        let span = model.max_output.as_ref().or(model.context_window.as_ref()).map(|size| size.span);
+        let message =
+            format!("`max_output` ({output}) must be from 1 to less than `context_window` ({window})");
+        let help = "the window holds the conversation and the reply";
+        wrong(Code::ValueWrong, span.unwrap_or(model.api.span), message, help);
+    }
+    if let Some(timeout) = model.timeout.as_ref().filter(|timeout| timeout.value.0.is_zero()) {
+        let help = "write a duration such as `5m`";
+        wrong(Code::ValueWrong, timeout.span, "a timeout of 0 would end every call".into(), help);
+    }
+    if let Some(url) = &model.base_url
+        && let Err(error) = ProviderAddress::new(model.api.value, Some(&url.value))
+    {
+        let help = "write `https://HOST/v1`, or `http://127.0.0.1:PORT/v1` on this machine";
+        wrong(Code::ValueWrong, url.span, error.to_string(), help);
+    }
+    if let Some(key) = model.key.as_ref().filter(|key| key.value.mask.is_some()) {
+        let help = "leave `mask` out";
+        wrong(Code::KeyUnknown, key.span, "the key of a model is always masked".into(), help);
+    }
+    if model.api.value == ModelApi::Scripted {
+        let path = &model.model;
+        if path.value.starts_with(['/', '~']) || path.value.split('/').any(|part| part == "..") {
+            let message = format!("`{}` is not a file of the workspace", path.value);
+            wrong(Code::ValueWrong, path.span, message, "write its path, relative to the workspace");
+        }
+        for key in ["base_url", "key", "timeout"].into_iter().filter(|key| fields.has(key)) {
+            let message = format!("a model with `api: scripted` does not support `{key}`");
+            wrong(Code::KeyUnknown, fields.key(key), message, "leave it out: its replies come from a file");
+        }
+    }
+}
+
+/// Notes a price that is no amount.
+fn check_price(price: &mut PriceSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let all = [Some(&price.input), Some(&price.output), price.cached_input.as_ref()];
+    for amount in all.into_iter().flatten() {
+        if let Err(reason) = money(amount.value) {
+            decoder.emit(Diagnostic::new(Code::ValueWrong, amount.span, reason.to_string()));
+        }
+    }
+}
+
+fn money(dollars: f64) -> Result<Money, wf_model::MoneyError> {
+    Money::parse(&format!("{dollars:e}"))
+}
+
+/// Notes roles and fallbacks that name no model, and models that fall back to themselves.
+pub(super) fn check_names(
+    models: &OrderedEntries<Name, ModelSection>,
+    roles: &OrderedEntries<Name, Spanned<Name>>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    let known: BTreeMap<&Name, &ModelSection> =
+        models.iter().map(|(name, model)| (&name.value, model)).collect();
+    let fallbacks = models.iter().flat_map(|(_, model)| &model.fallback);
+    for named in roles.iter().map(|(_, model)| model).chain(fallbacks) {
+        if known.contains_key(&named.value) {
+            continue;
+        }
+        let message = format!("there is no model `{}` in `models`", named.value);
+        let mistake = Diagnostic::new(Code::UnknownModel, named.span, message);
+        let near = nearest(named.value.as_str(), known.keys().map(|name| name.as_str()));
+        decoder.emit(match near {
+            Some(near) => mistake.with_suggestion(Some(near)),
+            None => mistake.with_help("define it under `models`"),
+        });
+    }
+    for (name, _) in models.iter() {
+        if falls_back_to(&name.value, &known) {
+            let message = format!("the model `{}` falls back to itself", name.value);
+            let mistake = Diagnostic::new(Code::ValueWrong, name.span, message);
+            decoder.emit(mistake.with_help("leave one of the names out of `fallback`"));
+        }
+    }
+}
+
+/// True if a model is reached from itself by fallbacks.
+fn falls_back_to(name: &Name, known: &BTreeMap<&Name, &ModelSection>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![name];
+    while let Some(model) = open.pop().and_then(|next| known.get(next)) {
+        for next in &model.fallback {
+            if next.value == *name {
+                return true;
+            }
+            if seen.insert(&next.value) {
+                open.push(&next.value);
+            }
+        }
+    }
+    false
+}
+
+/// Returns the models of a configuration, with all defaults filled in.
+pub(super) fn table(
+    models: &OrderedEntries<Name, ModelSection>,
+    roles: &OrderedEntries<Name, Spanned<Name>>,
+) -> ModelTable {
+    let models = models.iter().map(|(name, model)| (name.value.clone(), definition(&name.value, model)));
+    let roles = roles.iter().map(|(role, model)| (role.value.clone(), model.value.clone()));
+    ModelTable { models: models.collect(), roles: roles.collect() }
+}
+
+fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {
+    let amount = |price: &Spanned<f64>| money(price.value).unwrap_or_default();
+    let size = |size: &Option<Spanned<u64>>, default| size.as_ref().map_or(default, |size| size.value);
+    ModelDefinition {
+        name: name.clone(),
+        api: model.api.value,
+        model: model.model.value.clone(),
+        base_url: model.base_url.as_ref().map(|url| url.value.clone()),
+        key: model.key.as_ref().and_then(|key| wf_lang::secret_source(&key.value)),
+        context_window: size(&model.context_window, ModelDefinition::CONTEXT_WINDOW),
+        max_output: size(&model.max_output, ModelDefinition::MAX_OUTPUT),
+        price: model.price.as_ref().map(|price| ModelPrice {
+            input: amount(&price.input),
+            output: amount(&price.output),
+            cached_input: price.cached_input.as_ref().map(amount),
+        }),
+        timeout: model.timeout.as_ref().map_or(ModelDefinition::TIMEOUT, |timeout| timeout.value.0),
+        fallback: model.fallback.iter().map(|name| name.value.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

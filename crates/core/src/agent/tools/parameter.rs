@@ -1,0 +1,189 @@
+use serde_json::{Map, Value, json};
+use wf_model::AgentTool;
+
+use crate::agent::ToolDefinition;
+
+/// The longest time that a model may ask for, in seconds: a day. The time left of the attempt bounds it, too.
+const MAX_TIMEOUT_SECONDS: u64 = 86_400;
+
+/// A parameter of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToolParameter {
+    pub(super) name: &'static str,
+    pub(super) kind: ParameterKind,
+    pub(super) required: bool,
+    /// The explanation for the model.
+    about: &'static str,
+}
+
+/// The kind of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParameterKind {
+    /// A text that may be empty, such as the content of a file.
+    Text,
+    /// A text that is not empty.
+    FilledText,
+    /// A whole number from 1 to a maximum.
+    Count(u64),
+}
+
+const PATH: ToolParameter = ToolParameter {
+    name: "path",
+    kind: ParameterKind::FilledText,
+    required: true,
+    about: "The path of the file, relative to the root of the workspace.",
+};
+
+const READ: &[ToolParameter] = &[
+    PATH,
+    ToolParameter {
+        name: "offset",
+        kind: ParameterKind::Count(u64::MAX),
+        required: false,
+        about: "The number of the first line to read, counted from 1. Default: 1.",
+    },
+    ToolParameter {
+        name: "limit",
+        kind: ParameterKind::Count(u64::MAX),
+        required: false,
+        about: "The maximum number of lines to read. Default: as many as fit.",
+    },
+];
+
+const LIST: &[ToolParameter] = &[ToolParameter {
+    required: false,
+    about: "The path of the folder, relative to the root of the workspace. Default: the root.",
+    ..PATH
+}];
+
+const SEARCH: &[ToolParameter] = &[
+    ToolParameter {
+        name: "pattern",
+        about: "The regular expression, in the syntax of Rust's `regex`: no look-around, no \
+            back-references. It is applied to each line.",
+        ..PATH
+    },
+    ToolParameter {
+        required: false,
+        about: "The path of a file or folder to search. Default: the root of the workspace.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "glob",
+        required: false,
+        about: "A glob of the files to search. With a slash it is compared with the path, `src/**/*.rs`, \
+            else with the file name, `*.rs`.",
+        ..PATH
+    },
+];
+
+const WRITE: &[ToolParameter] = &[
+    PATH,
+    ToolParameter {
+        name: "text",
+        kind: ParameterKind::Text,
+        required: true,
+        about: "The whole content of the file.",
+    },
+];
+
+const EDIT: &[ToolParameter] = &[
+    PATH,
+    ToolParameter {
+        name: "old",
+        about: "The text to replace, exactly as it is in the file. It must occur exactly once: include \
+            lines around it if needed.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "new",
+        kind: ParameterKind::Text,
+        required: true,
+        about: "The text in its place; empty to delete it.",
+    },
+];
+
+const RUN: &[ToolParameter] = &[
+    ToolParameter {
+        name: "script",
+        about: "The script for `sh -c`. It starts in the folder of the step.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "timeout_seconds",
+        kind: ParameterKind::Count(MAX_TIMEOUT_SECONDS),
+        required: false,
+        about: "The time in seconds after which the script is ended. Default: 120.",
+    },
+];
+
+/// Returns the parameters of a tool.
+pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
+    match tool {
+        AgentTool::Read => READ,
+        AgentTool::List => LIST,
+        AgentTool::Search => SEARCH,
+        AgentTool::Write => WRITE,
+        AgentTool::Edit => EDIT,
+        AgentTool::Run => RUN,
+    }
+}
+
+/// Returns the definition of a tool for a model.
+pub fn tool_definition(tool: AgentTool) -> ToolDefinition {
+    let parameters = parameters(tool);
+    let properties: Map<String, Value> =
+        parameters.iter().map(|one| (one.name.to_owned(), one.schema())).collect();
+    let required: Vec<&str> = parameters.iter().filter(|one| one.required).map(|one| one.name).collect();
+    ToolDefinition {
+        name: tool.as_str().to_owned(),
+        description: description(tool).to_owned(),
+        arguments_schema: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}
+
+const fn description(tool: AgentTool) -> &'static str {
+    match tool {
+        AgentTool::Read => {
+            "Reads a text file (UTF-8) of the workspace, in whole lines. A long file is read in parts: the \
+             result names the line to continue with."
+        }
+        AgentTool::List => {
+            "Lists the entries of a folder of the workspace, sorted; folders end with a slash. Lists at most \
+             1,000 entries."
+        }
+        AgentTool::Search => {
+            "Searches the text files of the workspace for a regular expression. Returns lines as \
+             `path:line: text`, at most 200. Skips `.git` and `.wf`."
+        }
+        AgentTool::Write => {
+            "Writes a whole text file of the workspace: creates it with the folders above it, or replaces its \
+             content. Use edit to change a part."
+        }
+        AgentTool::Edit => "Replaces a text that occurs exactly once in a text file of the workspace.",
+        AgentTool::Run => {
+            "Runs a shell script in the sandbox of the step. Returns what it printed, both streams together, \
+             and its exit code. Nothing that it starts runs on after it."
+        }
+    }
+}
+
+impl ToolParameter {
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            ParameterKind::Text => json!({ "type": "string" }),
+            ParameterKind::FilledText => json!({ "type": "string", "minLength": 1 }),
+            ParameterKind::Count(u64::MAX) => json!({ "type": "integer", "minimum": 1 }),
+            ParameterKind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+        };
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("description".into(), self.about.into());
+        }
+        schema
+    }
+}

@@ -1,0 +1,384 @@
+//! The loop of an agent: a model call, the tool calls that it asks for, and again, until the model answers.
+//!
+//! **Invariant:** no call is made before the fact that it begins is durable. **Invariant:** a call whose end is
+//! recorded is never made again. **Invariant:** a tool call that was refused is never executed. **Invariant:** a
+//! model call begins only where its reserve fits the budget beside those of the calls under way, so limits are kept as
+//! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
+
+use super::agent_record::AgentStep;
+use super::gates::has_gates;
+use super::in_flight::TaskRequest;
+use super::state::{self, MachineState, TaskIx};
+use super::task_phase::ActivityKind;
+use super::{
+    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, AttemptUsage, BUDGET_SPENT_PREFIX, Effect,
+    EventKind, GatePoint, Machine, ModelCallEnd, ModelCallStart, RequestedTool, TimerKind, ToolCallEnd,
+    ToolCallId, ToolCallRefusal, ToolCallStart, ToolRecord, WorkExit,
+};
+use crate::gate::{self, GateOutcome, GateResult, GateRuling};
+use wf_model::{AgentWork, FailureClass, Plan, StepWork};
+
+impl Machine {
+    /// Waits for the briefing of an agent that begins, or goes on after a resume.
+    pub(super) fn await_briefing(&mut self, task: TaskIx, attempt: &Attempt, since: wf_base::time::Moment) {
+        if self.agent_work(task).is_none() {
+            return;
+        }
+        self.flight.set(task, Some(TaskRequest::Briefing));
+        if let Some(limit) = self.plan.step(task.ix()).timeout {
+            self.set_timer(TimerKind::Agent(attempt.clone()), since.after(limit));
+        }
+    }
+
+    /// Lets an agent begin, or go on after a resume; `mistake` is the one in its last answer.
+    pub(super) fn on_briefing(&mut self, briefing: AgentBriefing, mistake: Option<String>) {
+        let attempt = briefing.attempt.clone();
+        let Some(task) = self.working_agent(&attempt) else {
+            return;
+        };
+        if self.flight.request(task) != Some(TaskRequest::Briefing) {
+            return;
+        }
+        self.flight.set(task, None);
+        if self.agent_record(task).is_none() {
+            self.emit(EventKind::AgentBriefed(Box::new(briefing)));
+        }
+        // What was under way when the engine died is asked for again, unless it shall end.
+        match self.agent_record(task).map(AgentRecord::next_step) {
+            Some(AgentStep::AwaitModel | AgentStep::AwaitTool(_))
+                if let Some(exit) = self.forced_exit(task) =>
+            {
+                self.end_agent(&attempt, exit);
+            }
+            Some(AgentStep::AwaitModel) => self.call_model(task, &attempt),
+            Some(AgentStep::AwaitTool(position)) => self.call_tool(task, &attempt, position),
+            _ => self.advance_agent(task, &attempt, mistake),
+        }
+    }
+
+    /// Applies the end of a model call; `mistake` is the one in its answer.
+    pub(super) fn on_model_reply(&mut self, end: ModelCallEnd, mistake: Option<String>) {
+        let Some(task) = self.awaiting_agent(&end.attempt) else {
+            return;
+        };
+        let record = self.agent_record(task);
+        let open = record
+            .is_some_and(|record| record.next_step() == AgentStep::AwaitModel && record.call() == end.call);
+        if open {
+            let attempt = end.attempt.clone();
+            self.emit(EventKind::ModelCallEnded(Box::new(end)));
+            self.advance_agent(task, &attempt, mistake);
+        }
+    }
+
+    /// Applies the end of a tool call.
+    pub(super) fn on_tool_end(&mut self, end: ToolCallEnd) {
+        let Some(task) = self.awaiting_agent(&end.id.attempt) else {
+            return;
+        };
+        let record = self.agent_record(task);
+        let open = record.is_some_and(|record| {
+            record.next_step() == AgentStep::AwaitTool(end.id.position) && record.call() == end.id.call
+        });
+        if open {
+            let attempt = end.id.attempt.clone();
+            self.emit(EventKind::ToolCallEnded(end));
+            self.advance_agent(task, &attempt, None);
+        }
+    }
+
+    /// Stops what an agent does whose time is over. The answer ends it, so that what a call used is counted, and
+    /// nothing is collected while a tool still works.
+    pub(super) fn on_agent_timeout(&mut self, attempt: Attempt) {
+        let Some(task) = self.working_agent(&attempt) else {
+            return;
+        };
+        if self.is_agent_late(task) && !self.is_agent_done(task) && self.flight.overdue.insert(task) {
+            self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force: false });
+        }
+    }
+
+    /// Returns the exit of an attempt's work; `None` if it cannot end now. That of an agent ends when what it left is
+    /// collected, or before it is briefed: if it was stopped then, its time may have been over.
+    pub(super) fn work_exit(&self, task: TaskIx, exit: WorkExit) -> Option<WorkExit> {
+        if self.agent_work(task).is_none() || self.is_agent_done(task) {
+            return Some(exit);
+        }
+        let briefing = self.flight.request(task) == Some(TaskRequest::Briefing);
+        let forced = self.forced_exit(task).filter(|_| exit == WorkExit::Cancelled);
+        briefing.then(|| forced.unwrap_or(exit))
+    }
+
+    /// True if the exit of an agent is recorded.
+    fn is_agent_done(&self, task: TaskIx) -> bool {
+        self.agent_record(task).is_some_and(|record| record.exit.is_some())
+    }
+
+    /// Returns the exit of an agent that may not go on, whatever it would do next.
+    fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
+        if self.is_halting(task) {
+            return Some(WorkExit::Cancelled);
+        }
+        self.is_agent_late(task).then_some(WorkExit::TimedOut)
+    }
+
+    /// True if the time of an agent is over.
+    fn is_agent_late(&self, task: TaskIx) -> bool {
+        let since = self.state.activity(task).map(|activity| activity.since);
+        let limit = self.plan.step(task.ix()).timeout;
+        since.zip(limit).is_some_and(|(since, limit)| since.after(limit) <= self.now)
+    }
+
+    /// Takes the steps of an agent that need no answer from outside, and the first that does.
+    fn advance_agent(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
+        loop {
+            let Some(record) = self.agent_record(task) else {
+                return;
+            };
+            let (step, call) = (record.next_step(), record.call());
+            let stays = matches!(&step, AgentStep::End(own) if *own != WorkExit::Cancelled);
+            if let Some(exit) = self.forced_exit(task).filter(|_| !stays && !self.is_agent_done(task)) {
+                return self.end_agent(attempt, exit);
+            }
+            match step {
+                AgentStep::AwaitModel | AgentStep::AwaitTool(_) => return,
+                AgentStep::Tool(position, requested) => {
+                    let id = ToolCallId { attempt: attempt.clone(), call, position };
+                    let tool = requested.tool;
+                    if let Some(reason) = requested.mistake {
+                        self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+                        continue;
+                    }
+                    if has_gates(&self.plan, Some(task), GatePoint::Call) {
+                        self.flight.set(task, Some(TaskRequest::ToolGates));
+                        return self.ask_gates(Some(task), GatePoint::Call);
+                    }
+                    return self.begin_tool(task, ToolCallStart { id, tool });
+                }
+                AgentStep::Call => return self.begin_call(task, attempt, None),
+                AgentStep::Judge => return self.judge_answer(task, attempt, mistake),
+                AgentStep::End(exit) => return self.end_agent(attempt, exit),
+            }
+        }
+    }
+
+    /// Returns the tool call that is to begin next.
+    pub(super) fn next_tool_call(&self, task: TaskIx) -> Option<ToolCallId> {
+        let (record, activity) = (self.agent_record(task)?, self.state.activity(task)?);
+        let attempt = state::attempt(&self.plan, task, activity.attempt);
+        match record.next_step() {
+            AgentStep::Tool(position, _) => Some(ToolCallId { attempt, call: record.call(), position }),
+            _ => None,
+        }
+    }
+
+    /// Applies the results of the gates before a tool call: nothing but a plain pass lets it begin.
+    pub(super) fn on_tool_gates(&mut self, task: TaskIx, asked: Option<&ToolCallId>, gated: GateOutcome) {
+        let Some(id) = self.next_tool_call(task).filter(|next| Some(next) == asked) else {
+            return;
+        };
+        let requested = self.agent_record(task).map(AgentRecord::next_step);
+        let Some(AgentStep::Tool(_, RequestedTool { tool, .. })) = requested else {
+            return;
+        };
+        self.flight.set(task, None);
+        let GateOutcome { results, rewritten } = gated;
+        for result in &results {
+            let place = Some(id.attempt.place.clone());
+            self.emit(EventKind::GateEvaluated { place, result: result.clone() });
+        }
+        let attempt = id.attempt.clone();
+        if let Some(exit) = self.forced_exit(task) {
+            return self.end_agent(&attempt, exit);
+        }
+        match refusal(&results, rewritten.is_empty()) {
+            None => self.begin_tool(task, ToolCallStart { id, tool }),
+            Some(reason) => {
+                self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+                self.advance_agent(task, &attempt, None);
+            }
+        }
+    }
+
+    fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
+        let (attempt, position) = (start.id.attempt.clone(), start.id.position);
+        self.emit(EventKind::ToolCallStarted(start));
+        self.call_tool(task, &attempt, position);
+    }
+
+    /// Accepts the answer of a model, or lets it be repaired once (Silas 5.1.0).
+    fn judge_answer(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
+        let repaired = self.agent_record(task).is_some_and(AgentRecord::has_repaired);
+        match mistake {
+            None => self.end_agent(attempt, WorkExit::Completed),
+            Some(mistake) if !repaired => self.begin_call(task, attempt, Some(mistake)),
+            Some(mistake) => {
+                let reason = format!("the model's answer is invalid, also after its repair: {mistake}");
+                self.end_agent(attempt, WorkExit::Error { reason, failure_class: FailureClass::Logical });
+            }
+        }
+    }
+
+    /// Begins the next model call, unless the limits of the agent or the budget do not allow it.
+    fn begin_call(&mut self, task: TaskIx, attempt: &Attempt, repairs: Option<String>) {
+        if let Some(exit) = self.call_obstacle(task, repairs.as_deref()) {
+            return self.end_agent(attempt, exit);
+        }
+        let call = self.agent_record(task).map_or(0, AgentRecord::call).saturating_add(1);
+        self.emit(EventKind::ModelCallStarted(ModelCallStart { attempt: attempt.clone(), call, repairs }));
+        self.call_model(task, attempt);
+    }
+
+    /// Returns the exit of an agent that may not make its next model call.
+    fn call_obstacle(&self, task: TaskIx, repairs: Option<&str>) -> Option<WorkExit> {
+        let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
+        let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
+        if record.call() >= work.max_turns && repairs.is_none() {
+            let most = work.max_turns;
+            return Some(logical(format!(
+                "the agent made {most} model calls, its `max_turns`, without an answer"
+            )));
+        }
+        let reserve = record.reserve(repairs);
+        let tokens = reserve.tokens;
+        let window = record.limits.context_window;
+        if tokens > window {
+            return Some(logical(format!(
+                "the next model call may need {tokens} tokens, and the context window of the model has {window}"
+            )));
+        }
+        let finally = self.plan.is_finally(task.ix());
+        let short = self.shortage(reserve, self.open_reserves(), finally);
+        short.map(|reason| logical(format!("{BUDGET_SPENT_PREFIX}: {reason}")))
+    }
+
+    /// Returns what the model calls under way may use.
+    fn open_reserves(&self) -> AttemptUsage {
+        let active = self.state.activities().into_iter();
+        let records = active.filter_map(|(task, _)| self.agent_record(task));
+        records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
+    }
+
+    fn call_model(&mut self, task: TaskIx, attempt: &Attempt) {
+        let Some(record) = self.agent_record(task) else {
+            return;
+        };
+        let mut turns = record.turns.iter().rev();
+        let repairs = turns.next().and_then(|turn| turn.repairs.clone());
+        let refusals = turns.next().map(AgentTurn::refusals).unwrap_or_default();
+        let (attempt, call) = (attempt.clone(), record.call());
+        self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals });
+    }
+
+    fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
+        let call = self.agent_record(task).map_or(0, AgentRecord::call);
+        let id = ToolCallId { attempt: attempt.clone(), call, position };
+        self.turn.effects.push(Effect::CallTool { id });
+    }
+
+    fn end_agent(&mut self, attempt: &Attempt, exit: WorkExit) {
+        let task = self.task_ix(&attempt.place);
+        let record = task.and_then(|task| self.agent_record(task));
+        if record.is_some_and(|record| record.exit.is_none()) {
+            let (attempt, exit) = (attempt.clone(), exit.clone());
+            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit }));
+        }
+        self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit });
+    }
+
+    /// Returns the agent of a task, if its work is one.
+    fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
+        match &self.plan.step(task.ix()).work {
+            StepWork::Agent(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    /// Returns the progress of the agent of a task.
+    pub(super) fn agent_record(&self, task: TaskIx) -> Option<&AgentRecord> {
+        self.state.task_record(task)?.agent.as_deref()
+    }
+
+    /// Returns the task of an agent that is at work.
+    fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+        let (task, _) = self.current_activity(attempt, ActivityKind::Working)?;
+        self.agent_work(task).is_some().then_some(task)
+    }
+
+    /// Returns the task of an agent at work that has been briefed, by this machine.
+    fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+        self.working_agent(attempt).filter(|task| self.flight.request(*task).is_none())
+    }
+}
+
+/// Returns the reason why gates do not let a tool call begin, for the model.
+fn refusal(results: &[GateResult], unchanged: bool) -> Option<String> {
+    match gate::ruling(results) {
+        GateRuling::Continue if unchanged => None,
+        GateRuling::Continue => {
+            Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
+        }
+        GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
+        GateRuling::Ask { gates } => {
+            let gates: Vec<_> = gates.iter().map(|gate| format!("`{gate}`")).collect();
+            Some(format!("the call needs an approval that it cannot get here: {}", gates.join(", ")))
+        }
+    }
+}
+
+impl MachineState {
+    /// Applies a fact about an agent.
+    pub(super) fn apply_to_agent(&mut self, plan: &Plan, fact: &EventKind) {
+        match fact {
+            EventKind::AgentBriefed(briefing) => {
+                if let Some(record) = self.named_record_mut(plan, &briefing.attempt.place) {
+                    let (request, limits) = (briefing.request, briefing.limits.clone());
+                    record.agent =
+                        Some(Box::new(AgentRecord { request, limits, turns: Vec::new(), exit: None }));
+                }
+            }
+            EventKind::ModelCallStarted(start) => {
+                if let Some(record) = self.agent_record_mut(plan, &start.attempt) {
+                    let repairs = start.repairs.clone();
+                    record.turns.push(AgentTurn { repairs, ..AgentTurn::default() });
+                }
+            }
+            EventKind::ModelCallEnded(end) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &end.attempt) {
+                    turn.tokens = end.usage.total();
+                    turn.outcome = Some(end.outcome.clone());
+                }
+            }
+            EventKind::ToolCallStarted(start) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &start.id.attempt) {
+                    turn.tools.push(ToolRecord::Started);
+                }
+            }
+            EventKind::ToolCallRefused(refusal) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &refusal.id.attempt) {
+                    turn.tools.push(ToolRecord::Refused(refusal.reason.clone()));
+                }
+            }
+            EventKind::ToolCallEnded(end) => {
+                let turn = self.agent_turn_mut(plan, &end.id.attempt);
+                if let Some(last) = turn.and_then(|turn| turn.tools.last_mut()) {
+                    *last = ToolRecord::Ended { result: end.result, tokens: end.tokens };
+                }
+            }
+            EventKind::AgentEnded(end) => {
+                if let Some(record) = self.agent_record_mut(plan, &end.attempt) {
+                    record.exit = Some(end.exit.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
+        self.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
+    }
+
+    fn agent_turn_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentTurn> {
+        self.agent_record_mut(plan, attempt)?.turns.last_mut()
+    }
+}

@@ -1,0 +1,171 @@
+//! The facts about the work of an agent (DESIGN section 13): each call is durable before the next relies on it.
+//! Bodies are texts of the run; the facts carry their digests.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Attempt, WorkExit};
+use crate::agent::{StopReason, TokenUsage};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_model::{FailureClass, ModelPrice, Money};
+
+/// The briefing of an agent, before its first model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgentBriefing {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The model.
+    pub model: Name,
+    /// The digest of the first request.
+    pub request: Sha256Digest,
+    /// The limits of its calls.
+    pub limits: ModelLimits,
+}
+
+/// The limits and prices of the calls of a model, from which the reserve of a call follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelLimits {
+    /// The estimated tokens of the first request.
+    pub first_input: u64,
+    /// The tokens that a request and its reply may take together.
+    pub context_window: u64,
+    /// The maximum tokens of a reply.
+    pub max_output: u64,
+    /// The prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
+}
+
+/// A call of a model that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelCallStart {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The number of the call in its attempt, from 1.
+    pub call: u32,
+    /// The mistake in the last answer that the model is asked to repair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repairs: Option<String>,
+}
+
+/// The end of a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelCallEnd {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The number of the call.
+    pub call: u32,
+    /// Its outcome.
+    #[serde(flatten)]
+    pub outcome: ModelCallOutcome,
+    /// The tokens that the provider counted.
+    pub usage: TokenUsage,
+    /// The cost, in millionths of a US dollar.
+    #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
+    pub cost: Money,
+    /// The requests that were sent for it, with those that failed.
+    pub requests: u32,
+    /// The duration, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The outcome of a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum ModelCallOutcome {
+    /// The model replied.
+    Replied {
+        /// The model that did: another one than asked, if that failed.
+        model: Name,
+        /// The digest of the reply.
+        reply: Sha256Digest,
+        /// The reason for its end.
+        stop: StopReason,
+        /// The tools that it calls, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<RequestedTool>,
+    },
+    /// No model replied.
+    Failed {
+        /// The reason, in one sentence.
+        reason: String,
+        /// The failure class.
+        failure_class: FailureClass,
+    },
+    /// The call was stopped on request.
+    Stopped,
+}
+
+/// A tool call that a reply asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RequestedTool {
+    /// The tool.
+    pub tool: String,
+    /// The reason why it is not executed, for the model; absent: it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mistake: Option<String>,
+}
+
+/// A tool call of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCallId {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The number of the model call that asked for it.
+    pub call: u32,
+    /// Its position in the reply, from 0.
+    pub position: u32,
+}
+
+/// A tool call that is about to be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCallStart {
+    /// The call.
+    #[serde(flatten)]
+    pub id: ToolCallId,
+    /// The tool.
+    pub tool: String,
+}
+
+/// The end of a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCallEnd {
+    /// The call.
+    #[serde(flatten)]
+    pub id: ToolCallId,
+    /// The digest of the result.
+    pub result: Sha256Digest,
+    /// The estimated tokens of the result.
+    pub tokens: u64,
+    /// True if the call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// The duration, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A tool call that is not executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCallRefusal {
+    /// The call.
+    #[serde(flatten)]
+    pub id: ToolCallId,
+    /// The tool.
+    pub tool: String,
+    /// The reason, which the model gets as the result.
+    pub reason: String,
+}
+
+/// The end of an agent's work, before what it left is collected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgentExit {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The exit.
+    pub exit: WorkExit,
+}

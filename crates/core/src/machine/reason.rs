@@ -1,0 +1,10 @@
+/// The maximum length of stored evidence and reasons, in characters.
+pub const REASON_LIMIT: usize = 1000;
+
+/// Truncates a reason to the stored length.
+pub(super) fn truncate_reason(reason: String) -> String {
+    match reason.char_indices().nth(REASON_LIMIT) {
+        Some((at, _)) => reason.get(..at).unwrap_or_default().to_owned(),
+        None => reason,
+    }
+}

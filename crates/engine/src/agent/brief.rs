@@ -1,0 +1,193 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::bodies::CallBodies;
+use super::journal::AgentLog;
+use super::session::{AgentDialogue, AgentSession};
+use crate::attempt_task::AttemptTask;
+use crate::current_step::step_of;
+use crate::dispatch::UnitResult;
+use crate::evidence::ReliedEvidence;
+use wf_core::agent::{BriefingParts, ModelReply, ModelRequest, ToolResult, read_answer, tool_definition};
+use wf_core::machine::{
+    AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
+};
+use wf_exec::log::{self, LogTarget, LogWriter};
+use wf_exec::sandbox::WorkspaceLayer;
+use wf_exec::{StopLevel, WorkError};
+use wf_model::expr::EvalError;
+use wf_model::{AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, Step, StepWork};
+
+/// The reason why an agent does not begin.
+const UNCONFINED: &str =
+    "agents work only in the sandbox, which is off here; remove `sandbox: off` from wf.yaml";
+
+impl AttemptTask {
+    /// Briefs an agent that begins, or restores one that goes on after a crash.
+    pub(in super::super) async fn brief(
+        self,
+        record: Option<Box<AgentRecord>>,
+        stop: watch::Receiver<StopLevel>,
+    ) -> UnitResult {
+        let run = Arc::clone(&self.run);
+        let step = step_of(&run, &self.attempt.place);
+        let StepWork::Agent(work) = &step.work else {
+            return Ok(None);
+        };
+        let reliance = ReliedEvidence::check_before(&self).await;
+        let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
+        let (model, command, dialogue) = match prepared {
+            Ok(Some(parts)) => parts,
+            Ok(None) => {
+                let ended = self.end_without_outputs(WorkExit::Cancelled);
+                return self.collect(ended, Some(reliance)).await;
+            }
+            Err(unable) => {
+                run.session.executor.ensure_supervised()?;
+                let ended = self.end_without_outputs(unable.into());
+                return self.collect(ended, Some(reliance)).await;
+            }
+        };
+        let bodies = CallBodies::of(&run);
+        let briefing = AgentBriefing {
+            attempt: self.attempt.clone(),
+            model: model.name.clone(),
+            request: bodies.put(&dialogue.request).await?,
+            limits: ModelLimits {
+                first_input: dialogue.request.estimated_tokens(),
+                context_window: model.context_window,
+                max_output: model.max_output,
+                price: model.price,
+            },
+        };
+        let mistake = dialogue.mistake(&step.outputs);
+        run.agents.insert(AgentSession {
+            began: self.since.unwrap_or_else(|| run.session.clock.now()),
+            task: self,
+            model,
+            tools: work.tools.clone(),
+            outputs: step.outputs.clone(),
+            command,
+            reliance: Mutex::new(Some(reliance)),
+            bodies,
+            dialogue: tokio::sync::Mutex::new(dialogue),
+        });
+        Ok(Some(InputKind::Briefed { briefing: Box::new(briefing), mistake }))
+    }
+
+    /// Returns the model, the place of the tools and the conversation of an agent; `None` if it was told to end first.
+    async fn prepare_agent(
+        &self,
+        step: &Step,
+        work: &AgentWork,
+        record: Option<&AgentRecord>,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Option<(ModelDefinition, wf_exec::process::ProcessCommand, AgentDialogue)>, WorkError> {
+        let model = self.model(&work.model)?;
+        let Some(secrets) = self.secrets(step, stop).await? else {
+            return Ok(None);
+        };
+        let mut command = self.command(step, &secrets).await?;
+        let Some(sandbox) = &mut command.sandbox else {
+            return Err(WorkError::logical(UNCONFINED));
+        };
+        // The answer of the model has the outputs.
+        if let WorkspaceLayer::Direct { files, .. } = &mut sandbox.layer {
+            files.clear();
+        }
+        command.env.retain(|(name, _)| name != "WF_OUTPUT");
+        let target = LogTarget {
+            path: log::path(&self.run.dir, &self.attempt),
+            limit: self.run.session.log_limit,
+            mask: self.run.mask().await,
+            clock: Arc::clone(&self.run.session.clock),
+        };
+        let log = AgentLog::new(LogWriter::new(target, self.on_output()));
+        let dialogue = match record {
+            Some(record) => AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?,
+            None => AgentDialogue::begin(self.first_request(step, work, &model).await?, log),
+        };
+        Ok(Some((model, command, dialogue)))
+    }
+
+    fn model(&self, choice: &ModelChoice) -> Result<ModelDefinition, WorkError> {
+        let known = self.run.session.models.find(choice);
+        known.cloned().ok_or_else(|| {
+            let (kind, name) = match choice {
+                ModelChoice::Model(name) => ("models", name),
+                ModelChoice::Role(name) => ("roles", name),
+            };
+            WorkError::logical(format!("`{name}` is not one of the `{kind}` in wf.yaml; add it there"))
+        })
+    }
+
+    async fn first_request(
+        &self,
+        step: &Step,
+        work: &AgentWork,
+        model: &ModelDefinition,
+    ) -> Result<ModelRequest, WorkError> {
+        let values = self.with_template_values(&BTreeMap::new(), |known| {
+            let rendered = work.with.iter().map(|(name, value)| {
+                let value = value.value(known)?;
+                Ok((name.to_string(), value))
+            });
+            rendered.collect::<Result<JsonObject, EvalError>>()
+        });
+        let mut values = values.map_err(|error| WorkError::logical(error.to_string())).map(Value::Object)?;
+        self.run.mask().await.value(&mut values);
+        Ok(ModelRequest::from_briefing(BriefingParts {
+            briefing: &work.briefing,
+            values: values.as_object().unwrap_or(&JsonObject::new()),
+            feedback: self.correction.as_deref(),
+            outputs: &step.outputs,
+            tools: work.tools.iter().copied().map(tool_definition).collect(),
+            max_output: model.max_output,
+        }))
+    }
+}
+
+impl AgentDialogue {
+    fn begin(request: ModelRequest, log: AgentLog) -> Self {
+        Self { request, reply: None, results: BTreeMap::new(), interrupted: None, log: Some(log) }
+    }
+
+    /// Builds the conversation anew from the recorded facts.
+    fn restore(bodies: &CallBodies, record: &AgentRecord, log: AgentLog) -> Result<Self, WorkError> {
+        let mut dialogue = Self::begin(bodies.get(&record.request)?, log);
+        let mut refusals = BTreeMap::new();
+        for turn in &record.turns {
+            dialogue.take_turn(&refusals, turn.repairs.as_deref());
+            let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
+                break;
+            };
+            refusals = turn.refusals();
+            let reply: ModelReply = bodies.get(reply)?;
+            dialogue.log_reply(&reply);
+            for (position, tool) in (0_u32..).zip(&turn.tools) {
+                match tool {
+                    ToolRecord::Ended { result, .. } => {
+                        let result: ToolResult = bodies.get(result)?;
+                        if let Some(call) = reply.tool_calls.get(position as usize) {
+                            dialogue.log_tool(call, &result);
+                        }
+                        dialogue.results.insert(position, result);
+                    }
+                    ToolRecord::Started => dialogue.interrupted = Some(position),
+                    ToolRecord::Refused(_) => {}
+                }
+            }
+            dialogue.reply = Some(reply);
+        }
+        Ok(dialogue)
+    }
+
+    /// Returns the mistake in the last answer.
+    pub(super) fn mistake(&self, outputs: &[RequiredOutput]) -> Option<String> {
+        let answer = self.reply.as_ref().filter(|reply| reply.tool_calls.is_empty())?;
+        read_answer(&answer.text, outputs).err().map(|mistake| mistake.to_string())
+    }
+}

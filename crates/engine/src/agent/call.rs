@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::session::AgentSession;
+use crate::dispatch::UnitResult;
+use crate::run::RunContext;
+use crate::supply::wait_for_stop;
+use wf_core::agent::{ModelReply, TokenUsage, parse_call};
+use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
+use wf_exec::StopLevel;
+use wf_gateway::retry::CallFailureClass;
+use wf_model::{FailureClass, Money};
+
+/// A model call of an agent.
+pub(in super::super) struct ModelCall {
+    pub(in super::super) attempt: Attempt,
+    /// The number of the call.
+    pub(in super::super) call: u32,
+    /// The mistake in the answer before that the model is asked to repair.
+    pub(in super::super) repairs: Option<String>,
+    /// The reasons of the tool calls before that were not executed, by position.
+    pub(in super::super) refusals: BTreeMap<u32, String>,
+}
+
+/// Calls the model of an agent. Its reply is stored before it is reported.
+pub(in super::super) async fn call_model(
+    run: Arc<RunContext>,
+    ask: ModelCall,
+    stop: watch::Receiver<StopLevel>,
+) -> UnitResult {
+    let ModelCall { attempt, call, repairs, refusals } = ask;
+    let session = run.agents.get(&attempt)?;
+    let mut dialogue = session.dialogue.lock().await;
+    if let Some(mistake) = &repairs {
+        dialogue.log_note(&format!("[asked to repair the answer] {mistake}"));
+    }
+    for reason in refusals.values() {
+        dialogue.log_note(&format!("[refused] {reason}"));
+    }
+    dialogue.take_turn(&refusals, repairs.as_deref());
+    let began = run.session.clock.now();
+    let answered = tokio::select! {
+        answered = run.call_model(&session.model, &dialogue.request) => Some(answered),
+        () = wait_for_stop(stop) => None,
+    };
+    let took = run.session.clock.now().since(began).as_millis();
+    let mut end = ModelCallEnd {
+        attempt,
+        call,
+        outcome: ModelCallOutcome::Stopped,
+        usage: TokenUsage::default(),
+        cost: Money::default(),
+        requests: 1,
+        duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
+    };
+    if answered.is_none() {
+        // What a stopped call is billed is not known; that it was sent is.
+        end.usage.input = dialogue.request.estimated_tokens();
+        end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage.input, 0, 0));
+    }
+    if let Some(answered) = answered {
+        end.requests = answered.tries;
+        (end.usage, end.cost) = (answered.usage, answered.cost);
+        for failed in &answered.passed_over {
+            dialogue.log_note(&format!("[failed] {failed}"));
+        }
+        end.outcome = match answered.outcome {
+            Ok(reply) => {
+                let outcome = ModelCallOutcome::Replied {
+                    model: answered.model,
+                    reply: session.bodies.put(&reply).await?,
+                    stop: reply.stop,
+                    tool_calls: session.screen(&reply),
+                };
+                dialogue.log_reply(&reply);
+                dialogue.reply = Some(reply);
+                outcome
+            }
+            Err(error) => ModelCallOutcome::Failed {
+                reason: error.to_string(),
+                failure_class: match error.class() {
+                    CallFailureClass::Transient => FailureClass::Environmental,
+                    CallFailureClass::Permanent => FailureClass::Logical,
+                },
+            },
+        };
+    }
+    let mistake = dialogue.mistake(&session.outputs);
+    Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
+}
+
+impl AgentSession {
+    /// Returns the tools that a reply calls, each with the mistake for which it is not executed.
+    fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
+        let screened = reply.tool_calls.iter().map(|call| RequestedTool {
+            tool: call.tool.chars().take(64).collect(),
+            mistake: parse_call(&self.tools, call).err().map(|mistake| mistake.to_string()),
+        });
+        screened.collect()
+    }
+}

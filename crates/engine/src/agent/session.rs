@@ -1,0 +1,128 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::bodies::CallBodies;
+use super::journal::AgentLog;
+use crate::EngineError;
+use crate::attempt_task::AttemptTask;
+use crate::dispatch::UnitResult;
+use crate::evidence::ReliedEvidence;
+use crate::run::RunContext;
+use wf_base::time::Moment;
+use wf_core::agent::{ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
+use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
+use wf_exec::process::ProcessCommand;
+use wf_model::{AgentTool, ModelDefinition, RequiredOutput};
+
+/// The agents of a run that are at work.
+#[derive(Default)]
+pub(in super::super) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>>>);
+
+/// An agent at work: its conversation, and the place where its tools run.
+pub(in super::super) struct AgentSession {
+    pub(super) task: AttemptTask,
+    /// The start time of the attempt.
+    pub(super) began: Moment,
+    pub(super) model: ModelDefinition,
+    pub(super) tools: Vec<AgentTool>,
+    pub(super) outputs: Vec<RequiredOutput>,
+    /// The environment and the sandbox of its tools; they bring their programs.
+    pub(super) command: ProcessCommand,
+    pub(super) reliance: Mutex<Option<ReliedEvidence>>,
+    pub(super) bodies: CallBodies,
+    pub(super) dialogue: tokio::sync::Mutex<AgentDialogue>,
+}
+
+/// The conversation of an agent.
+pub(super) struct AgentDialogue {
+    /// The last request that was, or is to be, sent.
+    pub(super) request: ModelRequest,
+    /// The last reply, until it is part of the next request.
+    pub(super) reply: Option<ModelReply>,
+    /// The results of its tool calls, by position.
+    pub(super) results: BTreeMap<u32, ToolResult>,
+    /// The position of a tool call that was under way when an engine died.
+    pub(super) interrupted: Option<u32>,
+    /// The log; `None` once it is closed.
+    pub(super) log: Option<AgentLog>,
+}
+
+impl LiveAgents {
+    pub(super) fn insert(&self, session: AgentSession) {
+        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.insert(session.task.attempt.clone(), Arc::new(session));
+    }
+
+    /// Returns an agent at work. The machine names only those that were briefed.
+    pub(super) fn get(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
+        let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.get(attempt).cloned().ok_or(EngineError::Stuck)
+    }
+
+    fn remove(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
+        let mut agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.remove(attempt).ok_or(EngineError::Stuck)
+    }
+}
+
+impl AgentDialogue {
+    /// Writes a reply to the log.
+    pub(super) fn log_reply(&mut self, reply: &ModelReply) {
+        if let Some(log) = &mut self.log {
+            log.reply(reply);
+        }
+    }
+
+    /// Writes a note of the engine to the log.
+    pub(super) fn log_note(&mut self, text: &str) {
+        if let Some(log) = &mut self.log {
+            log.note(text);
+        }
+    }
+
+    /// Writes a tool call and its result to the log.
+    pub(super) fn log_tool(&mut self, call: &ToolCall, result: &ToolResult) {
+        if let Some(log) = &mut self.log {
+            log.tool(call, result);
+        }
+    }
+
+    /// Makes the last reply, and what followed it, part of the request. `refusals` are the reasons of tool calls that
+    /// were not executed, by position.
+    pub(super) fn take_turn(&mut self, refusals: &BTreeMap<u32, String>, repairs: Option<&str>) {
+        let Some(reply) = self.reply.take() else {
+            return;
+        };
+        let mut results = std::mem::take(&mut self.results);
+        let calls = (0_u32..).zip(&reply.tool_calls);
+        let of_call = calls.map(|(position, call)| {
+            let refused = refusals.get(&position).cloned();
+            let result = results.remove(&position);
+            result.unwrap_or_else(|| ToolResult {
+                id: call.id.clone(),
+                text: refused.unwrap_or_else(|| "the call was not executed".into()),
+                is_error: true,
+            })
+        });
+        let results = of_call.collect();
+        self.request.append_turn(reply, results, repairs);
+    }
+}
+
+/// Collects what an agent left, and reports the end of its work.
+pub(in super::super) async fn end(run: Arc<RunContext>, attempt: Attempt, exit: WorkExit) -> UnitResult {
+    let session = run.agents.remove(&attempt)?;
+    let mut dialogue = session.dialogue.lock().await;
+    if let Some(log) = dialogue.log.take() {
+        log.finish();
+    }
+    let mut ended = AttemptEnd::new(attempt, exit);
+    if ended.exit.is_success()
+        && let Some(reply) = &dialogue.reply
+    {
+        // An invalid answer was judged by the machine; what is missing then fails the attempt.
+        ended.outputs = read_answer(&reply.text, &session.outputs).unwrap_or_default();
+    }
+    let reliance = session.reliance.lock().unwrap_or_else(PoisonError::into_inner).take();
+    session.task.collect(ended, reliance).await
+}

@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::session::AgentSession;
+use crate::current_step::step_of;
+use crate::dispatch::UnitResult;
+use crate::run::RunContext;
+use wf_core::agent::{ToolCall, ToolRequest, ToolResult, estimate_tokens, parse_call};
+use wf_core::machine::{InputKind, ToolCallEnd, ToolCallId};
+use wf_exec::StopLevel;
+use wf_exec::agent_tool::{ToolEnvironment, run_tool};
+
+/// The result of a tool call whose end nobody saw.
+const INTERRUPTED: &str = "the engine was interrupted while this call was executed, so its result is unknown: look at \
+    the workspace before you go on";
+
+/// Returns a tool call that a model asked for.
+pub(in super::super) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolCall> {
+    let session = run.agents.get(&id.attempt).ok()?;
+    let dialogue = session.dialogue.lock().await;
+    dialogue.reply.as_ref()?.tool_calls.get(id.position as usize).cloned()
+}
+
+/// Executes a tool call of an agent. Its result is stored before it is reported.
+pub(in super::super) async fn call_tool(
+    run: Arc<RunContext>,
+    id: ToolCallId,
+    stop: watch::Receiver<StopLevel>,
+) -> UnitResult {
+    let session = run.agents.get(&id.attempt)?;
+    let mut dialogue = session.dialogue.lock().await;
+    let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
+    let Some(call) = calls.and_then(|calls| calls.get(id.position as usize)).cloned() else {
+        return Err(crate::EngineError::Stuck);
+    };
+    let began = run.session.clock.now();
+    let interrupted = dialogue.interrupted.take() == Some(id.position);
+    let result = session.execute(&run, &call, interrupted, stop).await;
+    run.session.executor.ensure_supervised()?;
+    let took = run.session.clock.now().since(began).as_millis();
+    dialogue.log_tool(&call, &result);
+    let end = ToolCallEnd {
+        result: session.bodies.put(&result).await?,
+        tokens: estimate_tokens(&result.text),
+        is_error: result.is_error,
+        duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
+        id,
+    };
+    dialogue.results.insert(end.id.position, result);
+    Ok(Some(InputKind::ToolEnded(end)))
+}
+
+impl AgentSession {
+    async fn execute(
+        &self,
+        run: &RunContext,
+        call: &ToolCall,
+        interrupted: bool,
+        stop: watch::Receiver<StopLevel>,
+    ) -> ToolResult {
+        let failed = |text: String| ToolResult { id: call.id.clone(), text, is_error: true };
+        let request = match parse_call(&self.tools, call) {
+            Ok(request) => request,
+            Err(mistake) => return failed(mistake.to_string()),
+        };
+        if interrupted && !is_repeatable(&request) {
+            return failed(INTERRUPTED.into());
+        }
+        let step = step_of(run, &self.task.attempt.place);
+        let site = ToolEnvironment {
+            command: self.command.clone(),
+            root: run.session.root.clone(),
+            mask: run.mask().await,
+            time_left: step
+                .timeout
+                .map(|limit| limit.saturating_sub(run.session.clock.now().since(self.began))),
+            grace: run.plan.parts().policy.grace,
+            output_limit: step.limits.output,
+        };
+        let outcome = run_tool(&run.session.executor, &site, &request, stop).await;
+        ToolResult { id: call.id.clone(), text: outcome.text, is_error: outcome.is_error }
+    }
+}
+
+/// True if a call may be executed twice.
+fn is_repeatable(request: &ToolRequest) -> bool {
+    match request {
+        ToolRequest::Read { .. }
+        | ToolRequest::List { .. }
+        | ToolRequest::Search { .. }
+        | ToolRequest::Write { .. } => true,
+        ToolRequest::Edit { .. } | ToolRequest::Run { .. } => false,
+    }
+}

@@ -1,0 +1,71 @@
+//! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
+
+use super::run::RunContext;
+use wf_base::redact::SecretMask;
+use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
+use wf_gateway::ModelCallResult;
+use wf_model::ModelDefinition;
+
+impl RunContext {
+    /// Calls a model. The exchange is recorded if the session records.
+    pub(super) async fn call_model(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+    ) -> ModelCallResult {
+        let gateway = self.session.gateway();
+        let mut request = request.clone();
+        mask_request(&mut request, &self.mask().await);
+        let mut result = gateway.call(model, &request).await;
+        // The call may have made a key known.
+        let mask = self.mask().await;
+        mask_request(&mut request, &mask);
+        let mut failures: Vec<_> = result.passed_over.iter_mut().collect();
+        match &mut result.outcome {
+            Ok(reply) => mask_reply(reply, &mask),
+            Err(error) => failures.extend(&mut error.failures),
+        }
+        for failed in failures {
+            mask_text(&mut failed.failure.message, &mask);
+        }
+        gateway.record(model, &request, result).await
+    }
+}
+
+/// Masks the conversation of a request. A file that a tool read may hold a secret that became known only later.
+fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
+    mask_text(&mut request.system, mask);
+    for message in &mut request.messages {
+        match message {
+            Message::User { text } => mask_text(text, mask),
+            Message::Assistant { text, tool_calls } => {
+                mask_text(text, mask);
+                mask_calls(tool_calls, mask);
+            }
+            Message::Tool { results } => {
+                for result in results {
+                    mask_text(&mut result.text, mask);
+                }
+            }
+        }
+    }
+}
+
+/// Masks what a model says: it may repeat a secret that it found.
+fn mask_reply(reply: &mut ModelReply, mask: &SecretMask) {
+    mask_text(&mut reply.text, mask);
+    mask_calls(&mut reply.tool_calls, mask);
+}
+
+fn mask_calls(calls: &mut [ToolCall], mask: &SecretMask) {
+    for call in calls {
+        mask_text(&mut call.tool, mask);
+        mask_text(&mut call.arguments, mask);
+    }
+}
+
+fn mask_text(text: &mut String, mask: &SecretMask) {
+    if let std::borrow::Cow::Owned(masked) = mask.text(text) {
+        *text = masked;
+    }
+}

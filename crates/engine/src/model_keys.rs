@@ -1,0 +1,67 @@
+//! The way of a session to its models.
+
+use std::sync::Arc;
+
+use super::EngineSession;
+use wf_base::name::EnvName;
+use wf_exec::secret::PlanSecrets;
+use wf_gateway::cassette::Cassette;
+use wf_gateway::client::{ClientLimits, ModelKey};
+use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
+use wf_model::{SecretDeclaration, SecretSource};
+
+/// The keys of the models of a session. They are masked like the secrets of its plans.
+struct ModelKeys {
+    secrets: PlanSecrets,
+    declared: Vec<SecretDeclaration>,
+}
+
+impl EngineSession {
+    /// Returns the gateway to the models of the workspace.
+    pub(super) fn gateway(&self) -> &Gateway {
+        self.shared.gateway.get_or_init(|| {
+            let keys = Arc::new(ModelKeys::of(self));
+            let clock = Arc::clone(&self.clock);
+            let gateway = Gateway::new((*self.models).clone(), keys, self.root.clone(), clock);
+            let gateway = gateway.with_client(&self.shared.passed_env, ClientLimits::default());
+            gateway.with_cassette(self.shared.cassette.get().cloned())
+        })
+    }
+
+    /// Records all exchanges with models on a cassette, or answers all calls from it. The first one that is given
+    /// counts.
+    pub fn use_cassette(&self, cassette: Cassette) {
+        let _ = self.shared.cassette.set(Arc::new(cassette));
+    }
+}
+
+impl ModelKeys {
+    fn of(session: &EngineSession) -> Self {
+        let sources = session.models.models.values().filter_map(|model| model.key.clone());
+        let declared: Vec<SecretDeclaration> = (1_usize..)
+            .zip(sources)
+            .filter_map(|(number, source)| {
+                let name = EnvName::parse(&format!("MODEL_KEY_{number}")).ok()?;
+                Some(SecretDeclaration { name, source, masked: true })
+            })
+            .collect();
+        let (host, state) = (Arc::clone(&session.host), session.store.folder().path());
+        let secrets =
+            PlanSecrets::new(declared.clone(), host, &session.root, state, session.executor.clone());
+        Self { secrets: secrets.with(session.shared.secrets.clone()), declared }
+    }
+}
+
+impl ModelKeyResolver for ModelKeys {
+    fn resolve<'a>(&'a self, source: &'a SecretSource) -> ModelKeyFuture<'a> {
+        Box::pin(async move {
+            let unknown = || ModelKeyError("its source is not in wf.yaml".into());
+            let declared = self.declared.iter().find(|one| one.source == *source).ok_or_else(unknown)?;
+            let secret = self.secrets.get(&declared.name).await;
+            let secret = secret.map_err(|error| ModelKeyError(error.reason))?;
+            // From now on it is masked everywhere.
+            drop(self.secrets.known().await);
+            ModelKey::new(secret.expose()).map_err(|error| ModelKeyError(error.to_string()))
+        })
+    }
+}

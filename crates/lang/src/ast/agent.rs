@@ -1,0 +1,125 @@
+use super::AllowSpec;
+use super::step::StepSpec;
+use crate::decode::{
+    ArgumentTemplate, DecodeSpec, MappingFields, OrderedEntries, SpecDecoder, record, word, words,
+};
+use crate::yaml::YamlNode;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_model::{AgentEngine, AgentTool, ModelApi, ModelChoice};
+
+/// The largest `max_turns`.
+const MOST_TURNS: u32 = 1000;
+
+record! {
+    /// Work that a model does with tools. Its briefing is the section of the step.
+    pub struct AgentSpec as "the `agent` of a step" {
+        /// The role, which `wf.yaml` gives a model.
+        optional role: Spanned<Name>,
+        /// The model, by its name in `wf.yaml`.
+        optional model: Spanned<Name>,
+        /// The program that lets the model work: `builtin` if absent.
+        optional engine: AgentEngine,
+        /// The tools that the model may call. They run in the sandbox of the step.
+        default tools: Vec<Spanned<AgentTool>>,
+        /// The maximum number of model calls of an attempt: 50 if absent.
+        optional max_turns: Spanned<u32>,
+        /// Values for the briefing, by name; each may be a template.
+        default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+    }
+    later {
+        "skills",
+        "workspace",
+    }
+    instead {
+        "prompt" => "write the briefing in the section that bears the name of the step",
+        "briefing" => "write the briefing in the section that bears the name of the step",
+        "allow" => "put `allow` next to `agent`",
+        "outputs" => "put `outputs` next to `agent`: they are the schema of the answer",
+        "timeout" => "put `timeout` next to `agent`",
+        "budget" => "put `budget` on the plan",
+    }
+    finish agrees;
+}
+
+words!(AgentTool, ModelApi);
+
+impl DecodeSpec for AgentEngine {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        word(node, &["claude_code", "codex", "command"], decoder)
+    }
+}
+
+impl AgentSpec {
+    /// Returns the choice of a model.
+    pub fn choice(&self) -> Option<ModelChoice> {
+        let role = self.role.as_ref().map(|role| ModelChoice::Role(role.value.clone()));
+        role.or_else(|| self.model.as_ref().map(|model| ModelChoice::Model(model.value.clone())))
+    }
+}
+
+/// Notes a missing or a second model, tools that are listed twice, and a useless limit.
+fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    match (fields.has("role"), fields.has("model")) {
+        (true, true) => {
+            let message = "an agent has either a `role` or a `model`";
+            let mistake = Diagnostic::new(Code::ValueWrong, fields.key("model"), message);
+            decoder.emit(mistake.with_help("keep `role`: then `wf.yaml` decides about the model"));
+        }
+        (false, false) => {
+            let message = "an agent needs a `role` or a `model`";
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+            decoder.emit(mistake.with_help("write `role: executor`, and give the role a model in `wf.yaml`"));
+        }
+        _ => {}
+    }
+    for (at, tool) in agent.tools.iter().enumerate() {
+        if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
+            let message = format!("the tool `{}` is listed twice", tool.value);
+            let mistake = Diagnostic::new(Code::DuplicateId, tool.span, message);
+            decoder.emit(mistake.with_related(first.span, "the other one is here"));
+        }
+    }
+    if let Some(turns) = agent.max_turns.as_ref().filter(|turns| !(1..=MOST_TURNS).contains(&turns.value)) {
+        let message = format!("`max_turns` must be a number from 1 to {MOST_TURNS}");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, turns.span, message));
+    }
+}
+
+/// Notes keys that do not apply to an agent. An agent always works in a sandbox.
+pub(super) fn check_agent_keys(
+    step: &mut StepSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    check_agent_alternatives(step, fields, decoder);
+    if !fields.has("agent") {
+        return;
+    }
+    let unfit = [
+        ("cwd", "leave it out: the paths of tools are relative to the workspace"),
+        ("cache", "leave it out: a model answers anew each time"),
+        ("classify", "leave it out: an agent has no exit code"),
+    ];
+    for (key, help) in unfit.into_iter().filter(|(key, _)| fields.has(key)) {
+        let message = format!("a step with `agent` does not support `{key}`");
+        decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key(key), message).with_help(help));
+    }
+    if step.allow.is_none() {
+        step.allow = Some(Box::new(AllowSpec::workspace_only()));
+    }
+}
+
+/// Notes keys that a step shares with an alternative that is an agent, and that do not apply to it.
+fn check_agent_alternatives(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let Some(other) = step.alternatives.iter().find(|other| other.agent.is_some()) else {
+        return;
+    };
+    for key in ["cwd", "cache"].into_iter().filter(|key| fields.has(key) && !fields.has("agent")) {
+        let message =
+            format!("the alternative `{}` is an agent, which does not support `{key}`", other.id.value);
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+        decoder.emit(mistake.with_help("leave it out, or make the agent a step of its own"));
+    }
+}

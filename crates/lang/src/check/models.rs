@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use super::FileDiagnostics;
+use crate::LoadedSpec;
+use crate::ast::{AgentSpec, PlanSpec};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_model::ModelTable;
+
+/// Adds to the diagnostics the agents and planners whose model or role `wf.yaml` does not define. `known` is asked for
+/// the models only if there is one; `None`: they are not known, because `wf.yaml` has errors of its own.
+pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelTable>>) {
+    let mut plans = loaded.plans.iter().flatten();
+    if plans.all(|plan| agents(plan).next().is_none() && planner_role(plan).is_none()) {
+        return;
+    }
+    let Some(known) = known() else { return };
+    let mut found: Vec<(usize, Diagnostic)> = Vec::new();
+    for (file, plan) in loaded.plans.iter().enumerate() {
+        let mut notes = FileDiagnostics::default();
+        let planner = plan.as_ref().and_then(planner_role);
+        if let Some(role) = planner.filter(|role| !known.roles.contains_key(&role.value)) {
+            unknown_role(role, &known, &mut notes);
+        }
+        for agent in plan.iter().flat_map(agents) {
+            if let Some(name) = agent.model.as_ref().filter(|name| !known.models.contains_key(&name.value)) {
+                unknown_model(name, &known, &mut notes);
+            }
+            if let Some(role) = agent.role.as_ref().filter(|role| !known.roles.contains_key(&role.value)) {
+                unknown_role(role, &known, &mut notes);
+            }
+        }
+        let wrong = notes.into_diagnostics().into_iter();
+        found.extend(wrong.map(|mistake| (file, mistake)));
+    }
+    loaded.diagnostics.extend(found);
+    loaded.sort();
+}
+
+/// Returns the agents of a plan: those of its steps and of their alternatives.
+fn agents(plan: &PlanSpec) -> impl Iterator<Item = &AgentSpec> {
+    plan.all_steps().flat_map(|step| {
+        let own = step.agent.iter().map(|agent| &agent.value);
+        own.chain(step.alternatives.iter().filter_map(|other| Some(&other.agent.as_ref()?.value)))
+    })
+}
+
+/// Returns the role of the planner of a plan.
+fn planner_role(plan: &PlanSpec) -> Option<&Spanned<Name>> {
+    plan.planner.as_ref()?.role.as_ref()
+}
+
+fn unknown_model(name: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+    let message = format!("wf.yaml defines no model `{}`", name.value);
+    let mistake = Diagnostic::new(Code::UnknownModel, name.span, message);
+    if known.roles.contains_key(&name.value) {
+        return notes.note(mistake.with_help(format!("it is a role: write `role: {}`", name.value)));
+    }
+    let help = format!("add it to wf.yaml: `models: {{{}: {{api: …, model: …}}}}`", name.value);
+    notes.misspelt(mistake, name.value.as_str(), known.models.keys().map(Name::as_str), &help);
+}
+
+fn unknown_role(role: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+    let message = format!("wf.yaml gives no model to the role `{}`", role.value);
+    let mistake = Diagnostic::new(Code::UnknownModel, role.span, message);
+    if known.models.contains_key(&role.value) {
+        return notes.note(mistake.with_help(format!("it is a model: write `model: {}`", role.value)));
+    }
+    let model = known.models.keys().next().map_or("MODEL", Name::as_str);
+    let help = format!("add it to wf.yaml: `roles: {{{}: {model}}}`", role.value);
+    notes.misspelt(mistake, role.value.as_str(), known.roles.keys().map(Name::as_str), &help);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use super::{FileDiagnostics, RuleContext};
+use crate::ast::{AgentSpec, StepSpec};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Spanned;
+use wf_model::AgentTool;
+use wf_model::expr::{ScriptReference, templates_in_script};
+
+/// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in scene.ways() {
+        if let Some(agent) = step.agent.as_deref() {
+            check_writing_tools(step, agent, notes);
+            check_templates(step, agent, notes);
+        }
+    }
+}
+
+/// Notes tools that write in a step that may write nothing.
+fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+    let may_write = step.allow.as_ref().is_some_and(|allow| !allow.write.is_empty());
+    let mut tools = agent.value.tools.iter();
+    let writing = tools.find(|tool| matches!(tool.value, AgentTool::Write | AgentTool::Edit));
+    if let Some(tool) = writing.filter(|_| !may_write) {
+        let message = format!("the tool `{}` can write no file: the step may not write any", tool.value);
+        let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
+        notes.note(mistake.with_help("list the files next to `agent`: `allow: {write: [PATH]}`"));
+    }
+}
+
+/// Notes the first template in a briefing. Double braces of other languages are left alone.
+fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+    let briefing = step.briefing.as_deref().unwrap_or("");
+    let mut names = templates_in_script(briefing).into_iter().filter_map(|(_, name)| match name {
+        ScriptReference::Own(name) => Some(name),
+        ScriptReference::Foreign(_) => None,
+    });
+    if let Some(name) = names.next() {
+        let id = &step.id.value;
+        let message =
+            format!("the briefing of step `{id}` contains `{{{{ {name} }}}}`, which is not expanded");
+        let mistake = Diagnostic::new(Code::TemplateInScript, agent.span, message);
+        let help = format!(
+            "write `with: {{NAME: \"{{{{ {name} }}}}\"}}` inside `agent`: the model gets it by its name"
+        );
+        notes.note(mistake.with_help(help));
+    }
+}

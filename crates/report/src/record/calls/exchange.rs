@@ -1,0 +1,99 @@
+use std::fmt::Write as _;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{AgentCalls, ModelCallRecord, ToolCallRecord};
+use wf_base::digest::Sha256Digest;
+use wf_base::untrusted::{BAD, DIM, NAME, paint, untrusted};
+use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult};
+use wf_core::machine::ModelCallOutcome;
+
+/// A reader of stored bodies: a body, or the reason why it cannot be read.
+pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, String>;
+
+/// Returns the exchange of an agent with its model and its tools, as a person reads it.
+pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
+    let mut text = format!("{}\n", paint(NAME, &untrusted(&calls.summary()).to_string()));
+    match read::<ModelRequest>(bodies, &calls.request) {
+        Ok(request) => {
+            section(&mut text, "system", &request.system);
+            for message in &request.messages {
+                if let Message::User { text: told } = message {
+                    section(&mut text, "user", told);
+                }
+            }
+        }
+        Err(reason) => problem(&mut text, &reason),
+    }
+    for (number, call) in (1_usize..).zip(&calls.calls) {
+        if let Some(mistake) = &call.repairs {
+            section(&mut text, "user", mistake);
+        }
+        model_call(&mut text, number, call, bodies);
+    }
+    text
+}
+
+fn model_call(text: &mut String, number: usize, call: &ModelCallRecord, bodies: BodyReader<'_>) {
+    let Some(end) = &call.end else {
+        return section(text, &format!("call {number}"), "under way");
+    };
+    let (usage, duration_ms) = (end.usage, end.duration_ms);
+    let cost = if end.cost.is_zero() { String::new() } else { format!(", {}", end.cost) };
+    let about = format!("{} + {} tokens{cost}, {duration_ms} ms", usage.input, usage.output);
+    let reply = match &end.outcome {
+        ModelCallOutcome::Replied { model, reply, .. } => {
+            section(text, &format!("call {number} · {model} · {about}"), "");
+            read::<ModelReply>(bodies, reply)
+        }
+        ModelCallOutcome::Failed { reason, .. } => {
+            section(text, &format!("call {number} · failed"), "");
+            Err(reason.clone())
+        }
+        ModelCallOutcome::Stopped => return section(text, &format!("call {number}"), "stopped"),
+    };
+    match reply {
+        Ok(reply) => {
+            block(text, &reply.text);
+            for (asked, tool) in reply.tool_calls.iter().zip(&call.tools) {
+                section(text, &format!("{} {}", asked.tool, asked.arguments), &result_text(tool, bodies));
+            }
+        }
+        Err(reason) => problem(text, &reason),
+    }
+}
+
+/// Returns the result of a tool call, or the reason why there is none.
+fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> String {
+    if let Some(reason) = &tool.refused {
+        return format!("refused: {reason}");
+    }
+    match &tool.result {
+        None => "under way".into(),
+        Some(digest) => match read::<ToolResult>(bodies, digest) {
+            Ok(result) if result.is_error => format!("failed: {}", result.text),
+            Ok(result) => result.text,
+            Err(reason) => reason,
+        },
+    }
+}
+
+fn read<T: DeserializeOwned>(bodies: BodyReader<'_>, digest: &Sha256Digest) -> Result<T, String> {
+    serde_json::from_value(bodies(digest)?).map_err(|error| error.to_string())
+}
+
+fn section(text: &mut String, heading: &str, content: &str) {
+    let _ = writeln!(text, "\n{}", paint(DIM, &untrusted(heading).to_string()));
+    block(text, content);
+}
+
+fn block(text: &mut String, content: &str) {
+    if !content.trim().is_empty() {
+        let _ = writeln!(text, "{}", untrusted(content.trim_end()).block());
+    }
+}
+
+fn problem(text: &mut String, reason: &str) {
+    let _ = writeln!(text, "{}", paint(BAD, &untrusted(reason).to_string()));
+}

@@ -1,0 +1,55 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path};
+use wf_engine::{Cassette, CassetteError, EngineSession};
+
+/// The options for recording the exchanges with models, and for repeating a run from them.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CassetteArgs {
+    /// Record all exchanges with models in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Answer all calls of models from a recording; no provider is called
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+}
+
+impl CassetteArgs {
+    /// Lets the models of a new run be recorded or answered as the user wants.
+    pub fn apply_to_new_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
+        self.apply(ui, session, Cassette::create)
+    }
+
+    /// Lets the models of a run that goes on be recorded, in addition to what is recorded, or answered.
+    pub fn apply_to_resumed_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
+        self.apply(ui, session, Cassette::extend)
+    }
+
+    fn apply(
+        &self,
+        ui: &Ui,
+        session: &EngineSession,
+        record: impl Fn(&std::path::Path) -> Result<Cassette, CassetteError>,
+    ) -> Result<(), CommandError> {
+        let place = |dir: &PathBuf| normalize_path(&ui.host.cwd().join(dir));
+        let cassette = match (&self.record, &self.replay) {
+            (Some(dir), _) => record(&place(dir)),
+            (None, Some(dir)) => Cassette::open(&place(dir)),
+            (None, None) => return Ok(()),
+        };
+        session.use_cassette(cassette.map_err(|error| {
+            let failure = CommandError::new(CliExitCode::Usage, error.to_string());
+            match error {
+                CassetteError::Used(_) => {
+                    failure.hint("name a new directory, or remove the recordings: one belongs to one run")
+                }
+                CassetteError::NoFolder { .. } => failure.hint("make a recording: wf run PLAN --record DIR"),
+                _ => failure,
+            }
+        })?);
+        Ok(())
+    }
+}

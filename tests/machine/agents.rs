@@ -1,0 +1,358 @@
+//! The rules of agents, one by one: their calls, what ends them, and what is left of them after a crash.
+
+use std::time::Duration;
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
+use wf_core::agent::{StopReason, TokenUsage};
+use wf_core::gate::{GateAction, GateOutcome};
+use wf_core::machine::{
+    AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
+    ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
+};
+use wf_model::{
+    AgentEngine, AgentTool, AgentWork, JsonObject, ModelChoice, Money, OnStepFailure, Plan, PlanParts,
+    RunBudget, Step, StepWork,
+};
+
+use super::answers::{guard, guarded};
+use super::killed::{Killed, attempt, end_of, single};
+use super::play::{policy, steps};
+use super::world::name;
+
+/// The tokens of the first request, and the most of a reply.
+const FIRST: u64 = 100;
+const REPLY: u64 = 50;
+
+fn agent(max_turns: u32) -> StepWork {
+    StepWork::Agent(Box::new(AgentWork {
+        model: ModelChoice::Role(name("executor")),
+        engine: AgentEngine::Builtin,
+        briefing: "do it".into(),
+        with: Vec::new(),
+        tools: vec![AgentTool::Read],
+        max_turns,
+    }))
+}
+
+/// A run whose only step is done by an agent that has begun.
+fn begun(change: impl FnOnce(&mut Step)) -> Killed {
+    Killed::new(single(|step| {
+        step.work = agent(3);
+        change(step);
+    }))
+}
+
+/// The same, once the agent is briefed.
+fn talking(change: impl FnOnce(&mut Step)) -> Killed {
+    let mut run = begun(change);
+    assert_eq!(asked(&run.feed(briefed("a"))), ["model 1"]);
+    run
+}
+
+fn briefed(step: &str) -> InputKind {
+    let limits = ModelLimits { first_input: FIRST, context_window: 10_000, max_output: REPLY, price: None };
+    let request = Sha256Digest::of_bytes(b"request");
+    let briefing = AgentBriefing { attempt: attempt(step, 1), model: name("strong"), request, limits };
+    InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
+}
+
+fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake: Option<&str>) -> InputKind {
+    let end = ModelCallEnd {
+        attempt: attempt(step, 1),
+        call,
+        outcome,
+        usage: TokenUsage { input: FIRST, cached_input: 0, output: 20 },
+        cost: Money::of_micros(7),
+        requests: 1,
+        duration_ms: 1,
+    };
+    InputKind::Replied { end: Box::new(end), mistake: mistake.map(str::to_owned) }
+}
+
+fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
+    let requested = |(tool, mistake): &(&str, Option<&str>)| RequestedTool {
+        tool: (*tool).to_owned(),
+        mistake: mistake.map(str::to_owned),
+    };
+    let stop = if tools.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
+    let tool_calls = tools.iter().map(requested).collect();
+    ModelCallOutcome::Replied {
+        model: name("strong"),
+        reply: Sha256Digest::of_bytes(b"reply"),
+        stop,
+        tool_calls,
+    }
+}
+
+fn answers(call: u32, mistake: Option<&str>) -> InputKind {
+    replied("a", call, reply(&[]), mistake)
+}
+
+fn uses(call: u32, tools: &[&str]) -> InputKind {
+    let tools: Vec<_> = tools.iter().map(|tool| (*tool, None)).collect();
+    replied("a", call, reply(&tools), None)
+}
+
+fn tool(call: u32, position: u32) -> ToolCallId {
+    ToolCallId { attempt: attempt("a", 1), call, position }
+}
+
+fn tool_ended(call: u32, position: u32) -> InputKind {
+    let result = Sha256Digest::of_bytes(b"result");
+    InputKind::ToolEnded(ToolCallEnd {
+        id: tool(call, position),
+        result,
+        tokens: 30,
+        is_error: false,
+        duration_ms: 1,
+    })
+}
+
+/// What gates say of a tool call: nothing, or why they block it.
+fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
+    let action = if block.is_some() { GateAction::Block } else { GateAction::Continue };
+    let result = guard(action, block.unwrap_or_default());
+    let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new() };
+    let place = Some(id.attempt.place.clone());
+    InputKind::Gated { place, point: GatePoint::Call, gated, tool_call: Some(id) }
+}
+
+/// Effects, a word or two each.
+fn asked(effects: &[Effect]) -> Vec<String> {
+    let asked = effects.iter().filter_map(|effect| match effect {
+        Effect::CallModel { call, repairs, refusals, .. } => {
+            let repairs = repairs.iter().map(|mistake| format!(", repairs: {mistake}"));
+            let refusals =
+                refusals.iter().map(|(position, reason)| format!(", {position} refused: {reason}"));
+            let more: String = repairs.chain(refusals).collect();
+            Some(format!("model {call}{more}"))
+        }
+        Effect::CallTool { id } => Some(format!("tool {}.{}", id.call, id.position)),
+        Effect::Gate(question) => {
+            let id = question.tool_call.as_ref()?;
+            Some(format!("gates of {}.{}", id.call, id.position))
+        }
+        Effect::EndAgent { exit, .. } => Some(format!("end: {exit}")),
+        Effect::Watch { .. } => Some("watch".into()),
+        Effect::Kill { .. } => Some("kill".into()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn collected(run: &mut Killed, exit: WorkExit) -> Vec<String> {
+    asked(&run.feed(InputKind::Ended(AttemptEnd::new(attempt("a", 1), exit))))
+}
+
+#[test]
+fn an_agent_works_with_tools_until_it_answers() {
+    let mut run = talking(|_| {});
+    assert_eq!(asked(&run.feed(uses(1, &["read", "read"]))), ["tool 1.0"]);
+    assert_eq!(asked(&run.feed(tool_ended(1, 0))), ["tool 1.1"]);
+    assert_eq!(asked(&run.feed(tool_ended(1, 1))), ["model 2"]);
+    assert_eq!(asked(&run.feed(answers(2, None))), ["end: done"]);
+    collected(&mut run, WorkExit::Completed);
+    assert_eq!(end_of(&run.events, "a"), Some((StepState::Succeeded, String::new())));
+    assert_eq!(run.machine.ledger().tokens, 2 * (FIRST + 20));
+    assert_eq!(run.machine.ledger().cost, Money::of_micros(14));
+}
+
+#[test]
+fn an_answer_is_repaired_once_and_not_twice() {
+    let mut run = talking(|_| {});
+    let effects = run.feed(answers(1, Some("`n` is missing")));
+    assert_eq!(asked(&effects), ["model 2, repairs: `n` is missing"]);
+    let effects = run.feed(answers(2, Some("`n` is a text")));
+    assert_eq!(asked(&effects), ["end: the model's answer is invalid, also after its repair: `n` is a text"]);
+    let mut run = talking(|_| {});
+    run.feed(answers(1, Some("`n` is missing")));
+    assert_eq!(asked(&run.feed(answers(2, None))), ["end: done"]);
+}
+
+#[test]
+fn an_agent_that_never_answers_ends_with_its_turns_and_a_repair_is_none_of_them() {
+    let mut run = talking(|step| step.work = agent(2));
+    run.feed(uses(1, &["read"]));
+    run.feed(tool_ended(1, 0));
+    run.feed(uses(2, &["read"]));
+    let reason = "end: the agent made 2 model calls, its `max_turns`, without an answer";
+    assert_eq!(asked(&run.feed(tool_ended(2, 0))), [reason]);
+    let mut run = talking(|step| step.work = agent(1));
+    assert_eq!(asked(&run.feed(answers(1, Some("no")))), ["model 2, repairs: no"]);
+}
+
+#[test]
+fn a_tool_call_with_a_mistake_is_not_executed_and_the_model_learns_why() {
+    let mut run = talking(|_| {});
+    let tools = [("fly", Some("there is no tool `fly`")), ("read", None)];
+    assert_eq!(asked(&run.feed(replied("a", 1, reply(&tools), None))), ["tool 1.1"]);
+    assert_eq!(asked(&run.feed(tool_ended(1, 1))), ["model 2, 0 refused: there is no tool `fly`"]);
+    let all = [("fly", Some("no")), ("swim", Some("no"))];
+    let effects = run.feed(replied("a", 2, reply(&all), None));
+    assert_eq!(asked(&effects), ["model 3, 0 refused: no, 1 refused: no"]);
+}
+
+#[test]
+fn gates_block_one_tool_call_and_not_another() {
+    let mut run = talking(guarded);
+    assert_eq!(asked(&run.feed(uses(1, &["read", "read"]))), ["gates of 1.0"]);
+    assert_eq!(asked(&run.feed(gated(tool(1, 0), Some("not that")))), ["gates of 1.1"]);
+    assert_eq!(asked(&run.feed(gated(tool(1, 1), None))), ["tool 1.1"]);
+    let effects = run.feed(tool_ended(1, 1));
+    assert_eq!(asked(&effects), ["model 2, 0 refused: gate `guard` blocked the call: not that"]);
+}
+
+#[test]
+fn what_gates_said_of_one_tool_call_lets_no_other_pass() {
+    let mut run = talking(guarded);
+    run.feed(uses(1, &["read", "read"]));
+    run.feed(gated(tool(1, 0), None));
+    run.feed(tool_ended(1, 0));
+    let known = run.events.len();
+    assert_eq!(asked(&run.feed(gated(tool(1, 0), None))), [""; 0]);
+    assert_eq!(run.events.len(), known);
+    assert_eq!(asked(&run.feed(gated(tool(1, 1), None))), ["tool 1.1"]);
+}
+
+/// Steps that agents do at the same time, with a budget of tokens of which a tenth is kept.
+fn budgeted(lines: &[&str], main: usize, max_tokens: u64) -> Killed {
+    let mut steps = steps(lines);
+    for step in &mut steps {
+        step.work = agent(3);
+    }
+    let budget = RunBudget { max_tokens: Some(max_tokens), reserve_ppm: 100_000, ..RunBudget::default() };
+    let id = PlanId::parse("p").unwrap();
+    let parts = PlanParts::new(id, steps, main, policy(OnStepFailure::Continue));
+    Killed::new(Plan::new(PlanParts { budget: Some(budget), ..parts }).unwrap())
+}
+
+#[test]
+fn a_call_that_the_budget_may_not_afford_is_not_made() {
+    // The first call uses 120; the second may use 120 and a reply.
+    let enough = (120 + 120 + REPLY) * 10 / 9 + 1;
+    let second = |max_tokens: u64| {
+        let mut run = budgeted(&["a"], 1, max_tokens);
+        run.feed(briefed("a"));
+        asked(&run.feed(answers(1, Some("no"))))
+    };
+    assert_eq!(second(enough), ["model 2, repairs: no"]);
+    let refused = second(enough - 2);
+    let begin = "end: budget exhausted: the run used ";
+    assert!(refused.len() == 1 && refused[0].starts_with(begin), "{refused:?}");
+}
+
+#[test]
+fn a_call_leaves_what_another_one_under_way_may_use() {
+    let mut run = budgeted(&["a", "b"], 2, 2 * (FIRST + REPLY));
+    assert_eq!(asked(&run.feed(briefed("a"))), ["model 1"]);
+    let refused = asked(&run.feed(briefed("b")));
+    assert!(refused[0].starts_with("end: budget exhausted"), "{refused:?}");
+    let mut run = budgeted(&["a", "b"], 2, 3 * (FIRST + REPLY));
+    run.feed(briefed("a"));
+    assert_eq!(asked(&run.feed(briefed("b"))), ["model 1"]);
+}
+
+#[test]
+fn the_agent_of_a_finally_step_may_use_the_reserve() {
+    let mut run = budgeted(&["a", "last"], 1, FIRST + REPLY);
+    let refused = asked(&run.feed(briefed("a")));
+    assert!(refused[0].starts_with("end: budget exhausted"), "{refused:?}");
+    collected(&mut run, WorkExit::Cancelled);
+    assert_eq!(asked(&run.feed(briefed("last"))), ["model 1"]);
+}
+
+fn late(run: &mut Killed) -> Vec<String> {
+    asked(&run.feed(InputKind::Woke { timer: TimerKind::Agent(attempt("a", 1)) }))
+}
+
+#[test]
+fn the_call_of_an_agent_whose_time_is_over_is_stopped_and_paid() {
+    let limited = |step: &mut Step| step.timeout = Some(Duration::from_secs(5));
+    let mut run = talking(limited);
+    run.now = 4999;
+    assert_eq!(late(&mut run), [""; 0]);
+    run.now = 5000;
+    assert_eq!(late(&mut run), ["kill"]);
+    assert_eq!(late(&mut run), [""; 0], "it is told once");
+    let stopped = run.feed(replied("a", 1, ModelCallOutcome::Stopped, None));
+    assert_eq!(asked(&stopped), ["end: timed out"]);
+    assert_eq!(run.machine.ledger().tokens, FIRST + 20);
+    collected(&mut run, WorkExit::TimedOut);
+    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out".into())));
+    // A tool that ends by itself at the last moment brings no further call.
+    let mut run = talking(limited);
+    run.feed(uses(1, &["read"]));
+    run.now = 6000;
+    assert_eq!(asked(&run.feed(tool_ended(1, 0))), ["end: timed out"]);
+}
+
+#[test]
+fn an_agent_that_is_not_even_briefed_in_time_has_timed_out() {
+    let limited = |step: &mut Step| step.timeout = Some(Duration::from_secs(5));
+    let mut run = begun(limited);
+    run.now = 5000;
+    assert_eq!(late(&mut run), ["kill"]);
+    collected(&mut run, WorkExit::Cancelled);
+    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out".into())));
+    let mut run = begun(limited);
+    run.now = 5000;
+    assert_eq!(asked(&run.feed(briefed("a"))), ["end: timed out"]);
+}
+
+#[test]
+fn a_resumed_agent_asks_for_exactly_what_was_open() {
+    let resumed = |run: &mut Killed| {
+        let known = run.events.len();
+        assert_eq!(asked(&run.resume()), ["watch"]);
+        let again = asked(&run.feed(briefed("a")));
+        assert_eq!(run.events.len(), known, "nothing is decided anew");
+        again
+    };
+    let mut run = talking(guarded);
+    assert_eq!(resumed(&mut run), ["model 1"]);
+    run.feed(uses(1, &["read", "read"]));
+    assert_eq!(resumed(&mut run), ["gates of 1.0"]);
+    run.feed(gated(tool(1, 0), None));
+    assert_eq!(resumed(&mut run), ["tool 1.0"]);
+    run.feed(tool_ended(1, 0));
+    assert_eq!(resumed(&mut run), ["gates of 1.1"]);
+    run.feed(gated(tool(1, 1), Some("no")));
+    assert_eq!(resumed(&mut run), ["model 2, 1 refused: gate `guard` blocked the call: no"]);
+    run.feed(answers(2, Some("wrong")));
+    assert_eq!(resumed(&mut run), ["model 3, repairs: wrong"]);
+    run.feed(answers(3, None));
+    assert_eq!(resumed(&mut run), ["end: done"]);
+}
+
+#[test]
+fn an_answer_comes_too_late_for_an_engine_that_has_died() {
+    let mut run = talking(|_| {});
+    run.resume();
+    assert_eq!(asked(&run.feed(answers(1, None))), [""; 0]);
+    run.feed(briefed("a"));
+    let known = run.events.len();
+    assert_eq!(collected(&mut run, WorkExit::Completed), [""; 0], "the agent is not done");
+    assert_eq!(run.events.len(), known);
+    assert_eq!(asked(&run.feed(answers(1, None))), ["end: done"]);
+}
+
+#[test]
+fn a_cancelled_agent_makes_no_further_call() {
+    let mut run = talking(|_| {});
+    assert_eq!(asked(&run.cancel()), ["kill"]);
+    let stopped = run.feed(replied("a", 1, ModelCallOutcome::Stopped, None));
+    assert_eq!(asked(&stopped), ["end: cancelled"]);
+    // An answer that was faster than the request to stop is paid, and used no more.
+    let mut run = talking(|_| {});
+    run.cancel();
+    assert_eq!(asked(&run.feed(uses(1, &["read"]))), ["end: cancelled"]);
+    assert_eq!(run.machine.ledger().tokens, FIRST + 20);
+    let is_tool = |fact: &EventKind| matches!(fact, EventKind::ToolCallStarted(_));
+    assert!(!run.events.iter().any(|event| is_tool(&event.fact)));
+    // A call that was under way when the engine died is not made again.
+    let mut run = talking(|_| {});
+    run.cancel();
+    assert_eq!(asked(&run.resume()), ["watch", "kill"]);
+    assert_eq!(asked(&run.feed(briefed("a"))), ["end: cancelled"]);
+}

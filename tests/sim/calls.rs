@@ -1,0 +1,203 @@
+//! What a list of events says about agents: their calls, and what these may use.
+
+use std::collections::BTreeMap;
+
+use wf_base::time::Moment;
+use wf_core::agent::estimate_tokens;
+use wf_core::gate::GateResult;
+use wf_core::machine::{
+    AttemptUsage, Event, EventKind, ModelCallOutcome, ModelLimits, RequestedTool, TaskId, ToolCallId,
+    WorkExit,
+};
+use wf_model::Money;
+
+/// What is known about the agents of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Agents {
+    /// The agents of the last attempts, by place.
+    books: BTreeMap<TaskId, Agent>,
+    /// What model calls, gates, planners and attempts have used, each counted once.
+    pub used: AttemptUsage,
+}
+
+/// What is known about an agent.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    pub attempt: u32,
+    /// When its attempt began.
+    pub since: Option<Moment>,
+    pub limits: Option<ModelLimits>,
+    pub calls: Vec<Call>,
+    /// What gates said since the last tool call began or was refused.
+    pub heard: Vec<GateResult>,
+    pub exit: Option<WorkExit>,
+}
+
+/// What is known about a model call.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    pub repairs: Option<String>,
+    pub outcome: Option<ModelCallOutcome>,
+    /// The tokens of the request and the reply.
+    pub tokens: u64,
+    /// Its tool calls, as far as they began or were refused.
+    pub tools: Vec<Tool>,
+}
+
+/// What is known about a tool call.
+#[derive(Clone, Debug)]
+pub enum Tool {
+    Begun,
+    Ended(u64),
+    Refused(String),
+}
+
+impl Agents {
+    /// What is known about the agent of a place.
+    pub fn at(&self, place: &TaskId) -> Agent {
+        self.books.get(place).cloned().unwrap_or_default()
+    }
+
+    /// What the calls under way may use.
+    pub fn open(&self) -> AttemptUsage {
+        let open = self.books.values().filter_map(|agent| {
+            let (last, before) = agent.calls.split_last()?;
+            let waits = last.outcome.is_none() && agent.exit.is_none();
+            waits.then(|| agent.reserve(before, last.repairs.as_deref()))
+        });
+        open.fold(AttemptUsage::default(), AttemptUsage::plus)
+    }
+
+    /// Takes one more event into account.
+    pub fn take(&mut self, event: &Event) {
+        match &event.fact {
+            EventKind::AttemptStarted(attempt) => {
+                let (attempt, place) = (attempt.attempt, attempt.place.clone());
+                self.books.insert(place, Agent { attempt, since: Some(event.at), ..Agent::default() });
+            }
+            EventKind::AttemptEnded { attempt, how, usage, .. } => {
+                self.used = self.used.plus(*usage);
+                // One that goes on with an engine that has died may end before it is briefed again.
+                self.of(&attempt.place).exit.get_or_insert_with(|| how.clone());
+            }
+            EventKind::PlannerAccepted { usage, .. } | EventKind::PlannerRejected { usage, .. } => {
+                self.used = self.used.plus(*usage);
+            }
+            EventKind::AgentBriefed(briefing) => {
+                self.of(&briefing.attempt.place).limits = Some(briefing.limits.clone());
+            }
+            EventKind::ModelCallStarted(start) => {
+                let repairs = start.repairs.clone();
+                self.of(&start.attempt.place).calls.push(Call { repairs, ..Call::default() });
+            }
+            EventKind::ModelCallEnded(end) => {
+                let (tokens, cost) = (end.usage.total(), end.cost);
+                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+                if let Some(call) = self.of(&end.attempt.place).calls.last_mut() {
+                    (call.outcome, call.tokens) = (Some(end.outcome.clone()), tokens);
+                }
+            }
+            EventKind::GateEvaluated { place, result } => {
+                let (tokens, cost) = (result.tokens, result.cost);
+                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+                if let Some(place) = place {
+                    self.of(place).heard.push(result.clone());
+                }
+            }
+            EventKind::ToolCallStarted(start) => self.tool(&start.id, Tool::Begun),
+            EventKind::ToolCallRefused(refusal) => {
+                self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
+            }
+            EventKind::ToolCallEnded(end) => {
+                let call = self.of(&end.id.attempt.place).calls.last_mut();
+                if let Some(tool) = call.and_then(|call| call.tools.last_mut()) {
+                    *tool = Tool::Ended(end.tokens);
+                }
+            }
+            EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
+            _ => {}
+        }
+    }
+
+    fn of(&mut self, place: &TaskId) -> &mut Agent {
+        self.books.entry(place.clone()).or_default()
+    }
+
+    fn tool(&mut self, id: &ToolCallId, tool: Tool) {
+        let agent = self.of(&id.attempt.place);
+        agent.heard.clear();
+        if let Some(call) = agent.calls.last_mut() {
+            call.tools.push(tool);
+        }
+    }
+}
+
+impl Agent {
+    /// The number of the last call.
+    pub fn call(&self) -> u32 {
+        count(self.calls.len())
+    }
+
+    /// The tools that the last reply calls.
+    pub fn requested(&self) -> &[RequestedTool] {
+        match self.calls.last().and_then(|call| call.outcome.as_ref()) {
+            Some(ModelCallOutcome::Replied { tool_calls, .. }) => tool_calls,
+            _ => &[],
+        }
+    }
+
+    /// The tool that is called next, with its position.
+    pub fn next_tool(&self) -> Option<(u32, &RequestedTool)> {
+        let call = self.calls.last()?;
+        let waits = matches!(call.tools.last(), Some(Tool::Begun));
+        let next = self.requested().get(call.tools.len()).filter(|_| !waits)?;
+        Some((count(call.tools.len()), next))
+    }
+
+    /// Whether nothing of its last call is open.
+    pub fn is_idle(&self) -> bool {
+        self.calls.last().is_none_or(|call| {
+            let waits = matches!(call.tools.last(), Some(Tool::Begun));
+            call.outcome.is_some() && !waits && call.tools.len() == self.requested().len()
+        })
+    }
+
+    /// What the next call may use.
+    pub fn next_reserve(&self, repairs: Option<&str>) -> AttemptUsage {
+        self.reserve(&self.calls, repairs)
+    }
+
+    /// The most input that the last call may have.
+    pub fn last_input(&self) -> u64 {
+        let Some((last, before)) = self.calls.split_last() else {
+            return 0;
+        };
+        let output = self.limits.as_ref().map_or(0, |limits| limits.max_output);
+        self.reserve(before, last.repairs.as_deref()).tokens - output
+    }
+
+    /// What the call after some others may use: all that was said so far, and the longest reply.
+    fn reserve(&self, before: &[Call], repairs: Option<&str>) -> AttemptUsage {
+        let limits = self.limits.clone().unwrap_or_default();
+        let mut input = limits.first_input;
+        if let Some(last) = before.last() {
+            input = input.max(last.tokens);
+            for tool in &last.tools {
+                input += match tool {
+                    Tool::Begun => 0,
+                    Tool::Ended(tokens) => *tokens,
+                    Tool::Refused(reason) => estimate_tokens(reason),
+                };
+            }
+        }
+        input += repairs.map_or(0, estimate_tokens);
+        let price = |cached| {
+            limits.price.map_or(Money::default(), |price| price.cost(input, cached, limits.max_output))
+        };
+        AttemptUsage { attempts: 0, tokens: input + limits.max_output, cost: price(0).max(price(input)) }
+    }
+}
+
+fn count(of: usize) -> u32 {
+    u32::try_from(of).expect("calls are few")
+}

@@ -1,0 +1,221 @@
+//! Laws of agents: their calls, what these cost, and how they end.
+
+use std::collections::BTreeMap;
+
+use wf_base::time::Moment;
+use wf_core::gate::{GateRuling, ruling};
+use wf_core::machine::{
+    Effect, Event, EventKind, GatePoint, MachineTurn, TaskId, ToolCallId, WorkExit, gates_at,
+};
+use wf_model::{BudgetResource, StepWork};
+
+use super::super::calls::{Agent, Tool};
+use super::super::ledger::{is_finally, step_of};
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+pub fn called(look: &Look<'_>) -> Result<(), String> {
+    match look.seen {
+        Seen::Act(effect) => asked(look, effect),
+        Seen::Event(event) => answered(look, event),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the log says that exactly this call is under way.
+fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
+    let agent = |place: &TaskId| look.durable().agents.at(place);
+    let told = match effect {
+        Effect::CallModel { attempt, call, repairs, refusals } => {
+            let agent = agent(&attempt.place);
+            let open = agent.calls.last().filter(|last| last.outcome.is_none() && last.repairs == *repairs);
+            let before = agent.calls.iter().rev().nth(1).map(|before| refused(&before.tools));
+            let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
+            open.is_some() && same && agent.exit.is_none() && before.unwrap_or_default() == *refusals
+        }
+        Effect::CallTool { id } => {
+            let agent = agent(&id.attempt.place);
+            is_open(&agent, id) && agent.exit.is_none()
+        }
+        Effect::EndAgent { attempt, exit } => {
+            let agent = agent(&attempt.place);
+            agent.attempt == attempt.attempt && agent.exit.as_ref() == Some(exit)
+        }
+        _ => return Ok(()),
+    };
+    ensure(told, || format!("{effect:?} is done, and the log does not say that it begins, or says its end"))
+}
+
+fn refused(tools: &[Tool]) -> BTreeMap<u32, String> {
+    let refused = (0..).zip(tools).filter_map(|(position, tool)| match tool {
+        Tool::Refused(reason) => Some((position, reason.clone())),
+        Tool::Begun | Tool::Ended(_) => None,
+    });
+    refused.collect()
+}
+
+fn is_open(agent: &Agent, id: &ToolCallId) -> bool {
+    let last = agent.calls.last().and_then(|call| call.tools.get(id.position as usize));
+    (agent.attempt, agent.call()) == (id.attempt.attempt, id.call) && matches!(last, Some(Tool::Begun))
+}
+
+/// What ends was durable before.
+fn answered(look: &Look<'_>, event: &Event) -> Result<(), String> {
+    let agent = |place: &TaskId| look.durable().agents.at(place);
+    let told = match &event.fact {
+        EventKind::ModelCallEnded(end) => {
+            let agent = agent(&end.attempt.place);
+            (agent.attempt, agent.call()) == (end.attempt.attempt, end.call)
+        }
+        EventKind::ToolCallEnded(end) => is_open(&agent(&end.id.attempt.place), &end.id),
+        _ => return Ok(()),
+    };
+    ensure(told, || format!("{:?}, and that it began was never durable", event.fact))
+}
+
+pub fn paid_once(look: &Look<'_>) -> Result<(), String> {
+    let known = &look.decided().agents;
+    match (look.seen, look.engine()) {
+        (Seen::Event(event), _) => match &event.fact {
+            EventKind::ModelCallStarted(start) => {
+                let agent = known.at(&start.attempt.place);
+                let next = (agent.attempt, agent.call() + 1) == (start.attempt.attempt, start.call);
+                ensure(next && agent.is_idle() && agent.limits.is_some(), || {
+                    format!("{start:?} comes after {:?}", agent.calls)
+                })
+            }
+            EventKind::ModelCallEnded(end) => {
+                let agent = known.at(&end.attempt.place);
+                let open = agent.calls.last().is_some_and(|call| call.outcome.is_none());
+                let same = (agent.attempt, agent.call()) == (end.attempt.attempt, end.call);
+                ensure(open && same, || format!("{end:?} ends what has ended: {:?}", agent.calls))
+            }
+            _ => Ok(()),
+        },
+        (Seen::Turn(_) | Seen::Over, Some(engine)) => {
+            let told = engine.machine.ledger().usage();
+            let same = (told.tokens, told.cost) == (known.used.tokens, known.used.cost);
+            ensure(same, || format!("{told:?} is paid, and the calls say {:?}", known.used))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let (id, begins) = match &event.fact {
+        EventKind::ToolCallStarted(start) => (&start.id, true),
+        EventKind::ToolCallRefused(refusal) => (&refusal.id, false),
+        _ => return Ok(()),
+    };
+    let place = &id.attempt.place;
+    let agent = look.decided().agents.at(place);
+    let Some((position, next)) = agent.next_tool() else {
+        return Err(format!("{id:?} was not asked for, or comes again"));
+    };
+    let same = (agent.attempt, agent.call(), position) == (id.attempt.attempt, id.call, id.position);
+    let gates = gates_at(look.plan(), look.plan().find(place.step.as_str()), GatePoint::Call).count();
+    let asked = agent.heard.len() == gates;
+    let let_pass = asked && matches!(ruling(&agent.heard), GateRuling::Continue);
+    let right = match (begins, &next.mistake) {
+        (true, mistake) => mistake.is_none() && let_pass,
+        (false, Some(_)) => agent.heard.is_empty(),
+        // A rewrite is in no event.
+        (false, None) => asked && gates > 0,
+    };
+    ensure(same && right && agent.exit.is_none(), || {
+        format!("{:?}, where {next:?} is next, and gates said {:?}", event.fact, agent.heard)
+    })
+}
+
+pub fn afforded(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let (known, budget) = (&look.decided().agents, &look.decided().budget);
+    match &event.fact {
+        EventKind::ModelCallStarted(start) => {
+            let place = &start.attempt.place;
+            let need = known.at(place).next_reserve(start.repairs.as_deref()).plus(known.open());
+            let over = budget.limits().into_iter().find(|(what, limit)| {
+                let need = match what {
+                    BudgetResource::Tokens => need.tokens,
+                    BudgetResource::Cost => need.cost.micros(),
+                    _ => return false,
+                };
+                let kept = if is_finally(look.plan(), place) { 0 } else { budget.kept(*what, *limit, 0) };
+                budget.used(*what, event.at) + need + kept > *limit
+            });
+            ensure(over.is_none(), || format!("{start:?} may need {need:?}, and {over:?} is all there is"))
+        }
+        EventKind::ModelCallEnded(end) => {
+            let agent = known.at(&end.attempt.place);
+            let most = agent.calls.split_last().map(|(last, before)| {
+                let before = Agent { calls: before.to_vec(), ..agent.clone() };
+                before.next_reserve(last.repairs.as_deref())
+            });
+            let fits = most.is_some_and(|most| end.usage.total() <= most.tokens && end.cost <= most.cost);
+            ensure(fits, || format!("{end:?} used more than {most:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the time of an agent is over at an instant.
+fn is_late(look: &Look<'_>, place: &TaskId, at: Moment) -> bool {
+    let limit = step_of(look.plan(), place).timeout;
+    let since = look.decided().agents.at(place).since;
+    since.zip(limit).is_some_and(|(since, limit)| since.after(limit) <= at)
+}
+
+/// What is under way when its engine dies is not begun again either, once its time is over.
+fn begins_late(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
+    let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
+    let late = |place: &TaskId| is_late(look, place, Moment::from_millis(clock));
+    let late = turn.effects.iter().find(|effect| match effect {
+        Effect::CallModel { attempt, .. } => late(&attempt.place),
+        Effect::CallTool { id } => late(&id.attempt.place),
+        _ => false,
+    });
+    ensure(late.is_none(), || format!("{late:?} begins once its time is over"))
+}
+
+pub fn turns(look: &Look<'_>) -> Result<(), String> {
+    let event = match look.seen {
+        Seen::Event(event) => event,
+        Seen::Turn(turn) => return begins_late(look, turn),
+        _ => return Ok(()),
+    };
+    let known = &look.decided().agents;
+    let late = |place: &TaskId| is_late(look, place, event.at);
+    let right = match &event.fact {
+        EventKind::ModelCallStarted(start) => {
+            let place = &start.attempt.place;
+            let agent = known.at(place);
+            let repairs = agent.calls.iter().filter(|call| call.repairs.is_some()).count();
+            let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
+                return Err(format!("{place} is no agent"));
+            };
+            let may = agent.call() < work.max_turns || start.repairs.is_some();
+            may && (repairs == 0 || start.repairs.is_none()) && agent.exit.is_none() && !late(place)
+        }
+        EventKind::ToolCallStarted(start) => !late(&start.id.attempt.place),
+        EventKind::AgentEnded(end) => {
+            let agent = known.at(&end.attempt.place);
+            let timed = end.exit != WorkExit::TimedOut || late(&end.attempt.place);
+            agent.exit.is_none() && agent.attempt == end.attempt.attempt && timed
+        }
+        EventKind::AttemptEnded { attempt, how, .. } => {
+            let agent = known.at(&attempt.place);
+            let left = agent.exit.as_ref().is_some_and(|exit| exit == how || exit.is_success());
+            // What an agent left is not collected if an engine that goes on with it is told to end.
+            let told = *how == WorkExit::Cancelled && (look.decided().ending() || look.decided().stopping);
+            let early = agent.exit.is_none() && (told || *how == WorkExit::TimedOut && late(&attempt.place));
+            agent.limits.is_none() || left || told || early
+        }
+        _ => return Ok(()),
+    };
+    ensure(right, || format!("{:?} is not the next of an agent", event.fact))
+}

@@ -1,7 +1,5 @@
 //! The calls of agents, printed.
 
-use std::io::Read as _;
-
 use serde_json::Value;
 
 use crate::Ui;
@@ -42,15 +40,8 @@ pub fn print_calls(
     Ok(())
 }
 
-/// Reads a body and compares it with its digest.
+/// Reads a body.
 fn body(store: &BlobStore, digest: &Sha256Digest) -> Result<Value, String> {
-    let path = store.path(digest);
-    let lost = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
-    let mut bytes = Vec::new();
-    let mut file = store.open(digest).map_err(|error| error.to_string())?;
-    file.read_to_end(&mut bytes).map_err(|error| lost(&error))?;
-    if Sha256Digest::of_bytes(&bytes) != *digest {
-        return Err(lost(&"it was modified since the call"));
-    }
-    serde_json::from_slice(&bytes).map_err(|error| lost(&error))
+    let bytes = store.read(digest).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", store.path(digest).display()))
 }

@@ -16,7 +16,6 @@ pub mod scripted;
 pub mod sse;
 pub mod wire;
 
-pub use estimate::count_estimate;
 pub use gateway::{
     FailedModelCall, Gateway, ModelCallError, ModelCallResult, ModelKeyError, ModelKeyFuture,
     ModelKeyResolver,

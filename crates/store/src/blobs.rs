@@ -42,6 +42,17 @@ impl BlobStore {
         self.put(bytes, &self.dir).map(|(digest, _)| digest)
     }
 
+    /// Reads a stored file whole, and checks its content.
+    pub fn read(&self, digest: &Sha256Digest) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = Vec::new();
+        let read = self.open(digest)?.read_to_end(&mut bytes);
+        read.map_err(|error| StoreError::io("read", &self.path(digest), &error))?;
+        if Sha256Digest::of_bytes(&bytes) != *digest {
+            return Err(StoreError::Altered(self.path(digest)));
+        }
+        Ok(bytes)
+    }
+
     /// Opens a stored file for reading.
     pub fn open(&self, digest: &Sha256Digest) -> Result<File, StoreError> {
         let path = self.path(digest);

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::{Message, ModelReply, ModelRequest, ToolDefinition, ToolResult};
+use super::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult};
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
 use wf_model::{JsonObject, RequiredOutput, UniqueKeyJson};
@@ -74,15 +74,50 @@ impl ModelRequest {
         }
     }
 
-    /// Estimates its tokens (Silas 11: characters by 3.5).
+    /// Estimates its tokens.
     pub fn estimated_tokens(&self) -> u64 {
-        estimate_tokens(&serde_json::to_string(self).unwrap_or_default())
+        let messages = self.messages.iter().map(Message::chars).sum::<usize>();
+        let tools = self.tools.iter().map(|tool| {
+            chars(&tool.name) + chars(&tool.description) + chars(&tool.arguments_schema.to_string())
+        });
+        let schema = self.answer_schema.as_ref().map_or(0, |schema| chars(&schema.to_string()));
+        tokens_of_chars(chars(&self.system) + messages + tools.sum::<usize>() + schema)
     }
 }
 
-/// Estimates the tokens of a text (Silas 11: characters by 3.5).
+impl ModelReply {
+    /// Estimates its tokens.
+    pub fn estimated_tokens(&self) -> u64 {
+        tokens_of_chars(chars(&self.text) + call_chars(&self.tool_calls))
+    }
+}
+
+impl Message {
+    fn chars(&self) -> usize {
+        match self {
+            Self::User { text } => chars(text),
+            Self::Assistant { text, tool_calls } => chars(text) + call_chars(tool_calls),
+            Self::Tool { results } => results.iter().map(|result| chars(&result.text)).sum(),
+        }
+    }
+}
+
+/// Estimates the tokens of a text.
 pub fn estimate_tokens(text: &str) -> u64 {
-    (text.chars().count() as u64).saturating_mul(2) / 7
+    tokens_of_chars(chars(text))
+}
+
+/// Returns the estimated tokens of a number of characters (Silas 11: characters by 3.5).
+pub fn tokens_of_chars(chars: usize) -> u64 {
+    u64::try_from(chars).unwrap_or(u64::MAX).saturating_mul(2) / 7
+}
+
+fn call_chars(calls: &[ToolCall]) -> usize {
+    calls.iter().map(|call| chars(&call.tool) + chars(&call.arguments)).sum()
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// Returns the JSON Schema of an answer with these outputs; `None`: free text.

@@ -8,7 +8,7 @@ mod planning;
 mod tools;
 
 pub(crate) use briefing::unfence;
-pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer};
+pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};
 pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
 };

@@ -1,5 +1,3 @@
-use std::io::Read as _;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,16 +28,9 @@ impl CallBodies {
 
     /// Reads a stored body.
     pub(super) fn get<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, WorkError> {
-        let lost = |reason: String| {
-            let path = self.0.path(digest);
-            WorkError::environmental(format!("the agent cannot go on: {}: {reason}", path.display()))
-        };
-        let mut bytes = Vec::new();
-        let mut file = self.0.open(digest).map_err(|error| lost(error.to_string()))?;
-        file.read_to_end(&mut bytes).map_err(|error| lost(error.to_string()))?;
-        if Sha256Digest::of_bytes(&bytes) != *digest {
-            return Err(lost("it was modified".into()));
-        }
-        serde_json::from_slice(&bytes).map_err(|error| lost(error.to_string()))
+        let lost = |reason: String| WorkError::environmental(format!("the agent cannot go on: {reason}"));
+        let bytes = self.0.read(digest).map_err(|error| lost(error.to_string()))?;
+        let damaged = |error: serde_json::Error| lost(format!("{}: {error}", self.0.path(digest).display()));
+        serde_json::from_slice(&bytes).map_err(damaged)
     }
 }

@@ -6,8 +6,8 @@ use super::anthropic::{self, AnthropicStream};
 use super::openai_chat::{self, ChatStream};
 use super::openai_responses::{self, ResponsesStream};
 use super::{WireError, field};
-use crate::estimate::{count_estimate, tokens_of};
 use crate::sse::SseEvent;
+use wf_core::agent::tokens_of_chars;
 
 /// A request, and what a wire format must know besides.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +78,6 @@ pub fn usage_so_far(stream: &dyn ReplyStream, request: &ModelRequest) -> TokenUs
     if counted == TokenUsage::default() && bytes == 0 {
         return counted;
     }
-    let input = if counted.input == 0 { count_estimate(request) } else { counted.input };
-    TokenUsage { input, output: counted.output.max(tokens_of(bytes)), ..counted }
+    let input = if counted.input == 0 { request.estimated_tokens() } else { counted.input };
+    TokenUsage { input, output: counted.output.max(tokens_of_chars(bytes)), ..counted }
 }

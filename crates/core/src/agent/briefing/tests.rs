@@ -115,6 +115,26 @@ fn an_answer_has_exactly_the_outputs() {
     }
 }
 
+#[test]
+fn every_part_of_a_request_counts() {
+    let user = |text: &str| Message::User { text: text.into() };
+    let mut request = ModelRequest {
+        system: "1234567".into(),
+        messages: vec![user("éééé")],
+        tools: Vec::new(),
+        answer_schema: None,
+        max_output: 10,
+        temperature: None,
+    };
+    assert_eq!(request.estimated_tokens(), 3);
+    request.messages.push(Message::Tool {
+        results: vec![ToolResult { id: "1".into(), text: "x".repeat(35), is_error: false }],
+    });
+    assert_eq!(request.estimated_tokens(), 13);
+    request.answer_schema = Some(serde_json::json!({"type": "object"}));
+    assert_eq!(request.estimated_tokens(), 18);
+}
+
 proptest! {
     #[test]
     fn tokens_are_characters_by_three_and_a_half(text in ".{0,200}") {

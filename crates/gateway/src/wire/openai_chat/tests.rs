@@ -109,7 +109,7 @@ fn a_reply_that_broke_off_is_billed_by_an_estimate() {
     stream.take(&events(&line)[0]).unwrap();
     let request = conversation();
     let usage = usage_so_far(&*stream, &request);
-    assert_eq!((usage.input, usage.output), (crate::count_estimate(&request), 20));
+    assert_eq!((usage.input, usage.output), (request.estimated_tokens(), 20));
 }
 
 #[test]

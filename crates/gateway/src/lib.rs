@@ -3,6 +3,7 @@
 //!
 //! A run can be [recorded](cassette), and repeated from the recording.
 //! The formats ([`wire`]), the parser of streams ([`sse`]) and the rules ([`retry`]) are pure; [`client`] alone sends.
+//! Programs in a sandbox call models through a [`server`] that speaks the same formats.
 //!
 //! **Invariant:** a key is sent to the origin of its model's address and to no other; no message has a key.
 //! **Invariant:** a call keeps a bounded part of any reply, and ends within a bounded time.
@@ -13,6 +14,7 @@ mod estimate;
 mod gateway;
 pub mod retry;
 pub mod scripted;
+pub mod server;
 pub mod sse;
 pub mod wire;
 

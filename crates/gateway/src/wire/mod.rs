@@ -20,4 +20,4 @@ pub use error_body::{ProviderMessage, read_error_body};
 pub use format::{ReplyStream, WireRequest, decode_reply, encode_request, open_stream, usage_so_far};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

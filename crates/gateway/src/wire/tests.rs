@@ -8,7 +8,7 @@ use super::{ProviderMessage, WireError, WireRequest, encode_request, open_stream
 use crate::sse::{SseEvent, SseParser};
 
 /// Returns a conversation with everything that a request can have.
-pub(super) fn conversation() -> ModelRequest {
+pub(crate) fn conversation() -> ModelRequest {
     let call = |id: &str, arguments: &str| ToolCall {
         id: id.into(),
         tool: "read".into(),

@@ -1,0 +1,19 @@
+//! Requests of clients: a body in one of three formats becomes a request in the format of no provider.
+//!
+//! **Invariant:** what a model would need, and the gateway cannot carry, is an error that names the field; it is never
+//! left out in silence.
+
+mod anthropic;
+mod content;
+mod draft;
+mod error;
+mod field;
+mod openai_chat;
+mod openai_responses;
+mod read;
+
+pub use error::RequestError;
+pub use read::read_request;
+
+#[cfg(test)]
+mod tests;

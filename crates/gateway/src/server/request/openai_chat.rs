@@ -1,0 +1,62 @@
+use wf_core::agent::{ToolCall, ToolResult};
+
+use super::RequestError;
+use super::content::texts;
+use super::draft::ConversationDraft;
+use super::field::RequestField;
+use super::read::{RequestDraft, read_function, read_schema};
+
+/// Reads a request of OpenAI Chat Completions.
+pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
+    let mut draft = RequestDraft::default();
+    for message in root.need("messages")?.items()? {
+        read_message(&message, &mut draft.conversation)?;
+    }
+    for tool in root.items_or_none("tools")? {
+        // A tool of another type is hosted by the provider.
+        if tool.need_text("type")? == "function" {
+            draft.tools.push(read_function(&tool.need("function")?, "parameters")?);
+        }
+    }
+    if let Some(format) = root.get("response_format") {
+        let named = format.get("json_schema").unwrap_or_else(|| format.clone());
+        draft.answer_schema = read_schema(&format, &named)?;
+    }
+    if root.count("n")?.is_some_and(|count| count != 1) {
+        return Err(root.unsupported("several choices (`n`)", "ask for one"));
+    }
+    draft.max_output = root.count("max_completion_tokens")?.or(root.count("max_tokens")?);
+    if let Some(options) = root.get("stream_options") {
+        draft.includes_usage = options.flag_or_false("include_usage")?;
+    }
+    Ok(draft)
+}
+
+fn read_message(message: &RequestField<'_>, draft: &mut ConversationDraft) -> Result<(), RequestError> {
+    let said = |message: &RequestField<'_>| texts(&message.need("content")?);
+    match message.need_text("role")? {
+        "system" | "developer" => draft.system.extend(said(message)?),
+        "user" => draft.ask(said(message)?),
+        "assistant" => {
+            draft.say(&message.get("content").map_or(Ok(Vec::new()), |content| texts(&content))?.concat());
+            for call in message.items_or_none("tool_calls")? {
+                let function = call.need("function")?;
+                draft.call(ToolCall {
+                    id: call.need_text("id")?.to_owned(),
+                    tool: function.need_text("name")?.to_owned(),
+                    arguments: function.text_or_empty("arguments")?.to_owned(),
+                });
+            }
+        }
+        "tool" => draft.answer(ToolResult {
+            id: message.need_text("tool_call_id")?.to_owned(),
+            text: said(message)?.join("\n"),
+            is_error: false,
+        }),
+        other => {
+            let advice = "use system, developer, user, assistant or tool";
+            return Err(message.unsupported(format!("the role {other:?}"), advice));
+        }
+    }
+    Ok(())
+}

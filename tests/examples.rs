@@ -34,6 +34,13 @@ const EXAMPLES: &[Example] = &[
         more: agent,
     },
     Example {
+        spec: "agent-program/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified · ",
+        outputs: |outputs| outputs["lines"].as_u64() > Some(10),
+        more: agent_program,
+    },
+    Example {
         spec: "archive/plan.md",
         code: 0,
         end: "succeeded · 1 verified, 2 reported · ",
@@ -193,7 +200,7 @@ mod each {
         };
     }
 
-    tests!(agent archive backup broken cheaters correction nightly orphan packages pipeline release self_healing service variants);
+    tests!(agent agent_program archive backup broken cheaters correction nightly orphan packages pipeline release self_healing service variants);
 }
 
 #[test]
@@ -224,6 +231,13 @@ fn agent(sandbox: &Sandbox, _: &Did) {
     assert!(
         shown["ledger"]["tokens"].as_u64() > Some(0) && shown["ledger"]["cost_micro_usd"].as_u64() > Some(0)
     );
+}
+
+fn agent_program(sandbox: &Sandbox, _: &Did) {
+    let shown = last(sandbox);
+    assert_eq!(shown["agents"][0]["calls"].as_array().map(Vec::len), Some(2), "both calls are recorded");
+    let log = sandbox.wf(&["logs", "--last", "measure"]).exits(0).out;
+    assert!(log.contains("[run {") && log.contains("[exit code 0]"), "its tool call is recorded: {log}");
 }
 
 fn archive(sandbox: &Sandbox, _: &Did) {

@@ -40,6 +40,7 @@ mod pipelines;
 mod planner;
 mod plants;
 mod processes;
+mod real_clients;
 mod real_model;
 mod relied;
 mod remembers;

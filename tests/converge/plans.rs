@@ -37,6 +37,17 @@ pub fn scenes() -> Vec<Scene> {
             ],
             code: 0,
         },
+        Scene {
+            name: "program",
+            files: vec![
+                ("plan.md", PROGRAM.into()),
+                ("wf.yaml", MODELS.into()),
+                ("replies.yaml", PROGRAM_REPLIES.into()),
+                ("agent.py", include_str!("../../examples/agent-program/agent.py").into()),
+                ("ran.txt", String::new()),
+            ],
+            code: 0,
+        },
     ]
 }
 
@@ -141,6 +152,34 @@ steps:
 
 Write what is asked for.
 ";
+
+/// A program that works as an agent, begins anew after each crash, and whose first attempt is refuted.
+const PROGRAM: &str = r"---
+kind: plan
+id: program
+steps:
+  - id: fix
+    agent: {role: executor, engine: command, command: [python3, agent.py], max_turns: 40}
+    allow: {write: [ran.txt]}
+    retry: {max: 9, backoff: 10ms, on: [logical, environmental]}
+    outputs: {summary: {type: string}}
+    verify: [{name: done, run: grep -qx second ran.txt}]
+---
+
+## fix
+
+Write what is asked for.
+";
+
+const PROGRAM_REPLIES: &str = r#"
+- when: Previous attempt
+  replies:
+    - tool_calls: [{tool: run, arguments: {script: "echo second > ran.txt"}}]
+    - text: '{"summary": "written"}'
+- replies:
+    - tool_calls: [{tool: run, arguments: {script: cat ran.txt}}, {tool: run, arguments: {script: "echo first > ran.txt"}}]
+    - text: '{"summary": "written"}'
+"#;
 
 const MODELS: &str = r"models: {m: {api: scripted, model: replies.yaml, price: {input: 1, output: 2}}}
 roles: {executor: m}

@@ -28,6 +28,7 @@ fn agent(max_turns: u32) -> StepWork {
     StepWork::Agent(Box::new(AgentWork {
         model: ModelChoice::Role(name("executor")),
         engine: AgentEngine::Builtin,
+        command: Vec::new(),
         briefing: "do it".into(),
         with: Vec::new(),
         tools: vec![AgentTool::Read],
@@ -53,7 +54,9 @@ fn talking(change: impl FnOnce(&mut Step)) -> Killed {
 fn briefed(step: &str) -> InputKind {
     let limits = ModelLimits { first_input: FIRST, context_window: 10_000, max_output: REPLY, price: None };
     let request = Sha256Digest::of_bytes(b"request");
-    let briefing = AgentBriefing { attempt: attempt(step, 1), model: name("strong"), request, limits };
+    let engine = AgentEngine::Builtin;
+    let briefing =
+        AgentBriefing { attempt: attempt(step, 1), model: name("strong"), engine, request, limits };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
 }
 
@@ -134,6 +137,10 @@ fn asked(effects: &[Effect]) -> Vec<String> {
             Some(format!("gates of {}.{}", id.call, id.position))
         }
         Effect::EndAgent { exit, .. } => Some(format!("end: {exit}")),
+        Effect::ServeClient { call, refusals, .. } => {
+            let refused: String = refusals.keys().map(|position| format!(", {position} refused")).collect();
+            Some(format!("serve {call}{refused}"))
+        }
         Effect::Watch { .. } => Some("watch".into()),
         Effect::Kill { .. } => Some("kill".into()),
         _ => None,

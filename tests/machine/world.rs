@@ -245,7 +245,10 @@ impl World {
             | Effect::Remember { .. }
             | Effect::Finish { .. }
             | Effect::Dismiss { .. } => None,
-            Effect::CallModel { .. } | Effect::CallTool { .. } | Effect::EndAgent { .. } => {
+            Effect::CallModel { .. }
+            | Effect::CallTool { .. }
+            | Effect::ServeClient { .. }
+            | Effect::EndAgent { .. } => {
                 unreachable!("no step is done by an agent")
             }
         }

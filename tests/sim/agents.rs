@@ -7,14 +7,15 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::{StopReason, TokenUsage};
 use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, ModelCallEnd, ModelCallOutcome, ModelLimits,
-    RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, Attempt, AttemptEnd, ClientCall, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
+    ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, FailureClass, GateTrigger, JsonObject, ModelChoice, ModelPrice, Money,
     Step, StepWork,
 };
 
+use super::calls::Tool;
 use super::dice::Dice;
 use super::engine::Job;
 use super::fates::{Fates, outputs};
@@ -47,7 +48,9 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
         let with = words.iter().skip(1).map(|word| (name("word"), word.clone()));
         step.work = StepWork::Agent(Box::new(AgentWork {
             model: ModelChoice::Role(name("executor")),
-            engine: AgentEngine::Builtin,
+            // After a crash a program calls anew, so that calls have other numbers.
+            engine: if !steady && dice.one_in(4) { AgentEngine::Command } else { AgentEngine::Builtin },
+            command: Vec::new(),
             briefing: "do it".into(),
             with: with.collect(),
             tools: vec![AgentTool::Read, AgentTool::Run],
@@ -71,7 +74,10 @@ pub fn job(effect: &Effect, is_agent: bool) -> Option<Job> {
         }
         Effect::CallModel { attempt, call, .. } => Some(Job::Model { attempt: attempt.clone(), call: *call }),
         Effect::CallTool { id } => Some(Job::Tool { id: id.clone() }),
-        Effect::EndAgent { attempt, exit } => {
+        Effect::ServeClient { attempt, call, .. } => {
+            Some(Job::Serve { attempt: attempt.clone(), call: *call })
+        }
+        Effect::EndAgent { attempt, exit, .. } => {
             Some(Job::Collect { attempt: attempt.clone(), exit: exit.clone() })
         }
         _ => None,
@@ -81,7 +87,10 @@ pub fn job(effect: &Effect, is_agent: bool) -> Option<Job> {
 /// The attempt whose agent a job is for.
 pub fn attempt_of(job: &Job) -> Option<&Attempt> {
     match job {
-        Job::Brief { attempt } | Job::Model { attempt, .. } | Job::Collect { attempt, .. } => Some(attempt),
+        Job::Brief { attempt }
+        | Job::Model { attempt, .. }
+        | Job::Serve { attempt, .. }
+        | Job::Collect { attempt, .. } => Some(attempt),
         Job::Tool { id } => Some(&id.attempt),
         _ => None,
     }
@@ -89,7 +98,7 @@ pub fn attempt_of(job: &Job) -> Option<&Attempt> {
 
 impl Fates {
     /// How an agent is briefed, or why it cannot be.
-    fn briefing(self, run: usize, attempt: &Attempt) -> Result<AgentBriefing, WorkExit> {
+    fn briefing(self, run: usize, attempt: &Attempt, engine: AgentEngine) -> Result<AgentBriefing, WorkExit> {
         let mut dice = self.dice(run, &format!("briefing of {attempt}"));
         if dice.one_in(12) {
             let reason = "there is no such model".into();
@@ -108,7 +117,7 @@ impl Fates {
             price: (!dice.one_in(4)).then_some(price),
         };
         let request = Sha256Digest::of_bytes(attempt.to_string().as_bytes());
-        Ok(AgentBriefing { attempt: attempt.clone(), model: name("strong"), request, limits })
+        Ok(AgentBriefing { attempt: attempt.clone(), model: name("strong"), engine, request, limits })
     }
 
     /// What a model says in a call: some models never come to an end.
@@ -180,7 +189,10 @@ impl World {
         }
         let call = self.runs[at].durable.agents.at(&attempt.place).call();
         let mistake = (call > 0).then(|| self.fates.said(at, &attempt, call).mistake).flatten();
-        match self.fates.briefing(at, &attempt) {
+        let StepWork::Agent(work) = &step_of(&self.runs[at].plan, &attempt.place).work else {
+            unreachable!("only agents are briefed")
+        };
+        match self.fates.briefing(at, &attempt, work.engine) {
             Ok(briefing) => InputKind::Briefed { briefing: Box::new(briefing), mistake },
             Err(exit) => InputKind::Ended(AttemptEnd::new(attempt, exit)),
         }
@@ -195,7 +207,7 @@ impl World {
         let input = agent.last_input();
         let input = input - input.min(u64::from(said.output) / 4);
         let cut = matches!(said.outcome, ModelCallOutcome::Replied { stop: StopReason::MaxTokens, .. });
-        let output = if cut { limits.max_output } else { limits.max_output.min(u64::from(said.output)) };
+        let output = if cut { agent.last_output() } else { agent.last_output().min(u64::from(said.output)) };
         let mut usage = TokenUsage { input, cached_input: input / 2, output };
         if stop {
             (said.outcome, said.mistake) = (ModelCallOutcome::Stopped, None);
@@ -224,6 +236,43 @@ impl World {
         let result = Sha256Digest::of_bytes(what.as_bytes());
         let (tokens, is_error) = (u64::from(dice.up_to(30)), stop || dice.one_in(4));
         InputKind::ToolEnded(ToolCallEnd { id, result, tokens, is_error, duration_ms: 1 })
+    }
+
+    /// What the program of an agent does next: it calls the model, with what its tools did, or it ends.
+    pub fn served(&self, at: usize, attempt: Attempt, call: u32, stop: bool) -> InputKind {
+        if stop {
+            return InputKind::ClientEnded { attempt, exit: WorkExit::Cancelled, answer: None };
+        }
+        let agent = self.runs[at].durable.agents.at(&attempt.place);
+        let mut dice = self.fates.dice(at, &format!("program of {attempt} after {call}"));
+        if dice.one_in(3) {
+            let exit = match dice.below(4) {
+                0 => WorkExit::Code { code: 1 },
+                _ => WorkExit::Completed,
+            };
+            let answer = dice.one_in(2).then(|| Sha256Digest::of_bytes(b"answer"));
+            return InputKind::ClientEnded { attempt, exit, answer };
+        }
+        let begun = agent.calls.last().map(|last| last.tools.as_slice()).unwrap_or_default();
+        let begun = (0..).zip(begun).filter(|(_, tool)| matches!(tool, Tool::Begun));
+        let positions: Vec<u32> = begun.map(|(position, _)| position).collect();
+        let mut tools = Vec::new();
+        for position in positions {
+            if dice.one_in(8) {
+                continue;
+            }
+            let id = ToolCallId { attempt: attempt.clone(), call, position };
+            if let InputKind::ToolEnded(end) = self.tool_ended(at, id, false) {
+                tools.push(end);
+            }
+        }
+        let most = agent.limits.as_ref().map_or(0, |limits| limits.max_output);
+        let call = ClientCall {
+            request: Sha256Digest::of_bytes(format!("request {call}").as_bytes()),
+            input: 10 + u64::from(dice.up_to(80)),
+            max_output: most.min(u64::from(dice.up_to(40))),
+        };
+        InputKind::ClientCalled { attempt, call, tools }
     }
 
     /// What an agent left. What it promised may be missing.

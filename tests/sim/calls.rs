@@ -6,8 +6,8 @@ use wf_base::time::Moment;
 use wf_core::agent::estimate_tokens;
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    AttemptUsage, Event, EventKind, ModelCallOutcome, ModelLimits, RequestedTool, TaskId, ToolCallId,
-    WorkExit,
+    AttemptUsage, ClientCall, Event, EventKind, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool,
+    TaskId, ToolCallId, WorkExit,
 };
 use wf_model::Money;
 
@@ -26,6 +26,8 @@ pub struct Agent {
     pub attempt: u32,
     /// When its attempt began.
     pub since: Option<Moment>,
+    /// Whether it is a program of its own.
+    pub is_client: bool,
     pub limits: Option<ModelLimits>,
     pub calls: Vec<Call>,
     /// What gates said since the last tool call began or was refused.
@@ -37,6 +39,8 @@ pub struct Agent {
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     pub repairs: Option<String>,
+    /// The request of a program of its own.
+    pub client: Option<ClientCall>,
     pub outcome: Option<ModelCallOutcome>,
     /// The tokens of the request and the reply.
     pub tokens: u64,
@@ -63,7 +67,7 @@ impl Agents {
         let open = self.books.values().filter_map(|agent| {
             let (last, before) = agent.calls.split_last()?;
             let waits = last.outcome.is_none() && agent.exit.is_none();
-            waits.then(|| agent.reserve(before, last.repairs.as_deref()))
+            waits.then(|| agent.reserve(before, last.repairs.as_deref(), last.client))
         });
         open.fold(AttemptUsage::default(), AttemptUsage::plus)
     }
@@ -84,11 +88,13 @@ impl Agents {
                 self.used = self.used.plus(*usage);
             }
             EventKind::AgentBriefed(briefing) => {
-                self.of(&briefing.attempt.place).limits = Some(briefing.limits.clone());
+                let agent = self.of(&briefing.attempt.place);
+                agent.is_client = briefing.engine.is_client();
+                agent.limits = Some(briefing.limits.clone());
             }
             EventKind::ModelCallStarted(start) => {
-                let repairs = start.repairs.clone();
-                self.of(&start.attempt.place).calls.push(Call { repairs, ..Call::default() });
+                let (repairs, client) = (start.repairs.clone(), start.client);
+                self.of(&start.attempt.place).calls.push(Call { repairs, client, ..Call::default() });
             }
             EventKind::ModelCallEnded(end) => {
                 let (tokens, cost) = (end.usage.total(), end.cost);
@@ -110,7 +116,7 @@ impl Agents {
             }
             EventKind::ToolCallEnded(end) => {
                 let call = self.of(&end.id.attempt.place).calls.last_mut();
-                if let Some(tool) = call.and_then(|call| call.tools.last_mut()) {
+                if let Some(tool) = call.and_then(|call| call.tools.get_mut(end.id.position as usize)) {
                     *tool = Tool::Ended(end.tokens);
                 }
             }
@@ -149,7 +155,7 @@ impl Agent {
     /// The tool that is called next, with its position.
     pub fn next_tool(&self) -> Option<(u32, &RequestedTool)> {
         let call = self.calls.last()?;
-        let waits = matches!(call.tools.last(), Some(Tool::Begun));
+        let waits = !self.is_client && matches!(call.tools.last(), Some(Tool::Begun));
         let next = self.requested().get(call.tools.len()).filter(|_| !waits)?;
         Some((count(call.tools.len()), next))
     }
@@ -157,30 +163,50 @@ impl Agent {
     /// Whether nothing of its last call is open.
     pub fn is_idle(&self) -> bool {
         self.calls.last().is_none_or(|call| {
-            let waits = matches!(call.tools.last(), Some(Tool::Begun));
+            let waits = !self.is_client && matches!(call.tools.last(), Some(Tool::Begun));
             call.outcome.is_some() && !waits && call.tools.len() == self.requested().len()
         })
     }
 
+    /// The tool calls of the last reply that were refused.
+    pub fn refused(&self) -> BTreeMap<u32, String> {
+        let last = self.calls.last().map(|call| call.tools.as_slice()).unwrap_or_default();
+        let refused = (0..).zip(last).filter_map(|(position, tool)| match tool {
+            Tool::Refused(reason) => Some((position, reason.clone())),
+            Tool::Begun | Tool::Ended(_) => None,
+        });
+        refused.collect()
+    }
+
     /// What the next call may use.
-    pub fn next_reserve(&self, repairs: Option<&str>) -> AttemptUsage {
-        self.reserve(&self.calls, repairs)
+    pub fn next_reserve(&self, start: &ModelCallStart) -> AttemptUsage {
+        self.reserve(&self.calls, start.repairs.as_deref(), start.client)
+    }
+
+    /// What the last call may use.
+    pub fn last_reserve(&self) -> Option<AttemptUsage> {
+        let (last, before) = self.calls.split_last()?;
+        Some(self.reserve(before, last.repairs.as_deref(), last.client))
+    }
+
+    /// The most output that the last call may have.
+    pub fn last_output(&self) -> u64 {
+        let most = self.limits.as_ref().map_or(0, |limits| limits.max_output);
+        self.calls.last().and_then(|call| call.client).map_or(most, |client| client.max_output)
     }
 
     /// The most input that the last call may have.
     pub fn last_input(&self) -> u64 {
-        let Some((last, before)) = self.calls.split_last() else {
-            return 0;
-        };
-        let output = self.limits.as_ref().map_or(0, |limits| limits.max_output);
-        self.reserve(before, last.repairs.as_deref()).tokens - output
+        self.last_reserve().map_or(0, |reserve| reserve.tokens - self.last_output())
     }
 
     /// What the call after some others may use: all that was said so far, and the longest reply.
-    fn reserve(&self, before: &[Call], repairs: Option<&str>) -> AttemptUsage {
+    fn reserve(&self, before: &[Call], repairs: Option<&str>, client: Option<ClientCall>) -> AttemptUsage {
         let limits = self.limits.clone().unwrap_or_default();
-        let mut input = limits.first_input;
-        if let Some(last) = before.last() {
+        let (mut input, mut output) = (limits.first_input, limits.max_output);
+        if let Some(client) = client {
+            (input, output) = (client.input, client.max_output);
+        } else if let Some(last) = before.last() {
             input = input.max(last.tokens);
             for tool in &last.tools {
                 input += match tool {
@@ -191,10 +217,8 @@ impl Agent {
             }
         }
         input += repairs.map_or(0, estimate_tokens);
-        let price = |cached| {
-            limits.price.map_or(Money::default(), |price| price.cost(input, cached, limits.max_output))
-        };
-        AttemptUsage { attempts: 0, tokens: input + limits.max_output, cost: price(0).max(price(input)) }
+        let price = |cached| limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
+        AttemptUsage { attempts: 0, tokens: input + output, cost: price(0).max(price(input)) }
     }
 }
 

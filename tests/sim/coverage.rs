@@ -58,7 +58,7 @@ const FACTS: [&str; 40] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 17] = [
+const EFFECTS: [&str; 18] = [
     "start",
     "check",
     "wake",
@@ -76,6 +76,7 @@ const EFFECTS: [&str; 17] = [
     "call_model",
     "call_tool",
     "end_agent",
+    "serve_client",
 ];
 
 /// Every kind of timer.
@@ -85,11 +86,13 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 14] = [
+const INPUTS: [&str; 16] = [
     "begin",
     "briefed",
     "replied",
     "tool_ended",
+    "client_called",
+    "client_ended",
     "ended",
     "judged",
     "woke",
@@ -103,7 +106,7 @@ const INPUTS: [&str; 14] = [
 ];
 
 /// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 12] = [
+const AGENTS: [&str; 14] = [
     "done",
     "cancelled",
     "timed_out",
@@ -116,6 +119,8 @@ const AGENTS: [&str; 12] = [
     "is stopped",
     "asks for what is wrong",
     "is refused by gates",
+    "a program calls",
+    "a program's call is lost",
 ];
 
 /// What is asked of whole worlds.
@@ -247,6 +252,10 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
             other => exit(other),
         },
         EventKind::ModelCallStarted(start) if start.repairs.is_some() => "repairs",
+        EventKind::ModelCallStarted(start) if start.client.is_some() => "a program calls",
+        EventKind::ModelCallEnded(end) if matches!(&end.outcome, ModelCallOutcome::Failed { reason, .. } if reason.contains("interrupted")) => {
+            "a program's call is lost"
+        }
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("gate") => "is refused by gates",
         EventKind::ToolCallRefused(_) => "asks for what is wrong",
@@ -275,6 +284,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::CallModel { .. } => "call_model",
         Effect::CallTool { .. } => "call_tool",
         Effect::EndAgent { .. } => "end_agent",
+        Effect::ServeClient { .. } => "serve_client",
     }
 }
 
@@ -311,6 +321,8 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Briefed { .. } => "briefed",
         InputKind::Replied { .. } => "replied",
         InputKind::ToolEnded(_) => "tool_ended",
+        InputKind::ClientCalled { .. } => "client_called",
+        InputKind::ClientEnded { .. } => "client_ended",
         InputKind::Ended(_) => "ended",
         InputKind::Judged { .. } => "judged",
         InputKind::Woke { .. } => "woke",

@@ -65,6 +65,8 @@ pub enum Job {
     Model { attempt: Attempt, call: u32 },
     /// A tool call of an agent.
     Tool { id: ToolCallId },
+    /// The program of an agent, until it calls or ends; the number of its last call.
+    Serve { attempt: Attempt, call: u32 },
     /// A look at what an agent left.
     Collect { attempt: Attempt, exit: WorkExit },
     /// The planner that is asked about steps, after a round.
@@ -140,6 +142,12 @@ impl Engine {
                         |effect| matches!(effect, Effect::CallModel { attempt, call, .. } if (attempt, *call) == (&end.attempt, end.call)),
                     )
             }
+            InputKind::ClientCalled { attempt: of, .. } | InputKind::ClientEnded { attempt: of, .. } => {
+                done(&|job| matches!(job, Job::Serve { attempt, .. } if attempt == of))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::ServeClient { attempt, .. } if attempt == of),
+                    )
+            }
             InputKind::ToolEnded(end) => {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
                     || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id } if *id == end.id))
@@ -154,7 +162,10 @@ impl Engine {
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
-            InputKind::Replied { .. } | InputKind::ToolEnded(_) => self.calls(what),
+            InputKind::Replied { .. }
+            | InputKind::ToolEnded(_)
+            | InputKind::ClientCalled { .. }
+            | InputKind::ClientEnded { .. } => self.calls(what),
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(

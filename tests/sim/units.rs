@@ -73,6 +73,7 @@ impl World {
             // Those of agents have begun.
             Effect::CallModel { .. }
             | Effect::CallTool { .. }
+            | Effect::ServeClient { .. }
             | Effect::EndAgent { .. }
             | Effect::Remember { .. }
             | Effect::Finish { .. } => {}
@@ -87,7 +88,8 @@ impl World {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. }
                 | Job::Brief { attempt: works }
-                | Job::Model { attempt: works, .. } => Some(works) == attempt,
+                | Job::Model { attempt: works, .. }
+                | Job::Serve { attempt: works, .. } => Some(works) == attempt,
                 Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
@@ -110,12 +112,15 @@ impl World {
                 return self.begin(at, number, &attempt, again);
             }
             Job::Work { attempt, .. } => self.end(at, &attempt, stop),
-            Job::Brief { .. } | Job::Model { .. } | Job::Tool { .. } if !begun && !stop => {
+            Job::Brief { .. } | Job::Model { .. } | Job::Tool { .. } | Job::Serve { .. }
+                if !begun && !stop =>
+            {
                 return self.begin_for_agent(at, number, &job);
             }
             Job::Brief { attempt } => self.briefed(at, attempt, stop),
             Job::Model { attempt, call } => self.replied(at, attempt, call, stop),
             Job::Tool { id } => self.tool_ended(at, id, stop),
+            Job::Serve { attempt, call } => self.served(at, attempt, call, stop),
             Job::Collect { attempt, exit } => self.collected(at, attempt, exit),
             Job::Check { attempt, .. } if !begun && !stop => {
                 let engine = self.engine(at);

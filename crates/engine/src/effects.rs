@@ -67,7 +67,14 @@ impl RunDispatcher {
                 let stop = self.stopper(Some(id.attempt.clone()));
                 self.spawn_unit(agent::call_tool(run, id, stop));
             }
-            Effect::EndAgent { attempt, exit } => drop(self.spawn_unit(agent::end(run, attempt, exit))),
+            Effect::ServeClient { attempt, call, refusals } => {
+                let stop = self.stopper(Some(attempt.clone()));
+                let turn = agent::ClientTurn { attempt, call, refusals };
+                self.spawn_unit(agent::serve_client(run, turn, stop));
+            }
+            Effect::EndAgent { attempt, exit, answer } => {
+                self.spawn_unit(agent::end(run, attempt, exit, answer));
+            }
             other => self.spawn(run, other),
         }
     }

@@ -7,6 +7,13 @@ use wf_gateway::ModelCallResult;
 use wf_model::ModelDefinition;
 
 impl RunContext {
+    /// Returns a request without the secrets of the run.
+    pub(super) async fn masked_request(&self, request: &ModelRequest) -> ModelRequest {
+        let mut request = request.clone();
+        mask_request(&mut request, &self.mask().await);
+        request
+    }
+
     /// Calls a model. The exchange is recorded if the session records.
     pub(super) async fn call_model(
         &self,
@@ -14,8 +21,7 @@ impl RunContext {
         request: &ModelRequest,
     ) -> ModelCallResult {
         let gateway = self.session.gateway();
-        let mut request = request.clone();
-        mask_request(&mut request, &self.mask().await);
+        let mut request = self.masked_request(request).await;
         let mut result = gateway.call(model, &request).await;
         // The call may have made a key known.
         let mask = self.mask().await;
@@ -33,7 +39,7 @@ impl RunContext {
 }
 
 /// Masks the conversation of a request. A file that a tool read may hold a secret that became known only later.
-fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
+pub(super) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
     mask_text(&mut request.system, mask);
     for message in &mut request.messages {
         match message {

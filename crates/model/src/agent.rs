@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
@@ -11,6 +11,8 @@ pub struct AgentWork {
     pub model: ModelChoice,
     /// The program that lets the model work.
     pub engine: AgentEngine,
+    /// The program and its arguments, where the engine is [`AgentEngine::Command`]; else empty.
+    pub command: Vec<String>,
     /// The instructions: the section of the step.
     pub briefing: String,
     /// Values for the instructions, by name.
@@ -39,12 +41,25 @@ pub enum ModelChoice {
 keywords! {
     listed
     /// The program that lets a model work.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum AgentEngine {
-        /// The loop of `wf`: each model call and each tool call is an event.
+        /// The loop of `wf` itself.
         #[default]
         Builtin = "builtin",
+        /// Claude Code.
+        ClaudeCode = "claude_code",
+        /// Codex.
+        Codex = "codex",
+        /// A program of the plan's author.
+        Command = "command",
+    }
+}
+
+impl AgentEngine {
+    /// True for a program of its own, which calls the model as a client of the gateway and brings its tools.
+    pub fn is_client(self) -> bool {
+        self != Self::Builtin
     }
 }
 

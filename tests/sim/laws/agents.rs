@@ -29,29 +29,34 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
         Effect::CallModel { attempt, call, repairs, refusals } => {
             let agent = agent(&attempt.place);
             let open = agent.calls.last().filter(|last| last.outcome.is_none() && last.repairs == *repairs);
-            let before = agent.calls.iter().rev().nth(1).map(|before| refused(&before.tools));
+            let client = agent.calls.last().is_some_and(|last| last.client.is_some());
+            let before = Agent {
+                calls: agent.calls.split_last().map_or(Vec::new(), |(_, before)| before.to_vec()),
+                ..agent.clone()
+            };
+            let before = if client { BTreeMap::new() } else { before.refused() };
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
-            open.is_some() && same && agent.exit.is_none() && before.unwrap_or_default() == *refusals
+            open.is_some() && same && agent.exit.is_none() && before == *refusals
         }
         Effect::CallTool { id } => {
             let agent = agent(&id.attempt.place);
             is_open(&agent, id) && agent.exit.is_none()
         }
-        Effect::EndAgent { attempt, exit } => {
+        // A reply reaches a program only once it is recorded what the program may do.
+        Effect::ServeClient { attempt, call, refusals } => {
+            let agent = agent(&attempt.place);
+            let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
+            let none_is_left = !agent.requested().is_empty() && refusals.len() == agent.requested().len();
+            let may = agent.is_client && agent.is_idle() && agent.exit.is_none() && !none_is_left;
+            same && may && agent.refused() == *refusals
+        }
+        Effect::EndAgent { attempt, exit, .. } => {
             let agent = agent(&attempt.place);
             agent.attempt == attempt.attempt && agent.exit.as_ref() == Some(exit)
         }
         _ => return Ok(()),
     };
     ensure(told, || format!("{effect:?} is done, and the log does not say that it begins, or says its end"))
-}
-
-fn refused(tools: &[Tool]) -> BTreeMap<u32, String> {
-    let refused = (0..).zip(tools).filter_map(|(position, tool)| match tool {
-        Tool::Refused(reason) => Some((position, reason.clone())),
-        Tool::Begun | Tool::Ended(_) => None,
-    });
-    refused.collect()
 }
 
 fn is_open(agent: &Agent, id: &ToolCallId) -> bool {
@@ -89,6 +94,10 @@ pub fn paid_once(look: &Look<'_>) -> Result<(), String> {
                 let open = agent.calls.last().is_some_and(|call| call.outcome.is_none());
                 let same = (agent.attempt, agent.call()) == (end.attempt.attempt, end.call);
                 ensure(open && same, || format!("{end:?} ends what has ended: {:?}", agent.calls))
+            }
+            EventKind::ToolCallEnded(end) => {
+                let open = is_open(&known.at(&end.id.attempt.place), &end.id);
+                ensure(open, || format!("{end:?} ends what has ended, or never began"))
             }
             _ => Ok(()),
         },
@@ -138,7 +147,7 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
     match &event.fact {
         EventKind::ModelCallStarted(start) => {
             let place = &start.attempt.place;
-            let need = known.at(place).next_reserve(start.repairs.as_deref()).plus(known.open());
+            let need = known.at(place).next_reserve(start).plus(known.open());
             let over = budget.limits().into_iter().find(|(what, limit)| {
                 let need = match what {
                     BudgetResource::Tokens => need.tokens,
@@ -152,10 +161,7 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
         }
         EventKind::ModelCallEnded(end) => {
             let agent = known.at(&end.attempt.place);
-            let most = agent.calls.split_last().map(|(last, before)| {
-                let before = Agent { calls: before.to_vec(), ..agent.clone() };
-                before.next_reserve(last.repairs.as_deref())
-            });
+            let most = agent.last_reserve();
             let fits = most.is_some_and(|most| end.usage.total() <= most.tokens && end.cost <= most.cost);
             ensure(fits, || format!("{end:?} used more than {most:?}"))
         }
@@ -175,7 +181,7 @@ fn begins_late(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
     let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
     let late = |place: &TaskId| is_late(look, place, Moment::from_millis(clock));
     let late = turn.effects.iter().find(|effect| match effect {
-        Effect::CallModel { attempt, .. } => late(&attempt.place),
+        Effect::CallModel { attempt, .. } | Effect::ServeClient { attempt, .. } => late(&attempt.place),
         Effect::CallTool { id } => late(&id.attempt.place),
         _ => false,
     });

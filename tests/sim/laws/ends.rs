@@ -71,17 +71,19 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     };
     let works = engine.units.iter().filter(|unit| !unit.told);
     let works = works.filter_map(|unit| match &unit.job {
-        Job::Work { attempt, .. } | Job::Brief { attempt } | Job::Model { attempt, .. } => {
-            Some(Some(attempt))
-        }
+        Job::Work { attempt, .. }
+        | Job::Brief { attempt }
+        | Job::Model { attempt, .. }
+        | Job::Serve { attempt, .. } => Some(Some(attempt)),
         Job::Tool { id } => Some(Some(&id.attempt)),
         Job::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
     let asked = waiting().filter_map(|effect| match effect {
-        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } | Effect::CallModel { attempt, .. } => {
-            Some(Some(attempt))
-        }
+        Effect::Start { attempt, .. }
+        | Effect::Watch { attempt, .. }
+        | Effect::CallModel { attempt, .. }
+        | Effect::ServeClient { attempt, .. } => Some(Some(attempt)),
         Effect::CallTool { id } => Some(Some(&id.attempt)),
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,

@@ -95,9 +95,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             known.ending() || known.stopping || !known.rounds.is_empty() || late
         }
         // More is asked of them elsewhere.
-        Effect::CallModel { attempt, .. } | Effect::EndAgent { attempt, .. } => {
-            known.book(&attempt.place).live == Some(attempt.attempt)
-        }
+        Effect::CallModel { attempt, .. }
+        | Effect::ServeClient { attempt, .. }
+        | Effect::EndAgent { attempt, .. } => known.book(&attempt.place).live == Some(attempt.attempt),
         Effect::CallTool { id } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
@@ -154,8 +154,6 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             EventKind::AgentBriefed(briefing) => (Some(&briefing.attempt.place), "is briefed"),
             EventKind::ModelCallStarted(start) => (Some(&start.attempt.place), "calls"),
             EventKind::ModelCallEnded(end) => (Some(&end.attempt.place), "is answered"),
-            EventKind::ToolCallStarted(start) => (Some(&start.id.attempt.place), "uses a tool"),
-            EventKind::ToolCallEnded(end) => (Some(&end.id.attempt.place), "used a tool"),
             EventKind::AgentEnded(end) => (Some(&end.attempt.place), "is done"),
             EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
             EventKind::StepEnded { place, .. } => (Some(place), "is over"),
@@ -189,6 +187,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Plan { .. } => (None, "plans"),
             Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
             Effect::CallTool { id } => (Some(&id.attempt.place), "calls a tool"),
+            Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
             Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
             Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,
         };
@@ -209,9 +208,9 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place))
                 || works_for(engine, &attempt.place)
         }
-        Effect::CallModel { attempt, .. } | Effect::EndAgent { attempt, .. } => {
-            works_for(engine, &attempt.place)
-        }
+        Effect::CallModel { attempt, .. }
+        | Effect::ServeClient { attempt, .. }
+        | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.place),
         Effect::CallTool { id } => works_for(engine, &id.attempt.place),
         Effect::Gate(GateQuestion { place: Some(place), point, .. }) => {
             let same = |job: &Job| matches!(job, Job::Gate { place: Some(p), point: q, .. } if (p, q) == (place, point));

@@ -62,6 +62,16 @@ impl ModelRequest {
         }
     }
 
+    /// Returns the first request as one text, for a program that makes its own requests.
+    pub fn prompt(&self) -> String {
+        let texts = self.messages.iter().filter_map(|message| match message {
+            Message::User { text } => Some(text.as_str()),
+            Message::Assistant { .. } | Message::Tool { .. } => None,
+        });
+        let parts: Vec<&str> = std::iter::once(self.system.as_str()).chain(texts).collect();
+        parts.join("\n\n")
+    }
+
     /// Appends a reply and what follows it: the results of its tool calls, or the mistake in it that is to be repaired.
     pub fn append_turn(&mut self, reply: ModelReply, results: Vec<ToolResult>, repairs: Option<&str>) {
         let ModelReply { text, tool_calls, .. } = reply;

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_base::keywords;
@@ -95,6 +97,30 @@ pub struct ModelReply {
     pub stop: StopReason,
     /// The tokens that the provider counted.
     pub usage: TokenUsage,
+}
+
+impl ModelReply {
+    /// Returns the reply for a program that must not execute some of its tool calls: without these, and with the
+    /// reasons as text.
+    #[must_use]
+    pub fn without(&self, refusals: &BTreeMap<u32, String>) -> Self {
+        let mut reply = self.clone();
+        let calls = (0_u32..).zip(reply.tool_calls);
+        let (refused, kept): (Vec<_>, Vec<_>) =
+            calls.partition(|(position, _)| refusals.contains_key(position));
+        reply.tool_calls = kept.into_iter().map(|(_, call)| call).collect();
+        for (position, call) in refused {
+            let reason = refusals.get(&position).map(String::as_str).unwrap_or_default();
+            if !reply.text.is_empty() {
+                reply.text.push_str("\n\n");
+            }
+            reply.text.push_str(&format!("[`{}` was not executed: {reason}]", call.tool));
+        }
+        if reply.tool_calls.is_empty() && reply.stop == StopReason::ToolCalls {
+            reply.stop = StopReason::EndTurn;
+        }
+        reply
+    }
 }
 
 keywords! {

@@ -3,6 +3,7 @@
 //! A [`ModelRequest`] and a [`ModelReply`] are in the format of no provider; `wf-gateway` translates them.
 
 mod briefing;
+pub mod client;
 mod conversation;
 mod planning;
 mod tools;

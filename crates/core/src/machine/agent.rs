@@ -8,15 +8,16 @@
 use super::agent_record::AgentStep;
 use super::gates::has_gates;
 use super::in_flight::TaskRequest;
-use super::state::{self, MachineState, TaskIx};
+use super::state::{self, TaskIx};
 use super::task_phase::ActivityKind;
 use super::{
     AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, AttemptUsage, BUDGET_SPENT_PREFIX, Effect,
     EventKind, GatePoint, Machine, ModelCallEnd, ModelCallStart, RequestedTool, TimerKind, ToolCallEnd,
-    ToolCallId, ToolCallRefusal, ToolCallStart, ToolRecord, WorkExit,
+    ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use wf_model::{AgentWork, FailureClass, Plan, StepWork};
+use wf_base::digest::Sha256Digest;
+use wf_model::{AgentWork, FailureClass, StepWork};
 
 impl Machine {
     /// Waits for the briefing of an agent that begins, or goes on after a resume.
@@ -43,12 +44,16 @@ impl Machine {
         if self.agent_record(task).is_none() {
             self.emit(EventKind::AgentBriefed(Box::new(briefing)));
         }
+        // The program of an agent died with its engine, and with it the request that it waited for.
+        if let Some(end) = self.lost_call(task, &attempt) {
+            self.emit(EventKind::ModelCallEnded(Box::new(end)));
+        }
         // What was under way when the engine died is asked for again, unless it shall end.
         match self.agent_record(task).map(AgentRecord::next_step) {
             Some(AgentStep::AwaitModel | AgentStep::AwaitTool(_))
                 if let Some(exit) = self.forced_exit(task) =>
             {
-                self.end_agent(&attempt, exit);
+                self.end_agent(&attempt, exit, None);
             }
             Some(AgentStep::AwaitModel) => self.call_model(task, &attempt),
             Some(AgentStep::AwaitTool(position)) => self.call_tool(task, &attempt, position),
@@ -115,7 +120,7 @@ impl Machine {
     }
 
     /// Returns the exit of an agent that may not go on, whatever it would do next.
-    fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
+    pub(super) fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
         if self.is_halting(task) {
             return Some(WorkExit::Cancelled);
         }
@@ -130,15 +135,16 @@ impl Machine {
     }
 
     /// Takes the steps of an agent that need no answer from outside, and the first that does.
-    fn advance_agent(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
+    pub(super) fn advance_agent(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
         loop {
             let Some(record) = self.agent_record(task) else {
                 return;
             };
             let (step, call) = (record.next_step(), record.call());
+            let (engine, answer) = (record.engine, record.answer);
             let stays = matches!(&step, AgentStep::End(own) if *own != WorkExit::Cancelled);
             if let Some(exit) = self.forced_exit(task).filter(|_| !stays && !self.is_agent_done(task)) {
-                return self.end_agent(attempt, exit);
+                return self.end_agent(attempt, exit, None);
             }
             match step {
                 AgentStep::AwaitModel | AgentStep::AwaitTool(_) => return,
@@ -153,11 +159,17 @@ impl Machine {
                         self.flight.set(task, Some(TaskRequest::ToolGates));
                         return self.ask_gates(Some(task), GatePoint::Call);
                     }
-                    return self.begin_tool(task, ToolCallStart { id, tool });
+                    let start = ToolCallStart { id, tool };
+                    if engine.is_client() {
+                        self.emit(EventKind::ToolCallStarted(start));
+                        continue;
+                    }
+                    return self.begin_tool(task, start);
                 }
-                AgentStep::Call => return self.begin_call(task, attempt, None),
+                AgentStep::Call => return self.begin_call(task, ModelCallStart::after(attempt, call, None)),
+                AgentStep::Serve => return self.serve_client(task, attempt),
                 AgentStep::Judge => return self.judge_answer(task, attempt, mistake),
-                AgentStep::End(exit) => return self.end_agent(attempt, exit),
+                AgentStep::End(exit) => return self.end_agent(attempt, exit, answer),
             }
         }
     }
@@ -189,7 +201,7 @@ impl Machine {
         }
         let attempt = id.attempt.clone();
         if let Some(exit) = self.forced_exit(task) {
-            return self.end_agent(&attempt, exit);
+            return self.end_agent(&attempt, exit, None);
         }
         match refusal(&results, rewritten.is_empty()) {
             None => self.begin_tool(task, ToolCallStart { id, tool }),
@@ -200,9 +212,13 @@ impl Machine {
         }
     }
 
+    /// Begins a tool call. A program of its own executes what it is given, once the reply reaches it.
     fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
         let (attempt, position) = (start.id.attempt.clone(), start.id.position);
         self.emit(EventKind::ToolCallStarted(start));
+        if self.agent_record(task).is_some_and(|record| record.engine.is_client()) {
+            return self.advance_agent(task, &attempt, None);
+        }
         self.call_tool(task, &attempt, position);
     }
 
@@ -210,36 +226,43 @@ impl Machine {
     fn judge_answer(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
         let repaired = self.agent_record(task).is_some_and(AgentRecord::has_repaired);
         match mistake {
-            None => self.end_agent(attempt, WorkExit::Completed),
-            Some(mistake) if !repaired => self.begin_call(task, attempt, Some(mistake)),
+            None => self.end_agent(attempt, WorkExit::Completed, None),
+            Some(mistake) if !repaired => {
+                let call = self.agent_record(task).map_or(0, AgentRecord::call);
+                self.begin_call(task, ModelCallStart::after(attempt, call, Some(mistake)));
+            }
             Some(mistake) => {
                 let reason = format!("the model's answer is invalid, also after its repair: {mistake}");
-                self.end_agent(attempt, WorkExit::Error { reason, failure_class: FailureClass::Logical });
+                self.end_agent(
+                    attempt,
+                    WorkExit::Error { reason, failure_class: FailureClass::Logical },
+                    None,
+                );
             }
         }
     }
 
     /// Begins the next model call, unless the limits of the agent or the budget do not allow it.
-    fn begin_call(&mut self, task: TaskIx, attempt: &Attempt, repairs: Option<String>) {
-        if let Some(exit) = self.call_obstacle(task, repairs.as_deref()) {
-            return self.end_agent(attempt, exit);
+    pub(super) fn begin_call(&mut self, task: TaskIx, start: ModelCallStart) {
+        let attempt = start.attempt.clone();
+        if let Some(exit) = self.call_obstacle(task, &start) {
+            return self.end_agent(&attempt, exit, None);
         }
-        let call = self.agent_record(task).map_or(0, AgentRecord::call).saturating_add(1);
-        self.emit(EventKind::ModelCallStarted(ModelCallStart { attempt: attempt.clone(), call, repairs }));
-        self.call_model(task, attempt);
+        self.emit(EventKind::ModelCallStarted(start));
+        self.call_model(task, &attempt);
     }
 
     /// Returns the exit of an agent that may not make its next model call.
-    fn call_obstacle(&self, task: TaskIx, repairs: Option<&str>) -> Option<WorkExit> {
+    fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
         let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
         let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
-        if record.call() >= work.max_turns && repairs.is_none() {
+        if record.call() >= work.max_turns && start.repairs.is_none() {
             let most = work.max_turns;
             return Some(logical(format!(
                 "the agent made {most} model calls, its `max_turns`, without an answer"
             )));
         }
-        let reserve = record.reserve(repairs);
+        let reserve = record.reserve(start);
         let tokens = reserve.tokens;
         let window = record.limits.context_window;
         if tokens > window {
@@ -264,8 +287,12 @@ impl Machine {
             return;
         };
         let mut turns = record.turns.iter().rev();
-        let repairs = turns.next().and_then(|turn| turn.repairs.clone());
-        let refusals = turns.next().map(AgentTurn::refusals).unwrap_or_default();
+        let last = turns.next();
+        let repairs = last.and_then(|turn| turn.repairs.clone());
+        // A program of its own was told of refusals with the reply.
+        let continues = last.is_some_and(|turn| turn.client.is_none());
+        let before = turns.next().filter(|_| continues);
+        let refusals = before.map(AgentTurn::refusals).unwrap_or_default();
         let (attempt, call) = (attempt.clone(), record.call());
         self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals });
     }
@@ -276,14 +303,15 @@ impl Machine {
         self.turn.effects.push(Effect::CallTool { id });
     }
 
-    fn end_agent(&mut self, attempt: &Attempt, exit: WorkExit) {
+    /// Ends an agent; `answer` is the digest of the answer of a program of its own.
+    pub(super) fn end_agent(&mut self, attempt: &Attempt, exit: WorkExit, answer: Option<Sha256Digest>) {
         let task = self.task_ix(&attempt.place);
         let record = task.and_then(|task| self.agent_record(task));
         if record.is_some_and(|record| record.exit.is_none()) {
             let (attempt, exit) = (attempt.clone(), exit.clone());
-            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit }));
+            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer }));
         }
-        self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit });
+        self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer });
     }
 
     /// Returns the agent of a task, if its work is one.
@@ -306,7 +334,7 @@ impl Machine {
     }
 
     /// Returns the task of an agent at work that has been briefed, by this machine.
-    fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+    pub(super) fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         self.working_agent(attempt).filter(|task| self.flight.request(*task).is_none())
     }
 }
@@ -323,62 +351,5 @@ fn refusal(results: &[GateResult], unchanged: bool) -> Option<String> {
             let gates: Vec<_> = gates.iter().map(|gate| format!("`{gate}`")).collect();
             Some(format!("the call needs an approval that it cannot get here: {}", gates.join(", ")))
         }
-    }
-}
-
-impl MachineState {
-    /// Applies a fact about an agent.
-    pub(super) fn apply_to_agent(&mut self, plan: &Plan, fact: &EventKind) {
-        match fact {
-            EventKind::AgentBriefed(briefing) => {
-                if let Some(record) = self.named_record_mut(plan, &briefing.attempt.place) {
-                    let (request, limits) = (briefing.request, briefing.limits.clone());
-                    record.agent =
-                        Some(Box::new(AgentRecord { request, limits, turns: Vec::new(), exit: None }));
-                }
-            }
-            EventKind::ModelCallStarted(start) => {
-                if let Some(record) = self.agent_record_mut(plan, &start.attempt) {
-                    let repairs = start.repairs.clone();
-                    record.turns.push(AgentTurn { repairs, ..AgentTurn::default() });
-                }
-            }
-            EventKind::ModelCallEnded(end) => {
-                if let Some(turn) = self.agent_turn_mut(plan, &end.attempt) {
-                    turn.tokens = end.usage.total();
-                    turn.outcome = Some(end.outcome.clone());
-                }
-            }
-            EventKind::ToolCallStarted(start) => {
-                if let Some(turn) = self.agent_turn_mut(plan, &start.id.attempt) {
-                    turn.tools.push(ToolRecord::Started);
-                }
-            }
-            EventKind::ToolCallRefused(refusal) => {
-                if let Some(turn) = self.agent_turn_mut(plan, &refusal.id.attempt) {
-                    turn.tools.push(ToolRecord::Refused(refusal.reason.clone()));
-                }
-            }
-            EventKind::ToolCallEnded(end) => {
-                let turn = self.agent_turn_mut(plan, &end.id.attempt);
-                if let Some(last) = turn.and_then(|turn| turn.tools.last_mut()) {
-                    *last = ToolRecord::Ended { result: end.result, tokens: end.tokens };
-                }
-            }
-            EventKind::AgentEnded(end) => {
-                if let Some(record) = self.agent_record_mut(plan, &end.attempt) {
-                    record.exit = Some(end.exit.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
-        self.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
-    }
-
-    fn agent_turn_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentTurn> {
-        self.agent_record_mut(plan, attempt)?.turns.last_mut()
     }
 }

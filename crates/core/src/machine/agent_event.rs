@@ -7,7 +7,7 @@ use super::{Attempt, WorkExit};
 use crate::agent::{StopReason, TokenUsage};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
-use wf_model::{FailureClass, ModelPrice, Money};
+use wf_model::{AgentEngine, FailureClass, ModelPrice, Money};
 
 /// The briefing of an agent, before its first model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -17,7 +17,10 @@ pub struct AgentBriefing {
     pub attempt: Attempt,
     /// The model.
     pub model: Name,
-    /// The digest of the first request.
+    /// The program that lets it work.
+    #[serde(default, skip_serializing_if = "is_builtin")]
+    pub engine: AgentEngine,
+    /// The digest of the first request; of a program of its own, the digest of its instructions.
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
@@ -48,6 +51,20 @@ pub struct ModelCallStart {
     /// The mistake in the last answer that the model is asked to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
+    /// The request, if a program of its own makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCall>,
+}
+
+/// A request to the model by a program that works as an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ClientCall {
+    /// The digest of the request.
+    pub request: Sha256Digest,
+    /// The estimated tokens of the request.
+    pub input: u64,
+    /// The maximum tokens of the reply: no more than the model's.
+    pub max_output: u64,
 }
 
 /// The end of a model call.
@@ -168,4 +185,12 @@ pub struct AgentExit {
     pub attempt: Attempt,
     /// The exit.
     pub exit: WorkExit,
+    /// The digest of the answer, if a program of its own gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Sha256Digest>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_builtin(engine: &AgentEngine) -> bool {
+    *engine == AgentEngine::Builtin
 }

@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptUsage, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
+use super::{
+    AttemptUsage, ClientCall, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool, WorkExit,
+};
 use crate::agent::{StopReason, estimate_tokens};
 use wf_base::digest::Sha256Digest;
-use wf_model::Money;
+use wf_model::{AgentEngine, Money};
 
 /// The progress of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRecord {
-    /// The digest of the first request.
+    /// The program that lets the model work.
+    #[serde(default)]
+    pub engine: AgentEngine,
+    /// The digest of the first request, or of the instructions of a program of its own.
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
@@ -21,6 +26,9 @@ pub struct AgentRecord {
     /// The exit, once the agent is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
+    /// The digest of the answer of a program of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Sha256Digest>,
 }
 
 /// A model call and its tool calls.
@@ -29,6 +37,9 @@ pub struct AgentTurn {
     /// The mistake in the answer before, which the call is to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
+    /// The request, if a program of its own made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCall>,
     /// The outcome; `None`: the call is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ModelCallOutcome>,
@@ -68,6 +79,8 @@ pub(super) enum AgentStep {
     Tool(u32, RequestedTool),
     /// Another model call begins.
     Call,
+    /// A program of its own gets the reply to its last request, and makes the next one or ends.
+    Serve,
     /// The answer is judged.
     Judge,
     /// The agent ends.
@@ -85,7 +98,38 @@ impl AgentTurn {
     }
 }
 
+/// A reply that a program got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientReply {
+    /// The digest of its request.
+    pub request: Sha256Digest,
+    /// The digest of the reply.
+    pub reply: Sha256Digest,
+    /// The reasons of the tool calls in the reply that it did not get, by position.
+    pub refusals: BTreeMap<u32, String>,
+}
+
 impl AgentRecord {
+    /// Returns the replies that a program of its own got, in order.
+    pub fn client_replies(&self) -> Vec<ClientReply> {
+        let mut replies = Vec::new();
+        let mut request = None;
+        for turn in &self.turns {
+            // A turn without a request continues the one before, whose reply the program did not get.
+            request = turn.client.map(|client| client.request).or(request);
+            let Some(ModelCallOutcome::Replied { reply, tool_calls, .. }) = &turn.outcome else {
+                continue;
+            };
+            let refusals = turn.refusals();
+            let is_decided = turn.tools.len() == tool_calls.len();
+            let is_given = tool_calls.is_empty() || refusals.len() < tool_calls.len();
+            if let Some(request) = request.filter(|_| is_decided && is_given) {
+                replies.push(ClientReply { request, reply: *reply, refusals });
+            }
+        }
+        replies
+    }
+
     /// Returns the number of the current model call; 0 before the first.
     pub fn call(&self) -> u32 {
         u32::try_from(self.turns.len()).unwrap_or(u32::MAX)
@@ -100,6 +144,9 @@ impl AgentRecord {
     pub(super) fn next_step(&self) -> AgentStep {
         if let Some(exit) = &self.exit {
             return AgentStep::End(exit.clone());
+        }
+        if self.engine.is_client() {
+            return self.next_client_step();
         }
         let Some(turn) = self.turns.last() else {
             return AgentStep::Call;
@@ -126,20 +173,50 @@ impl AgentRecord {
         }
     }
 
-    /// Returns what the next call may use; `repairs` is the mistake that it is to repair.
-    pub(super) fn reserve(&self, repairs: Option<&str>) -> AttemptUsage {
-        self.reserve_after(&self.turns, repairs)
+    /// Returns the step of a program of its own. A failed call is for the program to judge; a reply whose tool calls
+    /// were all refused does not reach it: the model is told, and replies anew.
+    fn next_client_step(&self) -> AgentStep {
+        let Some(turn) = self.turns.last() else {
+            return AgentStep::Serve;
+        };
+        let requested = match &turn.outcome {
+            None => return AgentStep::AwaitModel,
+            Some(ModelCallOutcome::Stopped) => return AgentStep::End(WorkExit::Cancelled),
+            Some(ModelCallOutcome::Failed { .. }) => return AgentStep::Serve,
+            Some(ModelCallOutcome::Replied { tool_calls, .. }) => tool_calls,
+        };
+        let position = u32::try_from(turn.tools.len()).unwrap_or(u32::MAX);
+        let is_refused = |tool: &ToolRecord| matches!(tool, ToolRecord::Refused(_));
+        match requested.get(turn.tools.len()) {
+            Some(next) => AgentStep::Tool(position, next.clone()),
+            None if !turn.tools.is_empty() && turn.tools.iter().all(is_refused) => AgentStep::Call,
+            None => AgentStep::Serve,
+        }
+    }
+
+    /// Returns what a call may use that is to be the next.
+    pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
+        self.reserve_after(&self.turns, start.repairs.as_deref(), start.client)
     }
 
     /// Returns what the call under way may use, if there is one.
     pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
         let (open, before) = self.turns.split_last()?;
         let waits = self.exit.is_none() && open.outcome.is_none();
-        waits.then(|| self.reserve_after(before, open.repairs.as_deref()))
+        waits.then(|| self.reserve_after(before, open.repairs.as_deref(), open.client))
     }
 
-    /// Returns what the call after some turns may use: the conversation so far, and the longest reply.
-    fn reserve_after(&self, turns: &[AgentTurn], repairs: Option<&str>) -> AttemptUsage {
+    /// Returns what the call after some turns may use: the conversation so far, and the longest reply. A program of
+    /// its own sends its conversation.
+    fn reserve_after(
+        &self,
+        turns: &[AgentTurn],
+        repairs: Option<&str>,
+        client: Option<ClientCall>,
+    ) -> AttemptUsage {
+        if let Some(ClientCall { input, max_output, .. }) = client {
+            return self.usage_of(input, max_output);
+        }
         let first = self.limits.first_input;
         let before = turns.last().map_or(first, |turn| {
             let results = turn.tools.iter().map(|tool| match tool {
@@ -151,7 +228,10 @@ impl AgentRecord {
             turn.tokens.max(first).saturating_add(results)
         });
         let input = before.saturating_add(repairs.map_or(0, estimate_tokens));
-        let output = self.limits.max_output;
+        self.usage_of(input, self.limits.max_output)
+    }
+
+    fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {
         // Whether the provider has cached the conversation is not known, nor which of both is cheaper.
         let cost =
             |cached| self.limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));

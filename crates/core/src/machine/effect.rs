@@ -6,6 +6,7 @@ use super::{
     AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem,
     TaskId, ToolCallId, WorkExit,
 };
+use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, JsonObject};
 
@@ -152,13 +153,29 @@ pub enum Effect {
         #[serde(flatten)]
         id: ToolCallId,
     },
-    /// Collect what an agent left. Answered by [`Ended`](super::AttemptEnd).
+    /// Give the program of an agent the reply to its last request, if it waits for one, and wait until it makes the
+    /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
+    /// [`ClientEnded`](super::InputKind::ClientEnded).
+    ServeClient {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The number of its last call; 0: none was made.
+        call: u32,
+        /// The reasons of the tool calls in the reply that it must not execute, by position.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        refusals: BTreeMap<u32, String>,
+    },
+    /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
     EndAgent {
         /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The exit of the agent.
         exit: WorkExit,
+        /// The digest of the answer of a program of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Sha256Digest>,
     },
     /// End an attempt's work or checks, or the plan's own checks, or its planner.
     Kill {

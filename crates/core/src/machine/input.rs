@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, EventKind, GatePoint,
-    IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd,
-    ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ClientCall, EventKind,
+    GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice,
+    ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -70,6 +70,26 @@ pub enum InputKind {
     },
     /// A tool call ended. Answers [`Effect::CallTool`](super::Effect::CallTool).
     ToolEnded(ToolCallEnd),
+    /// The program of an agent calls the model. Answers [`Effect::ServeClient`](super::Effect::ServeClient).
+    ClientCalled {
+        /// The attempt.
+        attempt: Attempt,
+        /// The call.
+        call: ClientCall,
+        /// The ends of the tool calls before, as far as the request has their results.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<ToolCallEnd>,
+    },
+    /// The program of an agent ended. Answers [`Effect::ServeClient`](super::Effect::ServeClient).
+    ClientEnded {
+        /// The attempt.
+        attempt: Attempt,
+        /// The exit.
+        exit: WorkExit,
+        /// The digest of its answer, if it gave one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Sha256Digest>,
+    },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).

@@ -24,7 +24,7 @@
 //! | progress: dependencies, the items of a repeated step, the phases of a run | `advance` `fan_out` |
 //! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
-//! | agents: model calls and tool calls | `agent` `agent_record` |
+//! | agents: model calls and tool calls | `agent` `agent_client` `agent_fold` `agent_record` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -39,7 +39,9 @@ mod actuator;
 mod admit;
 mod advance;
 mod agent;
+mod agent_client;
 mod agent_event;
+mod agent_fold;
 mod agent_record;
 mod approval_request;
 mod approvals;
@@ -91,10 +93,10 @@ mod verdict;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use agent_event::{
-    AgentBriefing, AgentExit, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool,
-    ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
+    AgentBriefing, AgentExit, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits,
+    RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
 };
-pub use agent_record::{AgentRecord, AgentTurn, ToolRecord};
+pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;

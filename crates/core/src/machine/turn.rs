@@ -129,6 +129,8 @@ impl Machine {
             InputKind::Briefed { briefing, mistake } => self.on_briefing(*briefing, mistake),
             InputKind::Replied { end, mistake } => self.on_model_reply(*end, mistake),
             InputKind::ToolEnded(end) => self.on_tool_end(end),
+            InputKind::ClientCalled { attempt, call, tools } => self.on_client_call(&attempt, call, tools),
+            InputKind::ClientEnded { attempt, exit, answer } => self.on_client_end(&attempt, exit, answer),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
                 self.on_verdicts(&attempt, phase, verdicts, seen);

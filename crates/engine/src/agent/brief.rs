@@ -5,6 +5,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::bodies::CallBodies;
+use super::client::ClientSession;
 use super::journal::AgentLog;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
@@ -52,9 +53,17 @@ impl AttemptTask {
             }
         };
         let bodies = CallBodies::of(&run);
+        let client = match self.client_session(work, record.as_deref(), &dialogue, &bodies) {
+            Ok(client) => client,
+            Err(unable) => {
+                let ended = self.end_without_outputs(unable.into());
+                return self.collect(ended, Some(reliance)).await;
+            }
+        };
         let briefing = AgentBriefing {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
+            engine: work.engine,
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
                 first_input: dialogue.request.estimated_tokens(),
@@ -74,6 +83,7 @@ impl AttemptTask {
             reliance: Mutex::new(Some(reliance)),
             bodies,
             dialogue: tokio::sync::Mutex::new(dialogue),
+            client: client.map(tokio::sync::Mutex::new),
         });
         Ok(Some(InputKind::Briefed { briefing: Box::new(briefing), mistake }))
     }
@@ -111,6 +121,24 @@ impl AttemptTask {
             None => AgentDialogue::begin(self.first_request(step, work, &model).await?, log),
         };
         Ok(Some((model, command, dialogue)))
+    }
+
+    /// Returns the session of a program that works as the agent; `None` for the builtin loop.
+    fn client_session(
+        &self,
+        work: &AgentWork,
+        record: Option<&AgentRecord>,
+        dialogue: &AgentDialogue,
+        bodies: &CallBodies,
+    ) -> Result<Option<ClientSession>, WorkError> {
+        if !work.engine.is_client() {
+            return Ok(None);
+        }
+        let instructions = match record {
+            Some(record) => bodies.get(&record.request)?,
+            None => dialogue.request.clone(),
+        };
+        Ok(Some(ClientSession::new(work.engine, work.command.clone(), instructions, record)))
     }
 
     fn model(&self, choice: &ModelChoice) -> Result<ModelDefinition, WorkError> {
@@ -152,7 +180,14 @@ impl AttemptTask {
 
 impl AgentDialogue {
     fn begin(request: ModelRequest, log: AgentLog) -> Self {
-        Self { request, reply: None, results: BTreeMap::new(), interrupted: None, log: Some(log) }
+        Self {
+            request,
+            reply: None,
+            failure: None,
+            results: BTreeMap::new(),
+            interrupted: None,
+            log: Some(log),
+        }
     }
 
     /// Builds the conversation anew from the recorded facts.
@@ -160,9 +195,12 @@ impl AgentDialogue {
         let mut dialogue = Self::begin(bodies.get(&record.request)?, log);
         let mut refusals = BTreeMap::new();
         for turn in &record.turns {
-            dialogue.take_turn(&refusals, turn.repairs.as_deref());
+            match &turn.client {
+                Some(client) => dialogue.begin_request(bodies.get(&client.request)?),
+                None => dialogue.take_turn(&refusals, turn.repairs.as_deref()),
+            }
             let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
-                break;
+                continue;
             };
             refusals = turn.refusals();
             let reply: ModelReply = bodies.get(reply)?;

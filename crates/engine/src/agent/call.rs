@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::session::AgentSession;
+use super::session::{AgentSession, CallFailure};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
@@ -78,13 +78,18 @@ pub(in super::super) async fn call_model(
                 dialogue.reply = Some(reply);
                 outcome
             }
-            Err(error) => ModelCallOutcome::Failed {
-                reason: error.to_string(),
-                failure_class: match error.class() {
-                    CallFailureClass::Transient => FailureClass::Environmental,
-                    CallFailureClass::Permanent => FailureClass::Logical,
-                },
-            },
+            Err(error) => {
+                let failure = CallFailure {
+                    reason: error.to_string(),
+                    failure_class: match error.class() {
+                        CallFailureClass::Transient => FailureClass::Environmental,
+                        CallFailureClass::Permanent => FailureClass::Logical,
+                    },
+                };
+                dialogue.failure = Some(failure.clone());
+                let CallFailure { reason, failure_class } = failure;
+                ModelCallOutcome::Failed { reason, failure_class }
+            }
         };
     }
     let mistake = dialogue.mistake(&session.outputs);
@@ -96,7 +101,11 @@ impl AgentSession {
     fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
         let screened = reply.tool_calls.iter().map(|call| RequestedTool {
             tool: call.tool.chars().take(64).collect(),
-            mistake: parse_call(&self.tools, call).err().map(|mistake| mistake.to_string()),
+            // A program of its own brings its tools.
+            mistake: match &self.client {
+                Some(_) => None,
+                None => parse_call(&self.tools, call).err().map(|mistake| mistake.to_string()),
+            },
         });
         screened.collect()
     }

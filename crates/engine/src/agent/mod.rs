@@ -6,10 +6,12 @@
 mod bodies;
 mod brief;
 mod call;
+mod client;
 mod journal;
 mod session;
 mod tool;
 
 pub(super) use call::{ModelCall, call_model};
+pub(super) use client::{ClientTurn, serve_client};
 pub(super) use session::{LiveAgents, end};
 pub(super) use tool::{call_tool, tool_call};

@@ -2,17 +2,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bodies::CallBodies;
+use super::client::ClientSession;
 use super::journal::AgentLog;
 use crate::EngineError;
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use crate::run::RunContext;
+use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::{ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
 use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
-use wf_model::{AgentTool, ModelDefinition, RequiredOutput};
+use wf_model::{AgentTool, FailureClass, ModelDefinition, RequiredOutput};
 
 /// The agents of a run that are at work.
 #[derive(Default)]
@@ -31,6 +33,16 @@ pub(in super::super) struct AgentSession {
     pub(super) reliance: Mutex<Option<ReliedEvidence>>,
     pub(super) bodies: CallBodies,
     pub(super) dialogue: tokio::sync::Mutex<AgentDialogue>,
+    /// The program that works as the agent, if it is one of its own.
+    pub(super) client: Option<tokio::sync::Mutex<ClientSession>>,
+}
+
+/// The failure of a model call.
+#[derive(Clone, Debug)]
+pub(super) struct CallFailure {
+    /// The reason, in one sentence.
+    pub(super) reason: String,
+    pub(super) failure_class: FailureClass,
 }
 
 /// The conversation of an agent.
@@ -39,6 +51,8 @@ pub(super) struct AgentDialogue {
     pub(super) request: ModelRequest,
     /// The last reply, until it is part of the next request.
     pub(super) reply: Option<ModelReply>,
+    /// The failure of the last call.
+    pub(super) failure: Option<CallFailure>,
     /// The results of its tool calls, by position.
     pub(super) results: BTreeMap<u32, ToolResult>,
     /// The position of a tool call that was under way when an engine died.
@@ -66,6 +80,13 @@ impl LiveAgents {
 }
 
 impl AgentDialogue {
+    /// Begins with the request that a program of its own makes.
+    pub(super) fn begin_request(&mut self, request: ModelRequest) {
+        self.request = request;
+        (self.reply, self.failure) = (None, None);
+        self.results.clear();
+    }
+
     /// Writes a reply to the log.
     pub(super) fn log_reply(&mut self, reply: &ModelReply) {
         if let Some(log) = &mut self.log {
@@ -110,18 +131,35 @@ impl AgentDialogue {
 }
 
 /// Collects what an agent left, and reports the end of its work.
-pub(in super::super) async fn end(run: Arc<RunContext>, attempt: Attempt, exit: WorkExit) -> UnitResult {
+pub(in super::super) async fn end(
+    run: Arc<RunContext>,
+    attempt: Attempt,
+    exit: WorkExit,
+    answer: Option<Sha256Digest>,
+) -> UnitResult {
     let session = run.agents.remove(&attempt)?;
+    if let Some(client) = &session.client {
+        client.lock().await.end().await;
+    }
     let mut dialogue = session.dialogue.lock().await;
     if let Some(log) = dialogue.log.take() {
         log.finish();
     }
     let mut ended = AttemptEnd::new(attempt, exit);
-    if ended.exit.is_success()
-        && let Some(reply) = &dialogue.reply
-    {
-        // An invalid answer was judged by the machine; what is missing then fails the attempt.
-        ended.outputs = read_answer(&reply.text, &session.outputs).unwrap_or_default();
+    if ended.exit.is_success() {
+        let answer = match (&session.client, answer) {
+            (None, _) => dialogue.reply.as_ref().map(|reply| reply.text.clone()),
+            (Some(_), Some(answer)) => match session.bodies.get(&answer) {
+                Ok(answer) => Some(answer),
+                Err(unable) => {
+                    ended.exit = unable.into();
+                    None
+                }
+            },
+            (Some(_), None) => None,
+        };
+        // An invalid answer was judged before; what is missing then fails the attempt.
+        ended.outputs = answer.and_then(|text| read_answer(&text, &session.outputs).ok()).unwrap_or_default();
     }
     let reliance = session.reliance.lock().unwrap_or_else(PoisonError::into_inner).take();
     session.task.collect(ended, reliance).await

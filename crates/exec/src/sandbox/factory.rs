@@ -115,6 +115,7 @@ impl SandboxFactory {
             hidden: self.hidden.clone(),
             home: self.home.clone(),
             network,
+            gateway: None,
             programs: None,
             limits: limits.clone(),
         }

@@ -11,8 +11,8 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::inner;
 use super::messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
+use super::{inner, port};
 use crate::{WorkError, spawn};
 
 /// The argument that selects the inner stage.
@@ -57,6 +57,12 @@ fn outer() -> io::Result<()> {
     }
     signals.thread_block()?;
     if let Err(reason) = enter(network) {
+        return talk.fail(WorkError::environmental(reason));
+    }
+    if let Some(gateway) = sandbox.gateway.filter(|_| !network)
+        && let Err(error) = port::send_listener(&gateway)
+    {
+        let reason = format!("cannot open the port of the gateway in the sandbox: {error}");
         return talk.fail(WorkError::environmental(reason));
     }
     let started = spawn::spawn_self(&["wf-sandbox", SANDBOX_STAGE_ARG, INNER_STAGE_ARG]);

@@ -26,6 +26,10 @@ pub struct SandboxSpec {
     pub home: Option<PathBuf>,
     /// True if the network may be used.
     pub network: bool,
+    /// The socket of the [`GatewayPort`](super::GatewayPort) whose port its programs reach, where it has no network;
+    /// `None`: they reach nothing.
+    #[serde(default)]
+    pub gateway: Option<PathBuf>,
     /// The only programs that may be executed; `None`: all.
     pub programs: Option<Vec<String>>,
     /// The resource limits. Limits that are not set have defaults, which are enforced where the

@@ -34,6 +34,7 @@ mod tests {
             read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
             home: Some("/home/ada".into()),
             network,
+            gateway: None,
             ..SandboxSpec::default()
         }
     }

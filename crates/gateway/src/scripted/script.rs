@@ -19,7 +19,7 @@ pub struct ModelScript {
 /// The replies of a conversation, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedConversation {
-    /// The text that the first message must contain; `None`: it fits any.
+    /// The text that a message before the first reply must contain; `None`: it fits any.
     pub when: Option<String>,
     /// The replies.
     pub replies: Vec<ScriptedReply>,
@@ -81,16 +81,19 @@ impl ModelScript {
     /// replies so far. So a script has no state, and gives the same reply after a crash.
     pub fn reply(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
         let unscripted = |message: String| ModelFailure::new(ModelFailureKind::Unscripted, message);
-        let first = request.messages.first().map(message_text).unwrap_or_default();
-        let fits =
-            |one: &&ScriptedConversation| one.when.as_ref().is_none_or(|when| first.contains(when.as_str()));
+        let is_reply = |message: &&Message| matches!(message, Message::Assistant { .. });
+        // A coding agent puts messages of its own before its instructions.
+        let begin = request.messages.iter().take_while(|message| !is_reply(message)).map(message_text);
+        let begin: Vec<String> = begin.collect();
+        let fits = |one: &&ScriptedConversation| {
+            one.when.as_ref().is_none_or(|when| begin.iter().any(|text| text.contains(when.as_str())))
+        };
         let Some(conversation) = self.conversations.iter().find(fits) else {
             let path = &self.path;
             return Err(unscripted(format!(
-                "no conversation of {path} has a `when` that fits the first message"
+                "no conversation of {path} has a `when` that fits the first messages"
             )));
         };
-        let is_reply = |message: &&Message| matches!(message, Message::Assistant { .. });
         let before = request.messages.iter().filter(is_reply).count();
         let Some(reply) = conversation.replies.get(before) else {
             let (path, all) = (&self.path, conversation.replies.len());

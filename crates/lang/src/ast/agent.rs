@@ -1,9 +1,6 @@
 use super::AllowSpec;
 use super::step::StepSpec;
-use crate::decode::{
-    ArgumentTemplate, DecodeSpec, MappingFields, OrderedEntries, SpecDecoder, record, word, words,
-};
-use crate::yaml::YamlNode;
+use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
@@ -21,7 +18,9 @@ record! {
         optional model: Spanned<Name>,
         /// The program that lets the model work: `builtin` if absent.
         optional engine: AgentEngine,
-        /// The tools that the model may call. They run in the sandbox of the step.
+        /// The program and its arguments, with `engine: command`. It runs in the sandbox of the step.
+        optional command: Vec<Spanned<String>>,
+        /// The tools that the model may call, with `engine: builtin`. They run in the sandbox of the step.
         default tools: Vec<Spanned<AgentTool>>,
         /// The maximum number of model calls of an attempt: 50 if absent.
         optional max_turns: Spanned<u32>,
@@ -43,13 +42,7 @@ record! {
     finish agrees;
 }
 
-words!(AgentTool, ModelApi);
-
-impl DecodeSpec for AgentEngine {
-    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        word(node, &["claude_code", "codex", "command"], decoder)
-    }
-}
+words!(AgentEngine, AgentTool, ModelApi);
 
 impl AgentSpec {
     /// Returns the choice of a model.
@@ -74,6 +67,7 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
         }
         _ => {}
     }
+    check_engine(agent, fields, decoder);
     for (at, tool) in agent.tools.iter().enumerate() {
         if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
             let message = format!("the tool `{}` is listed twice", tool.value);
@@ -84,6 +78,36 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
     if let Some(turns) = agent.max_turns.as_ref().filter(|turns| !(1..=MOST_TURNS).contains(&turns.value)) {
         let message = format!("`max_turns` must be a number from 1 to {MOST_TURNS}");
         decoder.emit(Diagnostic::new(Code::ValueWrong, turns.span, message));
+    }
+}
+
+/// Notes keys that do not apply to the engine of an agent.
+fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let engine = agent.engine.unwrap_or_default();
+    if engine.is_client() && fields.has("tools") {
+        let message = format!("an agent with `engine: {engine}` brings its own tools");
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("tools"), message);
+        decoder.emit(mistake.with_help("leave `tools` out: what they may do is in `allow`, next to `agent`"));
+    }
+    match (engine, &agent.command) {
+        (AgentEngine::Command, None) => {
+            let message = "an agent with `engine: command` needs a `command`";
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+            decoder.emit(
+                mistake.with_help("write the program and its arguments: `command: [PROGRAM, ARGUMENT]`"),
+            );
+        }
+        (AgentEngine::Command, Some(words)) if words.is_empty() => {
+            let message = "`command` is empty";
+            let mistake = Diagnostic::new(Code::ValueWrong, fields.key("command"), message);
+            decoder.emit(mistake.with_help("write the program and its arguments"));
+        }
+        (AgentEngine::Command, Some(_)) | (_, None) => {}
+        (_, Some(_)) => {
+            let message = format!("an agent with `engine: {engine}` has no `command`");
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("command"), message);
+            decoder.emit(mistake.with_help("leave `command` out, or write `engine: command`"));
+        }
     }
 }
 

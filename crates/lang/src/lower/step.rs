@@ -175,6 +175,7 @@ fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<Age
     Ok(Box::new(AgentWork {
         model: agent.choice().ok_or(LoweringError::Broken)?,
         engine: agent.engine.unwrap_or_default(),
+        command: agent.command.iter().flatten().map(|word| word.value.clone()).collect(),
         briefing: step.briefing.as_deref().map(str::trim).unwrap_or_default().to_owned(),
         with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
         tools: agent.tools.iter().map(|tool| tool.value).collect(),

@@ -70,7 +70,7 @@ fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
 
 /// The model, its tools and its briefing.
 fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
-    let AgentWork { model, engine, briefing, with, tools, max_turns } = work;
+    let AgentWork { model, engine, briefing, with, tools, max_turns, command } = work;
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
     let (key, name) = match model {
         ModelChoice::Model(name) => ("agent.model", name),
@@ -78,6 +78,9 @@ fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
     };
     put(SummaryLineKind::Work, key, name.as_str());
     put(SummaryLineKind::Work, "agent.engine", engine.as_str());
+    if !command.is_empty() {
+        put(SummaryLineKind::Work, "agent.command", &shell_words(command.iter().map(String::as_str)));
+    }
     put(SummaryLineKind::Work, "agent.briefing", briefing);
     for (name, value) in with {
         put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());

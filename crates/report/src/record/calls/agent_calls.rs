@@ -7,7 +7,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::units::plural;
 use wf_core::agent::TokenUsage;
-use wf_core::machine::{Attempt, Event, EventKind, ModelCallEnd, ModelCallOutcome, WorkExit};
+use wf_core::machine::{Attempt, ClientCall, Event, EventKind, ModelCallEnd, ModelCallOutcome, WorkExit};
 use wf_model::{Money, Plan};
 
 /// The calls of an agent in one attempt.
@@ -33,6 +33,9 @@ pub struct ModelCallRecord {
     /// The mistake in the answer before that it was to repair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
+    /// The request, if a program of its own made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCall>,
     /// The end; absent while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<ModelCallEnd>,
@@ -88,8 +91,8 @@ impl AgentCalls {
     fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::ModelCallStarted(start) => {
-                let repairs = start.repairs.clone();
-                self.calls.push(ModelCallRecord { repairs, ..ModelCallRecord::default() });
+                let (repairs, client) = (start.repairs.clone(), start.client);
+                self.calls.push(ModelCallRecord { repairs, client, ..ModelCallRecord::default() });
             }
             EventKind::ModelCallEnded(end) => {
                 if let Some(call) = self.calls.last_mut() {
@@ -99,7 +102,8 @@ impl AgentCalls {
             EventKind::ToolCallStarted(start) => self.push_tool(&start.tool, None),
             EventKind::ToolCallRefused(refusal) => self.push_tool(&refusal.tool, Some(&refusal.reason)),
             EventKind::ToolCallEnded(end) => {
-                let tool = self.calls.last_mut().and_then(|call| call.tools.last_mut());
+                let call = self.calls.last_mut();
+                let tool = call.and_then(|call| call.tools.get_mut(end.id.position as usize));
                 if let Some(tool) = tool {
                     (tool.result, tool.is_error) = (Some(end.result), end.is_error);
                 }

@@ -1,0 +1,90 @@
+//! Programs that work as agents: clients of the gateway, such as a coding agent.
+//!
+//! Such a program decides itself what it asks a model. Each request is recorded before the model gets it, and each reply
+//! before the program gets it; a tool call that was refused is not in the reply. After a crash the program begins anew.
+
+use super::agent_record::AgentStep;
+use super::state::TaskIx;
+use super::{
+    Attempt, ClientCall, Effect, EventKind, Machine, ModelCallEnd, ModelCallOutcome, ModelCallStart,
+    ToolCallEnd, ToolRecord, WorkExit,
+};
+use crate::agent::TokenUsage;
+use wf_base::digest::Sha256Digest;
+use wf_model::{FailureClass, Money};
+
+impl ModelCallStart {
+    /// Creates the start of the call after the first calls of an agent.
+    pub(super) fn after(attempt: &Attempt, calls: u32, repairs: Option<String>) -> Self {
+        Self { attempt: attempt.clone(), call: calls.saturating_add(1), repairs, client: None }
+    }
+}
+
+impl Machine {
+    /// Lets the program of an agent go on.
+    pub(super) fn serve_client(&mut self, task: TaskIx, attempt: &Attempt) {
+        let Some(record) = self.agent_record(task) else {
+            return;
+        };
+        let refusals = record.turns.last().map(super::AgentTurn::refusals).unwrap_or_default();
+        let (attempt, call) = (attempt.clone(), record.call());
+        self.turn.effects.push(Effect::ServeClient { attempt, call, refusals });
+    }
+
+    /// Begins the model call that the program of an agent asks for.
+    pub(super) fn on_client_call(&mut self, attempt: &Attempt, call: ClientCall, tools: Vec<ToolCallEnd>) {
+        let Some(task) = self.served_agent(attempt) else {
+            return;
+        };
+        for end in tools {
+            let record = self.agent_record(task);
+            let turn =
+                record.filter(|record| record.call() == end.id.call).and_then(|record| record.turns.last());
+            let tool = turn.and_then(|turn| turn.tools.get(end.id.position as usize));
+            if tool == Some(&ToolRecord::Started) {
+                self.emit(EventKind::ToolCallEnded(end));
+            }
+        }
+        if let Some(exit) = self.forced_exit(task) {
+            return self.end_agent(attempt, exit, None);
+        }
+        let calls = self.agent_record(task).map_or(0, super::AgentRecord::call);
+        let start = ModelCallStart { client: Some(call), ..ModelCallStart::after(attempt, calls, None) };
+        self.begin_call(task, start);
+    }
+
+    /// Ends an agent whose program ended.
+    pub(super) fn on_client_end(&mut self, attempt: &Attempt, exit: WorkExit, answer: Option<Sha256Digest>) {
+        let Some(task) = self.served_agent(attempt) else {
+            return;
+        };
+        // A program that was told to end may end with any code.
+        match self.forced_exit(task) {
+            Some(forced) if !exit.is_success() => self.end_agent(attempt, forced, None),
+            _ => self.end_agent(attempt, exit, answer),
+        }
+    }
+
+    /// Returns the end of a call whose program died with the engine.
+    pub(super) fn lost_call(&self, task: TaskIx, attempt: &Attempt) -> Option<ModelCallEnd> {
+        let record = self.agent_record(task).filter(|record| record.engine.is_client())?;
+        (record.next_step() == AgentStep::AwaitModel).then(|| ModelCallEnd {
+            attempt: attempt.clone(),
+            call: record.call(),
+            outcome: ModelCallOutcome::Failed {
+                reason: "the engine was interrupted".into(),
+                failure_class: FailureClass::Environmental,
+            },
+            usage: TokenUsage::default(),
+            cost: Money::default(),
+            requests: 1,
+            duration_ms: 0,
+        })
+    }
+
+    /// Returns the task of an agent whose program is awaited.
+    fn served_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+        let task = self.awaiting_agent(attempt)?;
+        (self.agent_record(task)?.next_step() == AgentStep::Serve).then_some(task)
+    }
+}

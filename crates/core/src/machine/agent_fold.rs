@@ -1,0 +1,67 @@
+//! The fold of the facts about agents.
+
+use super::state::MachineState;
+use super::{AgentRecord, AgentTurn, Attempt, EventKind, ToolRecord};
+use wf_model::Plan;
+
+impl MachineState {
+    /// Applies a fact about an agent.
+    pub(super) fn apply_to_agent(&mut self, plan: &Plan, fact: &EventKind) {
+        match fact {
+            EventKind::AgentBriefed(briefing) => {
+                if let Some(record) = self.named_record_mut(plan, &briefing.attempt.place) {
+                    record.agent = Some(Box::new(AgentRecord {
+                        engine: briefing.engine,
+                        request: briefing.request,
+                        limits: briefing.limits.clone(),
+                        turns: Vec::new(),
+                        exit: None,
+                        answer: None,
+                    }));
+                }
+            }
+            EventKind::ModelCallStarted(start) => {
+                if let Some(record) = self.agent_record_mut(plan, &start.attempt) {
+                    let (repairs, client) = (start.repairs.clone(), start.client);
+                    record.turns.push(AgentTurn { repairs, client, ..AgentTurn::default() });
+                }
+            }
+            EventKind::ModelCallEnded(end) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &end.attempt) {
+                    turn.tokens = end.usage.total();
+                    turn.outcome = Some(end.outcome.clone());
+                }
+            }
+            EventKind::ToolCallStarted(start) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &start.id.attempt) {
+                    turn.tools.push(ToolRecord::Started);
+                }
+            }
+            EventKind::ToolCallRefused(refusal) => {
+                if let Some(turn) = self.agent_turn_mut(plan, &refusal.id.attempt) {
+                    turn.tools.push(ToolRecord::Refused(refusal.reason.clone()));
+                }
+            }
+            EventKind::ToolCallEnded(end) => {
+                let turn = self.agent_turn_mut(plan, &end.id.attempt);
+                if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
+                    *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens };
+                }
+            }
+            EventKind::AgentEnded(end) => {
+                if let Some(record) = self.agent_record_mut(plan, &end.attempt) {
+                    (record.exit, record.answer) = (Some(end.exit.clone()), end.answer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
+        self.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
+    }
+
+    fn agent_turn_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentTurn> {
+        self.agent_record_mut(plan, attempt)?.turns.last_mut()
+    }
+}

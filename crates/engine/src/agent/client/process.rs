@@ -1,0 +1,162 @@
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::calls::CallQueue;
+use super::session::ClientSession;
+use crate::agent::session::AgentSession;
+use crate::current_step::step_of;
+use crate::run::RunContext;
+use wf_base::redact::SecretMask;
+use wf_core::agent::client::{ClientCommand, ClientLaunch, ClientOutput};
+use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
+use wf_exec::sandbox::GatewayPort;
+use wf_exec::{StopLevel, WorkError};
+use wf_gateway::server::{ClientToken, serve};
+
+/// The longest line of a program's output, in bytes.
+const LINE_LIMIT: usize = 16 << 20;
+
+/// The default limit on a program's output, in bytes.
+const OUTPUT_LIMIT: u64 = 1 << 30;
+
+/// The time limit of a program whose step has none.
+const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
+
+/// A program that works as an agent.
+pub(super) struct ClientProcess {
+    stop: watch::Sender<StopLevel>,
+    /// The mask for its token, which it may print.
+    pub(super) mask: SecretMask,
+    /// The program with its port; dropping it kills the program.
+    work: JoinSet<ClientEnd>,
+}
+
+/// The end of a program that worked as an agent.
+pub(super) struct ClientEnd {
+    pub(super) process: DialogueEnd,
+    pub(super) output: ClientOutput,
+}
+
+/// The source of the socket on which a program is accepted.
+enum PortSource {
+    /// The socket is open.
+    Open(TcpListener),
+    /// The sandbox opens it.
+    Sandbox(GatewayPort),
+}
+
+impl ClientProcess {
+    /// Starts the program of an agent, and serves its calls.
+    pub(super) async fn start(
+        run: &RunContext,
+        session: &AgentSession,
+        client: &ClientSession,
+    ) -> Result<Self, WorkError> {
+        let unable = |error: &dyn std::fmt::Display| {
+            WorkError::environmental(format!("cannot open the gateway: {error}"))
+        };
+        let token = ClientToken::random().map_err(|error| unable(&error))?;
+        let mut command = session.command.clone();
+        let shares_network = command.sandbox.as_ref().is_none_or(|sandbox| sandbox.network);
+        let (port, number) = if shares_network {
+            let listener =
+                TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(|error| unable(&error))?;
+            let number = listener.local_addr().map_err(|error| unable(&error))?.port();
+            (PortSource::Open(listener), number)
+        } else {
+            (PortSource::Sandbox(GatewayPort::open().map_err(|error| unable(&error))?), GatewayPort::NUMBER)
+        };
+        let prompt = client.instructions.prompt();
+        let launch = ClientLaunch {
+            engine: client.engine,
+            command: &client.words,
+            model: session.model.name.as_str(),
+            address: &format!("http://127.0.0.1:{number}"),
+            token: token.expose(),
+            prompt: &prompt,
+            answer_schema: client.instructions.answer_schema.as_ref(),
+        };
+        let ClientCommand { argv, env, input } = launch.command(std::mem::take(&mut command.env));
+        (command.argv, command.env) = (argv, env);
+        if let Some(sandbox) = &mut command.sandbox {
+            if let PortSource::Sandbox(port) = &port {
+                sandbox.gateway = Some(port.path());
+            }
+            sandbox.starts(command.argv.first());
+            sandbox.starts(launch.program().map(str::to_owned).as_ref());
+        }
+        let step = step_of(run, &session.task.attempt.place);
+        let since = run.session.clock.now().since(session.began);
+        let limits = DialogueLimits {
+            timeout: step.timeout.map_or(NO_LIMIT, |limit| limit.saturating_sub(since)),
+            grace: run.plan.parts().policy.grace,
+            line: LINE_LIMIT,
+            output: step.limits.output.unwrap_or(OUTPUT_LIMIT),
+        };
+        let (stop, heard) = watch::channel(StopLevel::No);
+        let (mut mouth, mut lines, process) = dialogue::begin(&command, limits, heard)?;
+        let mut output = ClientOutput::new(client.engine);
+        let calls = Arc::new(CallQueue { model: session.model.clone(), queue: client.queue.clone() });
+        let mask = SecretMask::new([token.expose()]);
+        let hides = mask.clone();
+        let mut work = JoinSet::new();
+        work.spawn(async move {
+            let talk = async {
+                mouth.send_line(input.as_bytes()).await;
+                mouth.close();
+                while let Some(line) = lines.recv().await {
+                    output.take(&hides.text(&String::from_utf8_lossy(&line)));
+                }
+            };
+            let followed = async { tokio::join!(process, talk).0 };
+            tokio::select! {
+                process = followed => ClientEnd { process, output },
+                // A port that cannot be served leaves the program without a model, which it reports.
+                never = port.serve(token, calls) => match never {},
+            }
+        });
+        Ok(Self { stop, mask, work })
+    }
+
+    /// Waits for the end of the program. Dropping the future loses nothing.
+    pub(super) async fn ended(&mut self) -> Option<ClientEnd> {
+        match self.work.join_next().await? {
+            Ok(end) => Some(end),
+            Err(error) if error.is_cancelled() => None,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Tells the program to end.
+    pub(super) fn stop(&self, degree: StopLevel) {
+        self.stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+    }
+
+    /// Ends the program, and waits until nothing of it is left.
+    pub(super) async fn end(mut self) {
+        self.stop(StopLevel::Gently);
+        drop(self.ended().await);
+    }
+}
+
+impl PortSource {
+    async fn serve(self, token: ClientToken, calls: Arc<CallQueue>) -> std::convert::Infallible {
+        let listener = match &self {
+            Self::Open(_) => None,
+            Self::Sandbox(port) => port.listener().await.ok(),
+        };
+        let listener = match self {
+            Self::Open(listener) => Some(listener),
+            Self::Sandbox(_) => listener,
+        };
+        match listener {
+            Some(listener) => serve(listener, token, calls).await,
+            None => std::future::pending().await,
+        }
+    }
+}

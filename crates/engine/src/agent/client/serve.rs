@@ -1,0 +1,179 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::calls::{PendingCall, refuse};
+use super::exit::{ClientExit, exit_of};
+use super::process::{ClientEnd, ClientProcess};
+use super::session::{ClientSession, Refusals};
+use crate::EngineError;
+use crate::agent::session::{AgentDialogue, AgentSession};
+use crate::dispatch::UnitResult;
+use crate::model_call::mask_request;
+use crate::run::RunContext;
+use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens};
+use wf_core::machine::{Attempt, ClientCall, InputKind, ToolCallEnd, ToolCallId};
+use wf_exec::StopLevel;
+use wf_model::FailureClass;
+
+/// The turn of a program: it gets the reply to its last request.
+pub(crate) struct ClientTurn {
+    pub(crate) attempt: Attempt,
+    /// The number of its last call.
+    pub(crate) call: u32,
+    pub(crate) refusals: Refusals,
+}
+
+/// An event that a program's turn ends with.
+enum ClientEvent {
+    Call(PendingCall),
+    End(Option<ClientEnd>),
+    Stop(StopLevel),
+}
+
+/// Lets the program of an agent go on, until it calls the model or ends.
+pub(crate) async fn serve_client(
+    run: Arc<RunContext>,
+    turn: ClientTurn,
+    mut stop: watch::Receiver<StopLevel>,
+) -> UnitResult {
+    let session = run.agents.get(&turn.attempt)?;
+    let mut client = session.client.as_ref().ok_or(EngineError::Stuck)?.lock().await;
+    let mut dialogue = session.dialogue.lock().await;
+    dialogue.release(&mut client, &turn.refusals);
+    client.replied = run.session.clock.now();
+    if client.process.is_none() {
+        match ClientProcess::start(&run, &session, &client).await {
+            Ok(process) => client.process = Some(process),
+            Err(unable) => {
+                let (attempt, exit) = (turn.attempt, unable.into());
+                return Ok(Some(InputKind::ClientEnded { attempt, exit, answer: None }));
+            }
+        }
+    }
+    loop {
+        match client.next_event(&mut stop).await {
+            ClientEvent::Stop(level) => client.process.iter().for_each(|process| process.stop(level)),
+            ClientEvent::End(end) => {
+                return session.client_ended(&run, &mut client, &mut dialogue, end).await;
+            }
+            ClientEvent::Call(pending) if pending.reply.is_closed() => {}
+            ClientEvent::Call(pending) => {
+                let mut request = run.masked_request(&pending.request).await;
+                client.process.iter().for_each(|process| mask_request(&mut request, &process.mask));
+                let digest = session.bodies.put(&request).await?;
+                if let Some(recorded) = client.take_recorded(digest) {
+                    let reply: Result<ModelReply, _> = session.bodies.get(&recorded.reply);
+                    let reply = reply.map(|reply| reply.without(&recorded.refusals));
+                    dialogue.log_note("[answered from the log]");
+                    let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
+                    continue;
+                }
+                let took = run.session.clock.now().since(client.replied).as_millis();
+                let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
+                let mut tools = Vec::new();
+                for (position, result) in dialogue.take_results(&request) {
+                    tools.push(ToolCallEnd {
+                        id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
+                        result: session.bodies.put(result).await?,
+                        tokens: estimate_tokens(&result.text),
+                        is_error: result.is_error,
+                        duration_ms,
+                    });
+                }
+                let call = ClientCall {
+                    request: digest,
+                    input: request.estimated_tokens(),
+                    max_output: request.max_output,
+                };
+                dialogue.begin_request(request);
+                client.waiting = Some(pending);
+                return Ok(Some(InputKind::ClientCalled { attempt: turn.attempt, call, tools }));
+            }
+        }
+    }
+}
+
+impl ClientSession {
+    async fn next_event(&mut self, stop: &mut watch::Receiver<StopLevel>) -> ClientEvent {
+        let Some(process) = &mut self.process else {
+            return ClientEvent::End(None);
+        };
+        tokio::select! {
+            biased;
+            Ok(level) = async { stop.changed().await.map(|()| *stop.borrow_and_update()) } => ClientEvent::Stop(level),
+            end = process.ended() => ClientEvent::End(end),
+            Some(pending) = self.calls.recv() => ClientEvent::Call(pending),
+        }
+    }
+}
+
+impl AgentDialogue {
+    /// Gives a program the reply to its last request, without the tool calls that were refused.
+    fn release(&mut self, client: &mut ClientSession, refusals: &Refusals) {
+        for reason in refusals.values() {
+            self.log_note(&format!("[refused] {reason}"));
+        }
+        let Some(waiting) = client.waiting.take() else {
+            return;
+        };
+        let answer = match (&self.reply, &self.failure) {
+            (Some(reply), _) => Ok(reply.without(refusals)),
+            (None, Some(failure)) => Err(refuse(failure.reason.clone())),
+            (None, None) => Err(refuse("the call was not made".to_owned())),
+        };
+        // A program that no longer waits asks again.
+        let _ = waiting.reply.send(answer);
+    }
+
+    /// Returns the results of the tool calls in the last reply that a request has, by position, and logs them.
+    fn take_results<'r>(&mut self, request: &'r ModelRequest) -> Vec<(u32, &'r ToolResult)> {
+        let calls = self.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
+        let of_calls = (0_u32..).zip(&calls);
+        let results = of_calls.filter_map(|(position, call)| {
+            let result = result_of(request, &call.id)?;
+            self.log_tool(call, result);
+            Some((position, result))
+        });
+        results.collect()
+    }
+}
+
+impl AgentSession {
+    /// Reports the end of a program, with its answer.
+    async fn client_ended(
+        &self,
+        run: &RunContext,
+        client: &mut ClientSession,
+        dialogue: &mut AgentDialogue,
+        end: Option<ClientEnd>,
+    ) -> UnitResult {
+        let mask = client.process.take().map(|process| process.mask).unwrap_or_default();
+        let attempt = self.task.attempt.clone();
+        let Some(end) = end else {
+            return Err(EngineError::Stuck);
+        };
+        end.output.shown().iter().for_each(|line| dialogue.log_note(line));
+        let class = dialogue.failure.as_ref().map_or(FailureClass::Logical, |failure| failure.failure_class);
+        let ClientExit { exit, answer } = exit_of(&end, client.engine, &self.outputs, class);
+        if !exit.is_success() {
+            mask.text(&end.process.ends.err).lines().for_each(|line| dialogue.log_note(line));
+        }
+        let answer = match answer {
+            Some(answer) => {
+                let answer = run.mask().await.text(&answer).into_owned();
+                Some(self.bodies.put(&answer).await?)
+            }
+            None => None,
+        };
+        Ok(Some(InputKind::ClientEnded { attempt, exit, answer }))
+    }
+}
+
+/// Returns the result of a tool call that a request carries.
+fn result_of<'a>(request: &'a ModelRequest, id: &str) -> Option<&'a ToolResult> {
+    request.messages.iter().rev().find_map(|message| match message {
+        Message::Tool { results } => results.iter().find(|result| result.id == id),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    })
+}

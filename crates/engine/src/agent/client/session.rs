@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc;
+
+use super::calls::PendingCall;
+use super::process::ClientProcess;
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::agent::ModelRequest;
+use wf_core::machine::{AgentRecord, ClientReply};
+use wf_model::AgentEngine;
+
+/// The number of requests that may wait; a program has to wait before it sends more.
+const QUEUE_LENGTH: usize = 16;
+
+/// The program of an agent, and the requests that it waits for.
+pub(in crate::agent) struct ClientSession {
+    pub(super) engine: AgentEngine,
+    /// The command of a program of the plan's author.
+    pub(super) words: Vec<String>,
+    /// The instructions, as the first request of an agent.
+    pub(super) instructions: ModelRequest,
+    pub(super) queue: mpsc::Sender<PendingCall>,
+    pub(super) calls: mpsc::Receiver<PendingCall>,
+    /// The request whose model call is under way.
+    pub(super) waiting: Option<PendingCall>,
+    /// The replies that are recorded, for a program that begins anew after a crash. Each is given once.
+    pub(super) recorded: Vec<ClientReply>,
+    /// The time at which the last reply was given.
+    pub(super) replied: Moment,
+    pub(super) process: Option<ClientProcess>,
+}
+
+impl ClientSession {
+    /// Creates the session of a program that does not run yet.
+    pub(in crate::agent) fn new(
+        engine: AgentEngine,
+        words: Vec<String>,
+        instructions: ModelRequest,
+        record: Option<&AgentRecord>,
+    ) -> Self {
+        let (queue, calls) = mpsc::channel(QUEUE_LENGTH);
+        let recorded = record.map(AgentRecord::client_replies).unwrap_or_default();
+        Self {
+            engine,
+            words,
+            instructions,
+            queue,
+            calls,
+            waiting: None,
+            recorded,
+            replied: Moment::default(),
+            process: None,
+        }
+    }
+
+    /// Takes the recorded reply to a request.
+    pub(super) fn take_recorded(&mut self, request: Sha256Digest) -> Option<ClientReply> {
+        let at = self.recorded.iter().position(|reply| reply.request == request)?;
+        Some(self.recorded.remove(at))
+    }
+
+    /// Ends the program.
+    pub(in crate::agent) async fn end(&mut self) {
+        self.waiting = None;
+        if let Some(process) = self.process.take() {
+            process.end().await;
+        }
+    }
+}
+
+/// The reasons of the tool calls that a program must not execute, by position in the reply.
+pub(super) type Refusals = BTreeMap<u32, String>;

@@ -70,6 +70,8 @@ pub enum CliCommand {
     Init(LazyArgs<commands::init::InitArgs>),
     /// Check plans, gates and skills without running them
     Check(LazyArgs<commands::check::CheckArgs>),
+    /// Let a model write or revise a plan
+    Plan(LazyArgs<commands::plan::PlanArgs>),
     /// Run a plan
     Run(LazyArgs<commands::run::RunArgs>),
     /// Resume an interrupted run

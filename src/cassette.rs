@@ -18,29 +18,33 @@ pub struct CassetteArgs {
 }
 
 impl CassetteArgs {
+    /// Opens the cassette that the user wants for something new; `None`: none.
+    pub fn open_new(&self, ui: &Ui) -> Result<Option<Cassette>, CommandError> {
+        self.open(ui, Cassette::create)
+    }
+
     /// Lets the models of a new run be recorded or answered as the user wants.
     pub fn apply_to_new_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
-        self.apply(ui, session, Cassette::create)
+        self.open_new(ui).map(|cassette| use_cassette(session, cassette))
     }
 
     /// Lets the models of a run that goes on be recorded, in addition to what is recorded, or answered.
     pub fn apply_to_resumed_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
-        self.apply(ui, session, Cassette::extend)
+        self.open(ui, Cassette::extend).map(|cassette| use_cassette(session, cassette))
     }
 
-    fn apply(
+    fn open(
         &self,
         ui: &Ui,
-        session: &EngineSession,
         record: impl Fn(&std::path::Path) -> Result<Cassette, CassetteError>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Option<Cassette>, CommandError> {
         let place = |dir: &PathBuf| normalize_path(&ui.host.cwd().join(dir));
         let cassette = match (&self.record, &self.replay) {
             (Some(dir), _) => record(&place(dir)),
             (None, Some(dir)) => Cassette::open(&place(dir)),
-            (None, None) => return Ok(()),
+            (None, None) => return Ok(None),
         };
-        session.use_cassette(cassette.map_err(|error| {
+        cassette.map(Some).map_err(|error| {
             let failure = CommandError::new(CliExitCode::Usage, error.to_string());
             match error {
                 CassetteError::Used(_) => {
@@ -49,7 +53,12 @@ impl CassetteArgs {
                 CassetteError::NoFolder { .. } => failure.hint("make a recording: wf run PLAN --record DIR"),
                 _ => failure,
             }
-        })?);
-        Ok(())
+        })
+    }
+}
+
+fn use_cassette(session: &EngineSession, cassette: Option<Cassette>) {
+    if let Some(cassette) = cassette {
+        session.use_cassette(cassette);
     }
 }

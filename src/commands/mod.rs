@@ -23,6 +23,7 @@ pub mod key;
 pub mod list;
 pub mod logs;
 pub mod memory;
+pub mod plan;
 pub mod replan;
 pub mod restore;
 pub mod resume;

@@ -11,6 +11,7 @@
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
 pub mod approve;
+pub mod authoring;
 mod caller;
 pub mod collect;
 pub mod config;

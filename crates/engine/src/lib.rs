@@ -46,6 +46,7 @@ mod signals;
 mod supply;
 mod suspend;
 mod timers;
+mod workspace_models;
 
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
@@ -56,3 +57,4 @@ pub use reverify::{OutermostRun, Reverification, verify};
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SharedState};
 pub use suspend::SuspendedRequest;
 pub use wf_gateway::cassette::{Cassette, CassetteError};
+pub use workspace_models::{ModelSurroundings, WorkspaceModels};

@@ -24,17 +24,21 @@ impl RunContext {
         let mut request = self.masked_request(request).await;
         let mut result = gateway.call(model, &request).await;
         // The call may have made a key known.
-        let mask = self.mask().await;
-        mask_request(&mut request, &mask);
-        let mut failures: Vec<_> = result.passed_over.iter_mut().collect();
-        match &mut result.outcome {
-            Ok(reply) => mask_reply(reply, &mask),
-            Err(error) => failures.extend(&mut error.failures),
-        }
-        for failed in failures {
-            mask_text(&mut failed.failure.message, &mask);
-        }
+        mask_exchange(&mut request, &mut result, &self.mask().await);
         gateway.record(model, &request, result).await
+    }
+}
+
+/// Masks a request that was made, and its result.
+pub(super) fn mask_exchange(request: &mut ModelRequest, result: &mut ModelCallResult, mask: &SecretMask) {
+    mask_request(request, mask);
+    let mut failures: Vec<_> = result.passed_over.iter_mut().collect();
+    match &mut result.outcome {
+        Ok(reply) => mask_reply(reply, mask),
+        Err(error) => failures.extend(&mut error.failures),
+    }
+    for failed in failures {
+        mask_text(&mut failed.failure.message, mask);
     }
 }
 

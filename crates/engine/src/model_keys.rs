@@ -1,17 +1,18 @@
-//! The way of a session to its models.
+//! The keys of models, and the way of a session to its models.
 
 use std::sync::Arc;
 
 use super::EngineSession;
 use wf_base::name::EnvName;
-use wf_exec::secret::PlanSecrets;
+use wf_base::redact::SecretMask;
+use wf_exec::secret::{PlanSecrets, SecretText};
 use wf_gateway::cassette::Cassette;
 use wf_gateway::client::{ClientLimits, ModelKey};
 use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
-use wf_model::{SecretDeclaration, SecretSource};
+use wf_model::{ModelTable, SecretDeclaration, SecretSource};
 
-/// The keys of the models of a session. They are masked like the secrets of its plans.
-struct ModelKeys {
+/// The keys of the models of a workspace. They are masked like the secrets of plans.
+pub(super) struct ModelKeys {
     secrets: PlanSecrets,
     declared: Vec<SecretDeclaration>,
 }
@@ -20,7 +21,7 @@ impl EngineSession {
     /// Returns the gateway to the models of the workspace.
     pub(super) fn gateway(&self) -> &Gateway {
         self.shared.gateway.get_or_init(|| {
-            let keys = Arc::new(ModelKeys::of(self));
+            let keys = Arc::new(self.model_keys());
             let clock = Arc::clone(&self.clock);
             let gateway = Gateway::new((*self.models).clone(), keys, self.root.clone(), clock);
             let gateway = gateway.with_client(&self.shared.passed_env, ClientLimits::default());
@@ -33,11 +34,23 @@ impl EngineSession {
     pub fn use_cassette(&self, cassette: Cassette) {
         let _ = self.shared.cassette.set(Arc::new(cassette));
     }
+
+    fn model_keys(&self) -> ModelKeys {
+        let (host, state) = (Arc::clone(&self.host), self.store.folder().path());
+        ModelKeys::new(&self.models, |declared| {
+            let secrets = PlanSecrets::new(declared, host, &self.root, state, self.executor.clone());
+            secrets.with(self.shared.secrets.clone())
+        })
+    }
 }
 
 impl ModelKeys {
-    fn of(session: &EngineSession) -> Self {
-        let sources = session.models.models.values().filter_map(|model| model.key.clone());
+    /// Declares the keys of models; none is read yet.
+    pub(super) fn new(
+        models: &ModelTable,
+        secrets: impl FnOnce(Vec<SecretDeclaration>) -> PlanSecrets,
+    ) -> Self {
+        let sources = models.models.values().filter_map(|model| model.key.clone());
         let declared: Vec<SecretDeclaration> = (1_usize..)
             .zip(sources)
             .filter_map(|(number, source)| {
@@ -45,10 +58,13 @@ impl ModelKeys {
                 Some(SecretDeclaration { name, source, masked: true })
             })
             .collect();
-        let (host, state) = (Arc::clone(&session.host), session.store.folder().path());
-        let secrets =
-            PlanSecrets::new(declared.clone(), host, &session.root, state, session.executor.clone());
-        Self { secrets: secrets.with(session.shared.secrets.clone()), declared }
+        Self { secrets: secrets(declared.clone()), declared }
+    }
+
+    /// Returns the mask of the keys that are known.
+    pub(super) async fn mask(&self) -> SecretMask {
+        let known = self.secrets.known().await;
+        SecretMask::new(known.iter().map(SecretText::expose))
     }
 }
 

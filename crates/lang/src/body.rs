@@ -11,7 +11,9 @@ use wf_base::source::{Span, Spanned};
 /// block as its script if the front matter names no executor. The rest goes to the plan.
 pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decoder: &mut SpecDecoder<'_>) {
     let has_headings = sections.iter().any(|section| section.heading.is_some());
-    let names = plan.all_steps().enumerate().filter(|_| has_headings);
+    // The whole body is for the agent of a plan without `steps`, whatever its headings.
+    let agents = usize::from(plan.is_single_agent);
+    let names = plan.all_steps().enumerate().skip(agents).filter(|_| has_headings);
     let names: HashMap<_, _> = names.map(|(at, step)| (step.id.value.clone(), at)).collect();
     let headings: Vec<String> = sections
         .iter()
@@ -29,6 +31,9 @@ pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decode
             None => join(&mut plan.briefing, decoder.source_text(section.span)),
         }
     }
+    if let Some([agent]) = plan.steps.as_deref_mut().filter(|_| agents == 1) {
+        agent.briefing = Some(std::mem::take(&mut plan.briefing).into());
+    }
     let main = plan.steps.iter_mut().flatten();
     for (at, step) in main.chain(&mut plan.finally).enumerate() {
         match bodies.remove(&at) {
@@ -36,24 +41,27 @@ pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decode
             None if step.has_executor => {}
             None => missing(step, &headings, decoder),
         }
-        check_briefing(step, decoder);
+        check_briefing(step, at < agents, decoder);
         step.build_alternatives();
     }
 }
 
 /// Notes an agent without a briefing.
-fn check_briefing(step: &StepSpec, decoder: &mut SpecDecoder<'_>) {
+fn check_briefing(step: &StepSpec, is_single_agent: bool, decoder: &mut SpecDecoder<'_>) {
     let agents = step.agent.iter().map(|agent| agent.span);
     let others = step.alternatives.iter().filter_map(|other| other.agent.as_ref().map(|agent| agent.span));
     let is_empty = step.briefing.as_deref().is_none_or(|text| text.trim().is_empty());
-    if let Some(span) = agents.chain(others).next().filter(|_| is_empty) {
-        let message = format!("the agent of step `{}` has no briefing", step.id.value);
-        let help = format!(
-            "write a section `## {}` below the front matter that says what is to be done",
-            step.id.value
-        );
-        decoder.emit(Diagnostic::new(Code::KeyMissing, span, message).with_help(help));
-    }
+    let Some(span) = agents.chain(others).next().filter(|_| is_empty) else { return };
+    let id = &step.id.value;
+    let (message, help) = if is_single_agent {
+        let help =
+            "add `steps`; without them, the plan is one agent: write below the front matter what it is to do";
+        ("a plan needs `steps` or a body".to_owned(), help.to_owned())
+    } else {
+        let help = format!("write a section `## {id}` below the front matter that says what is to be done");
+        (format!("the agent of step `{id}` has no briefing"), help)
+    };
+    decoder.emit(Diagnostic::new(Code::KeyMissing, span, message).with_help(help));
 }
 
 /// The sections of one step.

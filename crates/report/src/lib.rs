@@ -32,6 +32,7 @@ pub mod record;
 pub mod rounds;
 mod solved;
 mod table;
+mod unified;
 mod words;
 
 pub use budget::{threshold_text, usage_line};
@@ -41,4 +42,5 @@ pub use lines::goal_name;
 pub use names::ItemNames;
 pub use solved::{decision_json, decision_text};
 pub use table::{ColumnAlign, TextTable};
+pub use unified::unified_diff;
 pub use words::{counts_text, outcome_style, state_style, state_word};

@@ -23,3 +23,4 @@ mod walk;
 
 pub use approve::approve;
 pub use args::{SkillCommandArgs, run};
+pub use shelves::usable_skills;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::Ui;
 use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
+use wf_core::agent::authoring::SkillSummary;
 use wf_skill::{
     DiscoveredSkill, OmittedFolders, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover, disk,
     shelves,
@@ -86,6 +87,17 @@ pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + 
         ui.print_message(&sentence_of(part));
     }
     (found, move |one: &DiscoveredSkill| own.path(&one.shelf).join(&one.folder))
+}
+
+/// Returns the skills that the plans of the workspace may use, for a model that writes plans.
+pub fn usable_skills(ui: &Ui) -> Vec<SkillSummary> {
+    let (all, _) = find(ui);
+    let own = all.found.into_iter().filter(|one| one.shadowed_by.is_none() && !one.shelf.is_users);
+    let usable = own.filter_map(|one| {
+        let description = line(&one.skill.ok()?.description);
+        Some(SkillSummary { name: one.name, description })
+    });
+    usable.collect()
 }
 
 /// The parts of shelves that were left out, as JSON.

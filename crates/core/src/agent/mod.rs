@@ -2,6 +2,7 @@
 //!
 //! A [`ModelRequest`] and a [`ModelReply`] are in the format of no provider; `wf-gateway` translates them.
 
+pub mod authoring;
 mod briefing;
 pub mod client;
 mod conversation;

@@ -1,6 +1,6 @@
 use super::{
     CheckSpec, DagKind, EscalationSpec, GateRef, ParamSpec, PlanKind, PlanOutputSpec, PlanSpec, PolicySpec,
-    RetrySpec, SecretSpec, SkillUse, StepSpec,
+    RetrySpec, SecretSpec, SkillUse, StepSpec, sound,
 };
 use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
@@ -49,6 +49,12 @@ record! {
         /// The escalations for blocks of gates, by name.
         default escalation: OrderedEntries<Name, EscalationSpec>,
     }
+    finish agrees;
+}
+
+/// Notes outputs without a value.
+fn agrees(dag: &mut DagSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::check_output_values(&dag.outputs, decoder);
 }
 
 record! {
@@ -110,6 +116,9 @@ impl From<DagSpec> for PlanSpec {
             timeout: dag.timeout,
             budget: None,
             steps: nodes,
+            agent: None,
+            allow: None,
+            retry: None,
             finally: Vec::new(),
             inspect: dag.inspect,
             test: dag.test,
@@ -122,6 +131,7 @@ impl From<DagSpec> for PlanSpec {
             on_stuck: None,
             layers: dag.execution_order,
             briefing: String::new(),
+            is_single_agent: false,
         }
     }
 }

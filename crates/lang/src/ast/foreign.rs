@@ -116,11 +116,11 @@ pub(super) const PLAN: &[ForeignToolKey] = foreign! {
                    `when: failed()`"
     "beforescript" | "setup" =>
         "steps" "write it as the first step, and list it in the `depends_on` of the others"
-    "needs" | "dependson" | "depends" | "dependencies" | "if" | "when" | "condition" | "rules" | "strategy" | "matrix" | "foreach" | "loop" | "retry" | "retries" | "cache" | "artifacts" =>
+    "needs" | "dependson" | "depends" | "dependencies" | "if" | "when" | "condition" | "rules" | "strategy" | "matrix" | "foreach" | "loop" | "retries" | "cache" | "artifacts" =>
         "" "it belongs to a step: put it there"
     "container" | "image" | "services" | "runson" | "runner" | "tags" | "pool" | "agents" | "resources" =>
         "" "leave it out: steps run where `wf` runs; a step may have a `container`"
-    "permissions" | "allow" =>
+    "permissions" =>
         "" "it belongs to a step: write `allow: {read: [src], write: [out]}` there"
     "defaults" | "default" =>
         "" "write it on each step; defaults for all plans, such as `retry`, are set in `wf.yaml`"

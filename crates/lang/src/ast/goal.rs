@@ -223,6 +223,9 @@ impl GoalSpec {
             timeout: self.timeout.clone(),
             budget: self.budget.clone(),
             steps,
+            agent: None,
+            allow: None,
+            retry: None,
             finally: Vec::new(),
             inspect: Vec::new(),
             test: Vec::new(),
@@ -235,6 +238,7 @@ impl GoalSpec {
             on_stuck: self.on_stuck,
             layers: None,
             briefing: String::new(),
+            is_single_agent: false,
         }
     }
 

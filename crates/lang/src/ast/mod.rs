@@ -45,6 +45,7 @@ mod sandbox;
 mod schedule;
 mod secret;
 mod shell;
+mod single_agent;
 mod skill;
 mod sound;
 mod step;

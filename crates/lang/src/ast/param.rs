@@ -37,8 +37,8 @@ pub struct StepOutputSpec {
 pub struct PlanOutputSpec {
     /// The schema of the value.
     pub schema: ValueSchema,
-    /// The source of the value.
-    pub value: Spanned<Template>,
+    /// The source of the value; `None`: the answer of the agent that the plan is.
+    pub value: Option<Spanned<Template>>,
 }
 
 impl DecodeSpec for ParamSpec {
@@ -78,13 +78,11 @@ words!(TaintLevel);
 impl DecodeSpec for PlanOutputSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["value"], decoder);
-        let value = node.get("value").map(|entry| &entry.value);
-        if value.is_none() && schema.is_some() {
-            let message = "an output of a plan requires the key `value`";
-            decoder.emit(Diagnostic::new(Code::KeyMissing, node.head(), message));
-        }
-        let value = value.and_then(|value| Spanned::decode(value, decoder));
-        Some(Self { schema: schema?, value: value? })
+        let value = match node.get("value") {
+            Some(entry) => Some(Spanned::decode(&entry.value, decoder)?),
+            None => None,
+        };
+        Some(Self { schema: schema?, value })
     }
 }
 
@@ -131,7 +129,6 @@ impl JsonSchema for PlanOutputSpec {
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             properties.insert("value".into(), value.to_value());
         }
-        schema.insert("required".into(), serde_json::json!(["value"]));
         schema
     }
 }

@@ -1,6 +1,7 @@
 use super::{
-    BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec, PlannerSpec, PolicySpec,
-    ReplanSpec, SecretSpec, StepSpec, foreign, planner, sound,
+    AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, planner, single_agent,
+    sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -36,8 +37,14 @@ record! {
         optional timeout: Spanned<DurationText>,
         /// The budget of a run: attempts, time, tokens, money.
         optional budget: Box<BudgetSpec>,
-        /// The steps.
+        /// The steps. Without them, the plan is one agent, whose briefing is the body.
         optional steps: Vec<StepSpec>,
+        /// The agent of a plan without `steps`: one with the role `executor` and no tools if absent.
+        optional agent: Box<Spanned<AgentSpec>>,
+        /// The permissions of that agent.
+        optional allow: Box<AllowSpec>,
+        /// The retries of that agent after a failed attempt.
+        optional retry: Box<RetrySpec>,
         /// Steps that run last, one after another, whatever happened.
         default finally: Vec<StepSpec>,
         /// The checks that inspect the combined result.
@@ -46,7 +53,7 @@ record! {
         default test: Vec<CheckSpec>,
         /// The plan's own criteria, over the combined result.
         default verify: Vec<CheckSpec>,
-        /// Values for a plan that uses this one.
+        /// Values for a plan that uses this one. Without `steps`, the schema of the agent's answer.
         default outputs: OrderedEntries<Name, Spanned<PlanOutputSpec>>,
         /// Rules at trigger points, for the run and for every step: names of files in `gates/`,
         /// or gates.
@@ -61,18 +68,24 @@ record! {
         /// planner, else `abandon`.
         optional on_stuck: OnStuck,
     }
+    later {
+        "type",
+        "interaction_mode",
+    }
     foreign foreign::PLAN;
     aside {
         /// The order of steps expected by the author of a dag, layer by layer.
         layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
         /// The prose outside the steps' sections.
         briefing: String,
+        /// True if it has no `steps`: its one step is an agent, whose briefing is the body.
+        is_single_agent: bool,
     }
-    finish has_steps;
+    finish agrees;
 }
 
-/// Notes a plan without steps, which would be a briefing for an agent.
-fn has_steps(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+/// Notes keys that do not fit each other, and completes a plan without `steps`.
+fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
     planner::is_asked(plan.on_stuck, fields, decoder);
@@ -80,10 +93,11 @@ fn has_steps(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut 
         budget.check_main_attempts(plan.finally.len(), decoder);
     }
     if !fields.has("steps") {
-        let message = "a plan without `steps` is an agent briefing, which is not implemented yet";
-        let mistake = Diagnostic::new(Code::KindNotBuilt, fields.head(), message);
-        decoder.emit(mistake.with_help("add `steps`"));
-    } else if plan.steps.as_ref().is_some_and(Vec::is_empty) {
+        return single_agent::complete(plan, fields, decoder);
+    }
+    single_agent::refuse_keys(fields, decoder);
+    sound::check_output_values(&plan.outputs, decoder);
+    if plan.steps.as_ref().is_some_and(Vec::is_empty) {
         let message = "a plan needs at least one step";
         decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key("steps"), message));
     }

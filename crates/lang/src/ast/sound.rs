@@ -1,8 +1,9 @@
 //! Rules that several declarations share.
 
+use super::PlanOutputSpec;
 use crate::decode::{DurationText, OrderedEntries, SpecDecoder};
 use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::EnvName;
+use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
 
 /// Notes a limit of zero.
@@ -46,5 +47,16 @@ pub(super) fn check_reserved_names<V>(env: &OrderedEntries<EnvName, V>, decoder:
             let message = format!("`{}` starts with `WF_`, which is reserved", name.value);
             decoder.emit(Diagnostic::new(Code::ValueWrong, name.span, message));
         }
+    }
+}
+
+/// Notes outputs of a plan with steps that have no value.
+pub(super) fn check_output_values(
+    outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    for (_, output) in outputs.iter().filter(|(_, output)| output.value.value.is_none()) {
+        let message = "an output of a plan requires the key `value`";
+        decoder.emit(Diagnostic::new(Code::KeyMissing, output.span, message));
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead
     for check in plan.checks() {
         reads.check(ExprSite::PlanEnd, check);
     }
-    let outputs = plan.outputs.iter().map(|(_, output)| &output.value.value.value);
+    let outputs = plan.outputs.iter().filter_map(|(_, output)| Some(&output.value.value.as_ref()?.value));
     reads.templates(ExprSite::PlanEnd, outputs);
     reads.found
 }

@@ -184,10 +184,12 @@ fn completed(said: Option<&ast::PolicySpec>, defaults: &PlanPolicy) -> PlanPolic
 fn outputs(plan: &ast::PlanSpec) -> Vec<PlanOutput> {
     let declared = plan.outputs.iter();
     declared
-        .map(|(name, output)| PlanOutput {
-            name: name.value.clone(),
-            schema: output.schema.clone(),
-            value: output.value.value.value.clone(),
+        .filter_map(|(name, output)| {
+            Some(PlanOutput {
+                name: name.value.clone(),
+                schema: output.schema.clone(),
+                value: output.value.value.as_ref()?.value.clone(),
+            })
         })
         .collect()
 }

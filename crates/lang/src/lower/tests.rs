@@ -4,9 +4,9 @@ use std::time::Duration;
 use crate::{InMemoryFiles, PlanDefaults, load, lower};
 use wf_model::expr::Template;
 use wf_model::{
-    CheckCertainty, CheckProbe, FailureClass, Gate, GateLane, GatePredicate, GateProvider, OnStepError,
-    OnStepFailure, Plan, PlanPolicy, ReplanSettings, ResourceLimits, RetryPolicy, SandboxPermissions,
-    SecretSource, StepRepetition, StepWork, WaitCondition,
+    CheckCertainty, CheckProbe, FailureClass, Gate, GateLane, GatePredicate, GateProvider, ModelChoice,
+    OnStepError, OnStepFailure, Plan, PlanPolicy, ReplanSettings, ResourceLimits, RetryPolicy,
+    SandboxPermissions, SecretSource, StepRepetition, StepWork, WaitCondition,
 };
 
 pub(super) fn defaults() -> PlanDefaults {
@@ -55,6 +55,25 @@ fn a_section_is_the_briefing_of_its_step() {
     let plan = plan("  - {id: body}\n  - {id: other, run: x}");
     assert_eq!(plan.steps()[0].briefing.as_deref(), Some("Words."));
     assert_eq!(plan.steps()[1].briefing, None);
+}
+
+#[test]
+fn a_plan_without_steps_is_one_agent() {
+    let plan = model(&[(
+        "plan.md",
+        "---\nkind: plan\nid: fix-it\ndescription: D\nallow: {write: [src]}\nretry: {max: 2}\n\
+         verify: [{name: v, run: x}]\noutputs: {o: {type: string}}\n---\n# Fix it\n\nSoon.\n\n## fix_it\n",
+    )]);
+    let ([step], parts) = (plan.steps(), plan.parts()) else { panic!("one step") };
+    assert_eq!(step.id.as_str(), "fix_it");
+    assert_eq!(step.briefing.as_deref(), Some("# Fix it\n\nSoon.\n\n## fix_it"));
+    let StepWork::Agent(agent) = &step.work else { panic!("an agent") };
+    assert_eq!((agent.briefing.as_str(), agent.tools.len()), ("# Fix it\n\nSoon.\n\n## fix_it", 0));
+    assert!(matches!(&agent.model, ModelChoice::Role(role) if role.as_str() == "executor"));
+    assert_eq!((step.retry.max, step.outputs[0].name.as_str(), step.verify.len()), (2, "o", 1));
+    assert_eq!(step.allow.as_ref().map(|allow| allow.write.len()), Some(1));
+    assert_eq!((parts.briefing.as_str(), parts.main, parts.verify.len()), ("D", 1, 0));
+    assert_eq!(parts.outputs[0].value.source(), "{{ steps.fix_it.outputs.o }}");
 }
 
 #[test]

@@ -1,0 +1,99 @@
+use std::sync::Arc;
+
+use super::diagnostics::errors_for_model;
+use crate::config::WorkspaceConfig;
+use crate::load::{diagnostics_by_file, load_with_gates};
+use crate::{Host, Workspace};
+use wf_base::diag::CheckedFile;
+use wf_base::name::PlanId;
+use wf_core::agent::ModelReply;
+use wf_core::agent::authoring::{MemoryCalibration, PlanMistake, read_plan_text};
+use wf_lang::{DiskFiles, FileReadError, SpecFileSource};
+use wf_model::Plan;
+
+/// A plan by a model that passes `wf check`.
+#[derive(Debug)]
+pub struct DraftPlan {
+    /// Its text.
+    pub text: String,
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Its files, with warnings.
+    pub files: Vec<CheckedFile>,
+}
+
+/// A reply that is not accepted.
+#[derive(Debug)]
+pub(super) struct RejectedDraft {
+    /// The mistake, for the model.
+    pub(super) mistake: PlanMistake,
+    /// The files with their errors, for a person; empty if there is no text to point at.
+    pub(super) files: Vec<CheckedFile>,
+}
+
+/// The rules that a reply must meet.
+pub(super) struct DraftRules<'a> {
+    pub(super) host: &'a Host,
+    pub(super) workspace: &'a Workspace,
+    pub(super) config: &'a WorkspaceConfig,
+    /// The path that the plan will have, relative to the workspace.
+    pub(super) path: &'a str,
+    /// The id that it must have; `None`: any.
+    pub(super) id: Option<&'a PlanId>,
+    pub(super) calibration: &'a MemoryCalibration,
+}
+
+impl From<PlanMistake> for RejectedDraft {
+    fn from(mistake: PlanMistake) -> Self {
+        Self { mistake, files: Vec::new() }
+    }
+}
+
+impl DraftRules<'_> {
+    /// Judges a reply of a planner.
+    pub(super) fn judge(&self, reply: &ModelReply) -> Result<DraftPlan, RejectedDraft> {
+        let text = read_plan_text(reply)?;
+        let invalid = |message: String| RejectedDraft::from(PlanMistake::Invalid(message));
+        let disk = DiskFiles::new(&self.workspace.root);
+        let files = DraftFiles { disk, path: self.path, text: &text };
+        let loaded = load_with_gates(&files, self.path, &self.config.gates());
+        let found = diagnostics_by_file(self.host, self.workspace, &loaded);
+        if loaded.has_errors() {
+            let mistake = PlanMistake::Invalid(errors_for_model(&found));
+            return Err(RejectedDraft { mistake, files: found });
+        }
+        if loaded.gates.contains_key(&0) || loaded.goal().is_some() {
+            return Err(invalid("the file must be a plan: write `kind: plan`".into()));
+        }
+        let plan =
+            wf_lang::lower(&loaded, &self.config.defaults).map_err(|error| invalid(error.to_string()))?;
+        if let Some(id) = self.id.filter(|id| *id != plan.id()) {
+            return Err(invalid(format!("the id of the plan must be `{id}`, not `{}`", plan.id())));
+        }
+        match self.calibration.first_forbidden(&plan) {
+            Some(forbidden) => Err(PlanMistake::Forbidden(forbidden).into()),
+            None => Ok(DraftPlan { text, plan, files: found }),
+        }
+    }
+}
+
+/// The files of a workspace, with a plan that is not there yet.
+struct DraftFiles<'a> {
+    disk: DiskFiles,
+    path: &'a str,
+    text: &'a str,
+}
+
+impl SpecFileSource for DraftFiles<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileReadError> {
+        if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { self.disk.read(path) }
+    }
+
+    fn leads_out(&self, path: &str) -> bool {
+        self.disk.leads_out(path)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.disk.names(folder)
+    }
+}

@@ -1,0 +1,166 @@
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters};
+use wf_base::time::Moment;
+use wf_model::{Plan, Step, StepWork};
+
+/// The maximum number of entries.
+const MOST_ENTRIES: usize = 10;
+
+/// The maximum length of a reason, in characters.
+const REASON_CHARS: usize = 200;
+
+/// The length of the shortest keyword, in characters.
+const SHORTEST: usize = 3;
+
+/// The words that say nothing about a task.
+const STOP_WORDS: [&str; 12] =
+    ["all", "and", "any", "are", "for", "from", "into", "not", "that", "the", "this", "with"];
+
+/// The target of a record that names none.
+const ANY_TARGET: &str = "any";
+
+/// The knowledge of memory that binds a planner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryCalibration {
+    /// The tools that a plan must not use.
+    pub must_not: Vec<CalibrationEntry>,
+    /// The tools that a plan should prefer.
+    pub should_prefer: Vec<CalibrationEntry>,
+}
+
+/// The knowledge about one tool on one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibrationEntry {
+    /// The tool.
+    pub tool: String,
+    /// The target; `None`: any.
+    pub target: Option<String>,
+    /// The newest record about it.
+    pub reason: String,
+}
+
+/// An entry, and its rank.
+struct RankedEntry {
+    entry: CalibrationEntry,
+    action: MemoryAction,
+    overlap: usize,
+    newest: Moment,
+}
+
+impl MemoryCalibration {
+    /// Selects the knowledge that has keywords in common with a task: the entries with most of them, of equal ones
+    /// the newest.
+    pub fn select(megrams: &[Megram], task: &str, now: Moment) -> Self {
+        let wanted = keywords(task);
+        let clusters = clusters(megrams).into_iter();
+        let mut ranked: Vec<RankedEntry> =
+            clusters.filter_map(|(tags, cluster)| rank(tags, &cluster, &wanted, now)).collect();
+        ranked.sort_by_key(|one| Reverse((one.overlap, one.newest)));
+        ranked.truncate(MOST_ENTRIES);
+        let mut calibration = Self::default();
+        for RankedEntry { entry, action, .. } in ranked {
+            match action {
+                MemoryAction::Avoid => calibration.must_not.push(entry),
+                _ => calibration.should_prefer.push(entry),
+            }
+        }
+        calibration
+    }
+
+    /// Returns the first forbidden use in a plan, as a sentence: as a declared tool, or by name in a script or an
+    /// argument.
+    pub fn first_forbidden(&self, plan: &Plan) -> Option<String> {
+        let uses =
+            plan.steps().iter().flat_map(|step| (0..step.alternative_count()).map(move |way| (step, way)));
+        let mut found = uses.flat_map(|(step, way)| {
+            let forbidding = self.must_not.iter().filter(move |entry| entry.is_used(plan, step, way));
+            forbidding.map(move |entry| {
+                format!("step `{}` uses {entry}, which memory forbids: {}", step.id, entry.reason)
+            })
+        });
+        found.next()
+    }
+}
+
+impl CalibrationEntry {
+    fn is_used(&self, plan: &Plan, step: &Step, way: usize) -> bool {
+        let tool = step.tool(way);
+        let is_tool = tool == self.tool || format!("{}/{tool}", plan.id()) == self.tool;
+        let is_target = |target: &String| step.target(way) == Some(target);
+        let is_declared = is_tool && self.target.as_ref().is_none_or(is_target);
+        let text = step.with_alternative(way).map(|step| texts(&step.work)).unwrap_or_default();
+        let is_named = has_word(&text, &self.tool);
+        is_declared || is_named && self.target.as_ref().is_none_or(|target| text.contains(target.as_str()))
+    }
+}
+
+impl std::fmt::Display for CalibrationEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the tool `{}`", self.tool)?;
+        match &self.target {
+            Some(target) => write!(f, " on `{target}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the entry of a cluster; `None` if it is about no tool, has no keyword of the task, or advises nothing.
+fn rank(
+    tags: &MegramTags,
+    cluster: &[&Megram],
+    wanted: &BTreeSet<String>,
+    now: Moment,
+) -> Option<RankedEntry> {
+    let tool = tags.space.strip_prefix("tool:")?;
+    let target = tags.entity.strip_prefix("path:")?;
+    let newest = cluster.iter().max_by_key(|megram| megram.created)?;
+    let contents = cluster.iter().map(|megram| megram.content.as_str());
+    let mut known = keywords(&format!("{tool} {target}"));
+    contents.for_each(|content| known.extend(keywords(content)));
+    let overlap = known.intersection(wanted).count();
+    let pair = ToolTarget { tool: tool.into(), target: Some(target.into()) };
+    let megrams: Vec<Megram> = cluster.iter().map(|megram| (*megram).clone()).collect();
+    let action = advise(&megrams, &[pair], now).pop()?.action;
+    let is_advice = matches!(action, MemoryAction::Avoid | MemoryAction::Exploit);
+    let entry = CalibrationEntry {
+        tool: tool.into(),
+        target: Some(target.to_owned()).filter(|target| target != ANY_TARGET),
+        reason: newest
+            .content
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .take(REASON_CHARS)
+            .collect(),
+    };
+    (overlap > 0 && is_advice).then_some(RankedEntry { entry, action, overlap, newest: newest.created })
+}
+
+fn keywords(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words.filter(|word| word.chars().count() >= SHORTEST && !STOP_WORDS.contains(&word.as_str())).collect()
+}
+
+/// Returns the script or the arguments of a step.
+fn texts(work: &StepWork) -> String {
+    let templates = work.templates().into_iter().map(|template| template.source().to_owned());
+    let script = match work {
+        StepWork::Run(script) => Some(script.text.clone()),
+        _ => None,
+    };
+    script.into_iter().chain(templates).collect::<Vec<_>>().join("\n")
+}
+
+/// True if a text has a word that is no part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let before = text.get(..at).and_then(|text| text.chars().next_back());
+            let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+            !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        })
+}

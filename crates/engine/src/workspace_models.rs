@@ -1,0 +1,68 @@
+//! The models of a workspace outside of runs: what writes plans asks them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wf_base::time::Clock;
+use wf_core::agent::ModelRequest;
+use wf_exec::secret::PlanSecrets;
+use wf_exec::{HostEnv, ProcessExecutor};
+use wf_gateway::cassette::Cassette;
+use wf_gateway::client::ClientLimits;
+use wf_gateway::{Gateway, ModelCallResult};
+use wf_model::{ModelDefinition, ModelTable};
+
+use super::model_call::{mask_exchange, mask_request};
+use super::model_keys::ModelKeys;
+
+/// The surroundings of the models of a workspace.
+pub struct ModelSurroundings {
+    /// The models.
+    pub models: Arc<ModelTable>,
+    /// The environment of this process.
+    pub host: Arc<HostEnv>,
+    /// The globs of further variables of the environment that may be passed on.
+    pub env_pass: Vec<String>,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The state folder, which has the secrets of connections.
+    pub state: PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The way to the models of a workspace outside of runs.
+pub struct WorkspaceModels {
+    models: Arc<ModelTable>,
+    gateway: Gateway,
+    keys: Arc<ModelKeys>,
+}
+
+impl WorkspaceModels {
+    /// Creates the way; no key is read yet. A cassette takes all exchanges, or answers all calls.
+    pub fn new(around: ModelSurroundings, cassette: Option<Cassette>) -> Self {
+        let ModelSurroundings { models, host, env_pass, root, state, clock } = around;
+        let passed = wf_exec::environment::passed_variables(&host, &env_pass);
+        let keys = Arc::new(ModelKeys::new(&models, |declared| {
+            PlanSecrets::new(declared, host, &root, &state, ProcessExecutor::InProcess)
+        }));
+        let resolver = Arc::clone(&keys);
+        let gateway = Gateway::new((*models).clone(), resolver, root, clock);
+        let gateway = gateway.with_client(&passed, ClientLimits::default());
+        Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys }
+    }
+
+    /// Returns the models.
+    pub fn table(&self) -> &ModelTable {
+        &self.models
+    }
+
+    /// Calls a model. The keys of models are masked in both directions.
+    pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+        let mut request = request.clone();
+        mask_request(&mut request, &self.keys.mask().await);
+        let mut result = self.gateway.call(model, &request).await;
+        mask_exchange(&mut request, &mut result, &self.keys.mask().await);
+        self.gateway.record(model, &request, result).await
+    }
+}

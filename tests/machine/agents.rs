@@ -24,6 +24,9 @@ use super::world::name;
 const FIRST: u64 = 100;
 const REPLY: u64 = 50;
 
+/// The tokens of a reply.
+const REPLY_TOKENS: u64 = 20;
+
 fn agent(max_turns: u32) -> StepWork {
     StepWork::Agent(Box::new(AgentWork {
         model: ModelChoice::Role(name("executor")),
@@ -84,6 +87,7 @@ fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
         model: name("strong"),
         reply: Sha256Digest::of_bytes(b"reply"),
         stop,
+        reply_tokens: REPLY_TOKENS,
         tool_calls,
     }
 }
@@ -102,11 +106,16 @@ fn tool(call: u32, position: u32) -> ToolCallId {
 }
 
 fn tool_ended(call: u32, position: u32) -> InputKind {
+    returned(call, position, 30)
+}
+
+/// The end of a tool call whose result has some tokens.
+fn returned(call: u32, position: u32, tokens: u64) -> InputKind {
     let result = Sha256Digest::of_bytes(b"result");
     InputKind::ToolEnded(ToolCallEnd {
         id: tool(call, position),
         result,
-        tokens: 30,
+        tokens,
         is_error: false,
         duration_ms: 1,
     })
@@ -124,11 +133,12 @@ fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
 /// Effects, a word or two each.
 fn asked(effects: &[Effect]) -> Vec<String> {
     let asked = effects.iter().filter_map(|effect| match effect {
-        Effect::CallModel { call, repairs, refusals, .. } => {
+        Effect::CallModel { call, repairs, refusals, context, .. } => {
             let repairs = repairs.iter().map(|mistake| format!(", repairs: {mistake}"));
             let refusals =
                 refusals.iter().map(|(position, reason)| format!(", {position} refused: {reason}"));
-            let more: String = repairs.chain(refusals).collect();
+            let cut = (!context.is_none()).then(|| format!(", {context}"));
+            let more: String = repairs.chain(refusals).chain(cut).collect();
             Some(format!("model {call}{more}"))
         }
         Effect::CallTool { id } => Some(format!("tool {}.{}", id.call, id.position)),
@@ -330,6 +340,32 @@ fn a_resumed_agent_asks_for_exactly_what_was_open() {
     assert_eq!(resumed(&mut run), ["model 3, repairs: wrong"]);
     run.feed(answers(3, None));
     assert_eq!(resumed(&mut run), ["end: done"]);
+}
+
+#[test]
+fn a_conversation_that_outgrows_the_window_is_cut_also_after_a_resume() {
+    let mut run = talking(|step| step.work = agent(50));
+    let read = |run: &mut Killed, call| {
+        run.feed(uses(call, &["read"]));
+        asked(&run.feed(returned(call, 0, 890)))
+    };
+    for call in 1..9 {
+        assert_eq!(read(&mut run, call), [format!("model {}", call + 1)]);
+    }
+    // Nine turns take 8290 of 10000 tokens, and no more than 8000 are sent.
+    let cut = "long results of the first 4 turns masked";
+    assert_eq!(read(&mut run, 9), [format!("model 10, {cut}")]);
+    run.resume();
+    assert_eq!(asked(&run.feed(briefed("a"))), [format!("model 10, {cut}")]);
+    assert_eq!(read(&mut run, 10), [format!("model 11, {cut}")]);
+}
+
+#[test]
+fn a_result_that_is_too_long_by_itself_ends_the_agent() {
+    let mut run = talking(|_| {});
+    run.feed(uses(1, &["read"]));
+    let ended = asked(&run.feed(returned(1, 0, 10_000)));
+    assert!(ended[0].starts_with("end: the next model call may need 10170 tokens, and"), "{ended:?}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             briefing: "do it".into(),
             with: with.collect(),
             tools: vec![AgentTool::Read, AgentTool::Run],
-            max_turns: 1 + dice.up_to(5),
+            max_turns: 1 + if dice.one_in(4) { dice.up_to(20) } else { dice.up_to(5) },
         }));
         // Whether an answer comes in time depends on when the engine died.
         let limit = Duration::from_millis(u64::from(dice.up_to(60)) * 100);
@@ -143,7 +143,8 @@ impl Fates {
             ModelCallOutcome::Failed { reason: "it is overloaded".into(), failure_class }
         } else {
             let reply = Sha256Digest::of_bytes(format!("{attempt} {call}").as_bytes());
-            ModelCallOutcome::Replied { model: name("strong"), reply, stop, tool_calls }
+            let reply_tokens = u64::from(dice.up_to(40));
+            ModelCallOutcome::Replied { model: name("strong"), reply, stop, reply_tokens, tool_calls }
         };
         Said { outcome, mistake, output: dice.up_to(40), duration_ms: dice.up_to(1500) }
     }
@@ -234,7 +235,9 @@ impl World {
         let what = format!("tool {call}.{position} of {attempt}");
         let mut dice = self.fates.dice(at, &what);
         let result = Sha256Digest::of_bytes(what.as_bytes());
-        let (tokens, is_error) = (u64::from(dice.up_to(30)), stop || dice.one_in(4));
+        // A long one does not stay long in the conversation.
+        let most = if dice.one_in(3) { 300 } else { 30 };
+        let (tokens, is_error) = (u64::from(dice.up_to(most)), stop || dice.one_in(4));
         InputKind::ToolEnded(ToolCallEnd { id, result, tokens, is_error, duration_ms: 1 })
     }
 

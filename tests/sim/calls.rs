@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use wf_base::time::Moment;
-use wf_core::agent::estimate_tokens;
+use wf_core::agent::{ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
     AttemptUsage, ClientCall, Event, EventKind, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool,
     TaskId, ToolCallId, WorkExit,
 };
 use wf_model::Money;
+
+/// The most tokens of what stands for a long result, or for turns.
+const NOTE: u64 = 60;
 
 /// What is known about the agents of a run.
 #[derive(Clone, Debug, Default)]
@@ -41,9 +44,9 @@ pub struct Call {
     pub repairs: Option<String>,
     /// The request of a program of its own.
     pub client: Option<ClientCall>,
+    /// The cut of the conversation.
+    pub context: ContextCut,
     pub outcome: Option<ModelCallOutcome>,
-    /// The tokens of the request and the reply.
-    pub tokens: u64,
     /// Its tool calls, as far as they began or were refused.
     pub tools: Vec<Tool>,
 }
@@ -67,7 +70,7 @@ impl Agents {
         let open = self.books.values().filter_map(|agent| {
             let (last, before) = agent.calls.split_last()?;
             let waits = last.outcome.is_none() && agent.exit.is_none();
-            waits.then(|| agent.reserve(before, last.repairs.as_deref(), last.client))
+            waits.then(|| agent.reserve(before, last))
         });
         open.fold(AttemptUsage::default(), AttemptUsage::plus)
     }
@@ -93,14 +96,18 @@ impl Agents {
                 agent.limits = Some(briefing.limits.clone());
             }
             EventKind::ModelCallStarted(start) => {
-                let (repairs, client) = (start.repairs.clone(), start.client);
-                self.of(&start.attempt.place).calls.push(Call { repairs, client, ..Call::default() });
+                self.of(&start.attempt.place).calls.push(Call {
+                    repairs: start.repairs.clone(),
+                    client: start.client,
+                    context: start.context,
+                    ..Call::default()
+                });
             }
             EventKind::ModelCallEnded(end) => {
                 let (tokens, cost) = (end.usage.total(), end.cost);
                 self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
                 if let Some(call) = self.of(&end.attempt.place).calls.last_mut() {
-                    (call.outcome, call.tokens) = (Some(end.outcome.clone()), tokens);
+                    call.outcome = Some(end.outcome.clone());
                 }
             }
             EventKind::GateEvaluated { place, result } => {
@@ -180,13 +187,19 @@ impl Agent {
 
     /// What the next call may use.
     pub fn next_reserve(&self, start: &ModelCallStart) -> AttemptUsage {
-        self.reserve(&self.calls, start.repairs.as_deref(), start.client)
+        let next = Call {
+            repairs: start.repairs.clone(),
+            client: start.client,
+            context: start.context,
+            ..Call::default()
+        };
+        self.reserve(&self.calls, &next)
     }
 
     /// What the last call may use.
     pub fn last_reserve(&self) -> Option<AttemptUsage> {
         let (last, before) = self.calls.split_last()?;
-        Some(self.reserve(before, last.repairs.as_deref(), last.client))
+        Some(self.reserve(before, last))
     }
 
     /// The most output that the last call may have.
@@ -200,25 +213,51 @@ impl Agent {
         self.last_reserve().map_or(0, |reserve| reserve.tokens - self.last_output())
     }
 
-    /// What the call after some others may use: all that was said so far, and the longest reply.
-    fn reserve(&self, before: &[Call], repairs: Option<&str>, client: Option<ClientCall>) -> AttemptUsage {
+    /// The tokens that the next call sends. No provider here counts more than that.
+    pub fn next_input(&self, repairs: Option<&str>, context: ContextCut) -> u64 {
+        self.input(&self.calls, repairs, context)
+    }
+
+    /// What a call after some others may use: what it sends, and the longest reply.
+    fn reserve(&self, before: &[Call], call: &Call) -> AttemptUsage {
         let limits = self.limits.clone().unwrap_or_default();
-        let (mut input, mut output) = (limits.first_input, limits.max_output);
-        if let Some(client) = client {
-            (input, output) = (client.input, client.max_output);
-        } else if let Some(last) = before.last() {
-            input = input.max(last.tokens);
-            for tool in &last.tools {
-                input += match tool {
-                    Tool::Begun => 0,
-                    Tool::Ended(tokens) => *tokens,
-                    Tool::Refused(reason) => estimate_tokens(reason),
-                };
-            }
-        }
-        input += repairs.map_or(0, estimate_tokens);
+        let (input, output) = match call.client {
+            Some(client) => (client.input, client.max_output),
+            None => (self.input(before, call.repairs.as_deref(), call.context), limits.max_output),
+        };
         let price = |cached| limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
         AttemptUsage { attempts: 0, tokens: input + output, cost: price(0).max(price(input)) }
+    }
+
+    /// What the call after some others sends: all that was said so far, but for what is cut.
+    fn input(&self, before: &[Call], repairs: Option<&str>, context: ContextCut) -> u64 {
+        let mut input = self.limits.as_ref().map_or(0, |limits| limits.first_input);
+        // A program sends its conversation itself.
+        let sent = before.iter().rposition(|call| call.client.is_some()).unwrap_or_default();
+        let before = &before[sent..];
+        input = before.first().and_then(|call| call.client).map_or(input, |client| client.input);
+        if context.omitted_turns > 0 {
+            input += NOTE;
+        }
+        for (number, call) in (1..).zip(before) {
+            if number <= context.omitted_turns {
+                continue;
+            }
+            if let Some(ModelCallOutcome::Replied { reply_tokens, .. }) = call.outcome {
+                input += reply_tokens;
+            }
+            let results = call.tools.iter().map(|tool| match tool {
+                Tool::Begun => 0,
+                Tool::Ended(tokens) => *tokens,
+                Tool::Refused(reason) => estimate_tokens(reason),
+            });
+            input += results
+                .map(|all| if number <= context.masked_turns { all.min(NOTE) } else { all })
+                .sum::<u64>();
+            let repairs = before.get(number as usize).map_or(repairs, |next| next.repairs.as_deref());
+            input += repairs.map_or(0, estimate_tokens);
+        }
+        input
     }
 }
 

@@ -106,7 +106,7 @@ const INPUTS: [&str; 16] = [
 ];
 
 /// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 14] = [
+const AGENTS: [&str; 16] = [
     "done",
     "cancelled",
     "timed_out",
@@ -116,6 +116,8 @@ const AGENTS: [&str; 14] = [
     "not repaired",
     "failed",
     "repairs",
+    "masks results",
+    "omits turns",
     "is stopped",
     "asks for what is wrong",
     "is refused by gates",
@@ -256,6 +258,8 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallEnded(end) if matches!(&end.outcome, ModelCallOutcome::Failed { reason, .. } if reason.contains("interrupted")) => {
             "a program's call is lost"
         }
+        EventKind::ModelCallStarted(start) if start.context.omitted_turns > 0 => "omits turns",
+        EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("gate") => "is refused by gates",
         EventKind::ToolCallRefused(_) => "asks for what is wrong",

@@ -58,9 +58,9 @@ impl RunDispatcher {
                     looks.abort();
                 }
             }
-            Effect::CallModel { attempt, call, repairs, refusals } => {
+            Effect::CallModel { attempt, call, repairs, refusals, context } => {
                 let stop = self.stopper(Some(attempt.clone()));
-                let call = agent::ModelCall { attempt, call, repairs, refusals };
+                let call = agent::ModelCall { attempt, call, repairs, refusals, context };
                 self.spawn_unit(agent::call_model(run, call, stop));
             }
             Effect::CallTool { id } => {

@@ -48,6 +48,7 @@ pub(super) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
     for message in &mut request.messages {
         match message {
             Message::User { text } => mask_text(text, mask),
+            Message::Omitted { .. } => {}
             Message::Assistant { text, tool_calls } => {
                 mask_text(text, mask);
                 mask_calls(tool_calls, mask);

@@ -26,9 +26,11 @@ pub fn called(look: &Look<'_>) -> Result<(), String> {
 fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
     let agent = |place: &TaskId| look.durable().agents.at(place);
     let told = match effect {
-        Effect::CallModel { attempt, call, repairs, refusals } => {
+        Effect::CallModel { attempt, call, repairs, refusals, context } => {
             let agent = agent(&attempt.place);
-            let open = agent.calls.last().filter(|last| last.outcome.is_none() && last.repairs == *repairs);
+            let open = agent.calls.last().filter(|last| {
+                last.outcome.is_none() && last.repairs == *repairs && last.context == *context
+            });
             let client = agent.calls.last().is_some_and(|last| last.client.is_some());
             let before = Agent {
                 calls: agent.calls.split_last().map_or(Vec::new(), |(_, before)| before.to_vec()),
@@ -167,6 +169,25 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// No request exceeds the window. What is cut stays cut, never the last turn, and nothing before there is a need.
+pub fn fits(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(Event { fact: EventKind::ModelCallStarted(start), .. }) = look.seen else {
+        return Ok(());
+    };
+    let agent = look.decided().agents.at(&start.attempt.place);
+    let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context);
+    let before = agent.calls.last().map(|call| call.context).unwrap_or_default();
+    let input = |cut| agent.next_input(start.repairs.as_deref(), cut);
+    let fits = input(cut) + limits.max_output <= limits.context_window;
+    let grows = before.masked_turns <= cut.masked_turns && before.omitted_turns <= cut.omitted_turns;
+    let last = cut.is_none() || cut.omitted_turns <= cut.masked_turns && cut.masked_turns < agent.call();
+    let reserve = limits.max_output.max(limits.context_window.div_ceil(5));
+    let needed = cut == before || input(before) + reserve > limits.context_window;
+    ensure(fits && grows && last && needed, || {
+        format!("{start:?} sends {} tokens, after {before:?}, with {limits:?}", input(cut))
+    })
 }
 
 /// Whether the time of an agent is over at an instant.

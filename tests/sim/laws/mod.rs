@@ -250,6 +250,11 @@ pub const LAWS: &[Law] = &[
         holds: agents::afforded,
     },
     Law {
+        name: "fits",
+        says: "A request and the longest reply never exceed the context window; what is cut from the conversation stays cut, is never its last turn, and nothing is cut before there is a need.",
+        holds: agents::fits,
+    },
+    Law {
         name: "turns",
         says: "An agent makes no more calls than `max_turns` and one that repairs its answer, none once its time is over, and its attempt ends as the agent did.",
         holds: agents::turns,

@@ -66,7 +66,7 @@ impl ModelRequest {
     pub fn prompt(&self) -> String {
         let texts = self.messages.iter().filter_map(|message| match message {
             Message::User { text } => Some(text.as_str()),
-            Message::Assistant { .. } | Message::Tool { .. } => None,
+            Message::Assistant { .. } | Message::Tool { .. } | Message::Omitted { .. } => None,
         });
         let parts: Vec<&str> = std::iter::once(self.system.as_str()).chain(texts).collect();
         parts.join("\n\n")
@@ -108,6 +108,7 @@ impl Message {
             Self::User { text } => chars(text),
             Self::Assistant { text, tool_calls } => chars(text) + call_chars(tool_calls),
             Self::Tool { results } => results.iter().map(|result| chars(&result.text)).sum(),
+            Self::Omitted { turns } => chars(&Self::omission_text(*turns)),
         }
     }
 }

@@ -48,6 +48,11 @@ pub enum Message {
         /// The results, in the order of the calls.
         results: Vec<ToolResult>,
     },
+    /// A mark where the first turns were left out.
+    Omitted {
+        /// The number of turns.
+        turns: u32,
+    },
 }
 
 /// A tool, as a model sees it.

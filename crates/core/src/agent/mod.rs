@@ -5,12 +5,15 @@
 pub mod authoring;
 mod briefing;
 pub mod client;
+mod context;
 mod conversation;
 mod planning;
 mod tools;
 
 pub(crate) use briefing::unfence;
 pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};
+pub use context::{ContextCut, ContextLimits};
+pub(crate) use context::{ConversationSize, TokenScale, TurnSize};
 pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
 };

@@ -11,10 +11,11 @@ use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
 use super::task_phase::ActivityKind;
 use super::{
-    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, AttemptUsage, BUDGET_SPENT_PREFIX, Effect,
-    EventKind, GatePoint, Machine, ModelCallEnd, ModelCallStart, RequestedTool, TimerKind, ToolCallEnd,
-    ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
+    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, Machine,
+    ModelCallEnd, ModelCallStart, RequestedTool, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal,
+    ToolCallStart, WorkExit,
 };
+use crate::agent::ContextCut;
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentWork, FailureClass, StepWork};
@@ -243,8 +244,10 @@ impl Machine {
     }
 
     /// Begins the next model call, unless the limits of the agent or the budget do not allow it.
-    pub(super) fn begin_call(&mut self, task: TaskIx, start: ModelCallStart) {
+    pub(super) fn begin_call(&mut self, task: TaskIx, mut start: ModelCallStart) {
         let attempt = start.attempt.clone();
+        let context = self.agent_record(task).map(|record| record.next_context(&start));
+        start.context = context.unwrap_or_default();
         if let Some(exit) = self.call_obstacle(task, &start) {
             return self.end_agent(&attempt, exit, None);
         }
@@ -252,49 +255,20 @@ impl Machine {
         self.call_model(task, &attempt);
     }
 
-    /// Returns the exit of an agent that may not make its next model call.
-    fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
-        let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
-        let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
-        if record.call() >= work.max_turns && start.repairs.is_none() {
-            let most = work.max_turns;
-            return Some(logical(format!(
-                "the agent made {most} model calls, its `max_turns`, without an answer"
-            )));
-        }
-        let reserve = record.reserve(start);
-        let tokens = reserve.tokens;
-        let window = record.limits.context_window;
-        if tokens > window {
-            return Some(logical(format!(
-                "the next model call may need {tokens} tokens, and the context window of the model has {window}"
-            )));
-        }
-        let finally = self.plan.is_finally(task.ix());
-        let short = self.shortage(reserve, self.open_reserves(), finally);
-        short.map(|reason| logical(format!("{BUDGET_SPENT_PREFIX}: {reason}")))
-    }
-
-    /// Returns what the model calls under way may use.
-    fn open_reserves(&self) -> AttemptUsage {
-        let active = self.state.activities().into_iter();
-        let records = active.filter_map(|(task, _)| self.agent_record(task));
-        records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
-    }
-
     fn call_model(&mut self, task: TaskIx, attempt: &Attempt) {
         let Some(record) = self.agent_record(task) else {
             return;
         };
         let mut turns = record.turns.iter().rev();
-        let last = turns.next();
-        let repairs = last.and_then(|turn| turn.repairs.clone());
+        let open = turns.next();
+        let repairs = open.and_then(|turn| turn.repairs.clone());
+        let context = open.map_or(ContextCut::default(), |turn| turn.context);
         // A program of its own was told of refusals with the reply.
-        let continues = last.is_some_and(|turn| turn.client.is_none());
+        let continues = open.is_some_and(|turn| turn.client.is_none());
         let before = turns.next().filter(|_| continues);
         let refusals = before.map(AgentTurn::refusals).unwrap_or_default();
         let (attempt, call) = (attempt.clone(), record.call());
-        self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals });
+        self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals, context });
     }
 
     fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
@@ -315,7 +289,7 @@ impl Machine {
     }
 
     /// Returns the agent of a task, if its work is one.
-    fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
+    pub(super) fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
         match &self.plan.step(task.ix()).work {
             StepWork::Agent(work) => Some(work),
             _ => None,

@@ -9,14 +9,20 @@ use super::{
     Attempt, ClientCall, Effect, EventKind, Machine, ModelCallEnd, ModelCallOutcome, ModelCallStart,
     ToolCallEnd, ToolRecord, WorkExit,
 };
-use crate::agent::TokenUsage;
+use crate::agent::{ContextCut, TokenUsage};
 use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, Money};
 
 impl ModelCallStart {
     /// Creates the start of the call after the first calls of an agent.
     pub(super) fn after(attempt: &Attempt, calls: u32, repairs: Option<String>) -> Self {
-        Self { attempt: attempt.clone(), call: calls.saturating_add(1), repairs, client: None }
+        Self {
+            attempt: attempt.clone(),
+            call: calls.saturating_add(1),
+            repairs,
+            context: ContextCut::default(),
+            client: None,
+        }
     }
 }
 

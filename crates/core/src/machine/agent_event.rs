@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, WorkExit};
-use crate::agent::{StopReason, TokenUsage};
+use crate::agent::{ContextCut, StopReason, TokenUsage};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::{AgentEngine, FailureClass, ModelPrice, Money};
@@ -51,6 +51,9 @@ pub struct ModelCallStart {
     /// The mistake in the last answer that the model is asked to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
+    /// The cut of the conversation.
+    #[serde(default, skip_serializing_if = "ContextCut::is_none")]
+    pub context: ContextCut,
     /// The request, if a program of its own makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCall>,
@@ -101,6 +104,9 @@ pub enum ModelCallOutcome {
         reply: Sha256Digest,
         /// The reason for its end.
         stop: StopReason,
+        /// The estimated tokens of the reply, as a part of the conversation.
+        #[serde(default)]
+        reply_tokens: u64,
         /// The tools that it calls, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<RequestedTool>,

@@ -22,14 +22,17 @@ impl MachineState {
             }
             EventKind::ModelCallStarted(start) => {
                 if let Some(record) = self.agent_record_mut(plan, &start.attempt) {
-                    let (repairs, client) = (start.repairs.clone(), start.client);
-                    record.turns.push(AgentTurn { repairs, client, ..AgentTurn::default() });
+                    record.turns.push(AgentTurn {
+                        repairs: start.repairs.clone(),
+                        context: start.context,
+                        client: start.client,
+                        ..AgentTurn::default()
+                    });
                 }
             }
             EventKind::ModelCallEnded(end) => {
                 if let Some(turn) = self.agent_turn_mut(plan, &end.attempt) {
-                    turn.tokens = end.usage.total();
-                    turn.outcome = Some(end.outcome.clone());
+                    turn.end_call(end);
                 }
             }
             EventKind::ToolCallStarted(start) => {

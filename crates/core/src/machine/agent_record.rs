@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AttemptUsage, ClientCall, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool, WorkExit,
-};
-use crate::agent::{StopReason, estimate_tokens};
+use super::{ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
+use crate::agent::{ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
-use wf_model::{AgentEngine, Money};
+use wf_model::AgentEngine;
 
 /// The progress of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,9 +41,12 @@ pub struct AgentTurn {
     /// The outcome; `None`: the call is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ModelCallOutcome>,
-    /// The tokens of the request and the reply.
+    /// The cut of the conversation.
+    #[serde(default, skip_serializing_if = "ContextCut::is_none")]
+    pub context: ContextCut,
+    /// The tokens of the request, as the provider counted them; 0 if that is not known.
     #[serde(default)]
-    pub tokens: u64,
+    pub counted_input: u64,
     /// The tool calls that have begun or were refused, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRecord>,
@@ -192,50 +193,6 @@ impl AgentRecord {
             None if !turn.tools.is_empty() && turn.tools.iter().all(is_refused) => AgentStep::Call,
             None => AgentStep::Serve,
         }
-    }
-
-    /// Returns what a call may use that is to be the next.
-    pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
-        self.reserve_after(&self.turns, start.repairs.as_deref(), start.client)
-    }
-
-    /// Returns what the call under way may use, if there is one.
-    pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
-        let (open, before) = self.turns.split_last()?;
-        let waits = self.exit.is_none() && open.outcome.is_none();
-        waits.then(|| self.reserve_after(before, open.repairs.as_deref(), open.client))
-    }
-
-    /// Returns what the call after some turns may use: the conversation so far, and the longest reply. A program of
-    /// its own sends its conversation.
-    fn reserve_after(
-        &self,
-        turns: &[AgentTurn],
-        repairs: Option<&str>,
-        client: Option<ClientCall>,
-    ) -> AttemptUsage {
-        if let Some(ClientCall { input, max_output, .. }) = client {
-            return self.usage_of(input, max_output);
-        }
-        let first = self.limits.first_input;
-        let before = turns.last().map_or(first, |turn| {
-            let results = turn.tools.iter().map(|tool| match tool {
-                ToolRecord::Ended { tokens, .. } => *tokens,
-                ToolRecord::Refused(reason) => estimate_tokens(reason),
-                ToolRecord::Started => 0,
-            });
-            let results = results.fold(0, u64::saturating_add);
-            turn.tokens.max(first).saturating_add(results)
-        });
-        let input = before.saturating_add(repairs.map_or(0, estimate_tokens));
-        self.usage_of(input, self.limits.max_output)
-    }
-
-    fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {
-        // Whether the provider has cached the conversation is not known, nor which of both is cheaper.
-        let cost =
-            |cached| self.limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
-        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost: cost(0).max(cost(input)) }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem,
     TaskId, ToolCallId, WorkExit,
 };
+use crate::agent::ContextCut;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, JsonObject};
@@ -146,6 +147,9 @@ pub enum Effect {
         /// The reasons of the tool calls before that were not executed, by position.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         refusals: BTreeMap<u32, String>,
+        /// The cut of the conversation.
+        #[serde(default, skip_serializing_if = "ContextCut::is_none")]
+        context: ContextCut,
     },
     /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
     CallTool {

@@ -24,7 +24,7 @@
 //! | progress: dependencies, the items of a repeated step, the phases of a run | `advance` `fan_out` |
 //! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
-//! | agents: model calls and tool calls | `agent` `agent_client` `agent_fold` `agent_record` |
+//! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -40,6 +40,7 @@ mod admit;
 mod advance;
 mod agent;
 mod agent_client;
+mod agent_context;
 mod agent_event;
 mod agent_fold;
 mod agent_record;

@@ -12,7 +12,9 @@ use crate::attempt_task::AttemptTask;
 use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
-use wf_core::agent::{BriefingParts, ModelReply, ModelRequest, ToolResult, read_answer, tool_definition};
+use wf_core::agent::{
+    BriefingParts, ContextCut, ModelReply, ModelRequest, ToolResult, read_answer, tool_definition,
+};
 use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
 };
@@ -186,6 +188,7 @@ impl AgentDialogue {
             failure: None,
             results: BTreeMap::new(),
             interrupted: None,
+            context: ContextCut::default(),
             log: Some(log),
         }
     }
@@ -202,6 +205,7 @@ impl AgentDialogue {
             let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
                 continue;
             };
+            dialogue.log_context(turn.context);
             refusals = turn.refusals();
             let reply: ModelReply = bodies.get(reply)?;
             dialogue.log_reply(&reply);

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::session::{AgentSession, CallFailure};
+use super::session::{AgentDialogue, AgentSession, CallFailure};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
-use wf_core::agent::{ModelReply, TokenUsage, parse_call};
+use wf_core::agent::{ContextCut, ModelReply, TokenUsage, parse_call};
 use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
 use wf_exec::StopLevel;
 use wf_gateway::retry::CallFailureClass;
@@ -22,6 +22,8 @@ pub(in super::super) struct ModelCall {
     pub(in super::super) repairs: Option<String>,
     /// The reasons of the tool calls before that were not executed, by position.
     pub(in super::super) refusals: BTreeMap<u32, String>,
+    /// The cut of the conversation.
+    pub(in super::super) context: ContextCut,
 }
 
 /// Calls the model of an agent. Its reply is stored before it is reported.
@@ -30,19 +32,15 @@ pub(in super::super) async fn call_model(
     ask: ModelCall,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let ModelCall { attempt, call, repairs, refusals } = ask;
-    let session = run.agents.get(&attempt)?;
+    let session = run.agents.get(&ask.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
-    if let Some(mistake) = &repairs {
-        dialogue.log_note(&format!("[asked to repair the answer] {mistake}"));
-    }
-    for reason in refusals.values() {
-        dialogue.log_note(&format!("[refused] {reason}"));
-    }
-    dialogue.take_turn(&refusals, repairs.as_deref());
+    dialogue.begin_call(&ask);
+    let ModelCall { attempt, call, context, .. } = ask;
+    let request = dialogue.request.after_cut(context);
+    let estimated_input = request.estimated_tokens();
     let began = run.session.clock.now();
     let answered = tokio::select! {
-        answered = run.call_model(&session.model, &dialogue.request) => Some(answered),
+        answered = run.call_model(&session.model, &request) => Some(answered),
         () = wait_for_stop(stop) => None,
     };
     let took = run.session.clock.now().since(began).as_millis();
@@ -57,7 +55,7 @@ pub(in super::super) async fn call_model(
     };
     if answered.is_none() {
         // What a stopped call is billed is not known; that it was sent is.
-        end.usage.input = dialogue.request.estimated_tokens();
+        end.usage.input = estimated_input;
         end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage.input, 0, 0));
     }
     if let Some(answered) = answered {
@@ -72,6 +70,7 @@ pub(in super::super) async fn call_model(
                     model: answered.model,
                     reply: session.bodies.put(&reply).await?,
                     stop: reply.stop,
+                    reply_tokens: reply.estimated_tokens(),
                     tool_calls: session.screen(&reply),
                 };
                 dialogue.log_reply(&reply);
@@ -94,6 +93,20 @@ pub(in super::super) async fn call_model(
     }
     let mistake = dialogue.mistake(&session.outputs);
     Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
+}
+
+impl AgentDialogue {
+    /// Makes what preceded a call part of the request, and notes it in the log.
+    fn begin_call(&mut self, ask: &ModelCall) {
+        if let Some(mistake) = &ask.repairs {
+            self.log_note(&format!("[asked to repair the answer] {mistake}"));
+        }
+        for reason in ask.refusals.values() {
+            self.log_note(&format!("[refused] {reason}"));
+        }
+        self.take_turn(&ask.refusals, ask.repairs.as_deref());
+        self.log_context(ask.context);
+    }
 }
 
 impl AgentSession {

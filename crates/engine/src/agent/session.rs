@@ -11,7 +11,7 @@ use crate::evidence::ReliedEvidence;
 use crate::run::RunContext;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
-use wf_core::agent::{ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
+use wf_core::agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
 use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
 use wf_model::{AgentTool, FailureClass, ModelDefinition, RequiredOutput};
@@ -57,6 +57,8 @@ pub(super) struct AgentDialogue {
     pub(super) results: BTreeMap<u32, ToolResult>,
     /// The position of a tool call that was under way when an engine died.
     pub(super) interrupted: Option<u32>,
+    /// The cut of the last request.
+    pub(super) context: ContextCut,
     /// The log; `None` once it is closed.
     pub(super) log: Option<AgentLog>,
 }
@@ -105,6 +107,13 @@ impl AgentDialogue {
     pub(super) fn log_tool(&mut self, call: &ToolCall, result: &ToolResult) {
         if let Some(log) = &mut self.log {
             log.tool(call, result);
+        }
+    }
+
+    /// Notes in the log what the model gets no more from now on.
+    pub(super) fn log_context(&mut self, context: ContextCut) {
+        if context != std::mem::replace(&mut self.context, context) {
+            self.log_note(&format!("[context] {context}"));
         }
     }
 

@@ -106,6 +106,7 @@ fn messages(request: &ModelRequest) -> Vec<RequestPart> {
         };
         match message {
             Message::User { text } => push("user".into(), text),
+            Message::Omitted { turns } => push("user".into(), &Message::omission_text(*turns)),
             Message::Assistant { text, tool_calls } => {
                 push("assistant".into(), text);
                 tools = tool_calls.iter().map(|call| (call.id.as_str(), call.tool.as_str())).collect();

@@ -94,7 +94,12 @@ impl ModelScript {
                 "no conversation of {path} has a `when` that fits the first messages"
             )));
         };
-        let before = request.messages.iter().filter(is_reply).count();
+        let replies = request.messages.iter().map(|message| match message {
+            Message::Assistant { .. } => 1,
+            Message::Omitted { turns } => *turns as usize,
+            Message::User { .. } | Message::Tool { .. } => 0,
+        });
+        let before = replies.sum::<usize>();
         let Some(reply) = conversation.replies.get(before) else {
             let (path, all) = (&self.path, conversation.replies.len());
             let number = before + 1;
@@ -151,6 +156,7 @@ impl ScriptedError {
 fn message_text(message: &Message) -> String {
     match message {
         Message::User { text } | Message::Assistant { text, .. } => text.clone(),
+        Message::Omitted { turns } => Message::omission_text(*turns),
         Message::Tool { results } => {
             results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
         }

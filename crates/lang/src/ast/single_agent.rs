@@ -61,6 +61,7 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         role,
         model: None,
         engine: None,
+        command: None,
         tools: Vec::new(),
         max_turns: None,
         with: OrderedEntries::default(),

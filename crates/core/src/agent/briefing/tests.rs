@@ -86,7 +86,7 @@ fn a_turn_keeps_the_order_of_the_conversation() {
         .messages
         .iter()
         .map(|message| match message {
-            Message::User { .. } => "user",
+            Message::User { .. } | Message::Omitted { .. } => "user",
             Message::Assistant { .. } => "assistant",
             Message::Tool { .. } => "tool",
         })

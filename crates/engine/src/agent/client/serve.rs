@@ -174,6 +174,6 @@ impl AgentSession {
 fn result_of<'a>(request: &'a ModelRequest, id: &str) -> Option<&'a ToolResult> {
     request.messages.iter().rev().find_map(|message| match message {
         Message::Tool { results } => results.iter().find(|result| result.id == id),
-        Message::User { .. } | Message::Assistant { .. } => None,
+        Message::User { .. } | Message::Assistant { .. } | Message::Omitted { .. } => None,
     })
 }

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value, json};
 use wf_core::agent::{Message, ToolCall, ToolDefinition, ToolResult};
 
+use super::cache::mark_breakpoints;
 use crate::wire::WireRequest;
 use crate::wire::strict_schema::SchemaDemands;
 
@@ -54,6 +55,10 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
     if let Some(temperature) = request.temperature {
         body["temperature"] = json!(temperature);
     }
+    // What is cached for the first time costs more, so requests that nothing follows are not marked.
+    if !request.tools.is_empty() {
+        mark_breakpoints(&mut body);
+    }
     body
 }
 
@@ -63,6 +68,9 @@ fn messages(all: &[Message]) -> Value {
     for message in all {
         let (role, blocks) = match message {
             Message::User { text } => ("user", text_block(text).into_iter().collect()),
+            Message::Omitted { turns } => {
+                ("user", text_block(&Message::omission_text(*turns)).into_iter().collect())
+            }
             Message::Tool { results } => ("user", results.iter().map(result_block).collect()),
             Message::Assistant { text, tool_calls } => {
                 let calls = tool_calls.iter().map(call_block);

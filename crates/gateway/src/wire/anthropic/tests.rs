@@ -1,5 +1,5 @@
-use serde_json::json;
-use wf_core::agent::{Message, StopReason, TokenUsage};
+use serde_json::{Value, json};
+use wf_core::agent::{Message, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult};
 use wf_model::ModelApi;
 
 use super::decode;
@@ -25,11 +25,12 @@ pub(in crate::wire) const STREAM: &str = r#"{"type":"message_start","message":{"
 #[test]
 fn a_conversation_is_encoded() {
     let body = encode(ModelApi::Anthropic, &conversation(), true);
+    let mark = json!({"type": "ephemeral"});
     let expected = json!({
         "model": "m-1",
         "max_tokens": 500,
         "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "Read it."}]},
+            {"role": "user", "content": [{"type": "text", "text": "Read it.", "cache_control": mark}]},
             {"role": "assistant", "content": [
                 {"type": "text", "text": "I look."},
                 {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}},
@@ -39,12 +40,12 @@ fn a_conversation_is_encoded() {
                 {"type": "tool_result", "tool_use_id": "a", "content": "text"},
                 {"type": "tool_result", "tool_use_id": "b", "content": "no JSON", "is_error": true},
                 {"type": "text", "text": "Go on."},
-                {"type": "text", "text": "Now."},
+                {"type": "text", "text": "Now.", "cache_control": mark},
             ]},
         ],
         "stream": true,
         "output_config": {"format": {"type": "json_schema", "schema": closed_schema()}},
-        "system": "Be brief.",
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": mark}],
         "tools": [{"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}],
         "temperature": 0.5,
     });
@@ -57,7 +58,7 @@ fn an_open_schema_becomes_an_instruction() {
     request.answer_schema = Some(json!({"type": "object"}));
     let body = encode(ModelApi::Anthropic, &request, true);
     assert!(body.get("output_config").is_none());
-    let system = body["system"].as_str().unwrap();
+    let system = body["system"][0]["text"].as_str().unwrap();
     assert!(system.starts_with("Be brief.\n\n") && system.ends_with(r#"{"type":"object"}"#), "{system}");
 }
 
@@ -66,7 +67,61 @@ fn blank_messages_are_left_out() {
     let mut request = conversation();
     request.messages = vec![Message::User { text: " \n".into() }, Message::User { text: "go".into() }];
     let body = encode(ModelApi::Anthropic, &request, true);
-    assert_eq!(body["messages"], json!([{"role": "user", "content": [{"type": "text", "text": "go"}]}]));
+    let mark = json!({"type": "ephemeral"});
+    let blocks = json!([{"type": "text", "text": "go", "cache_control": mark}]);
+    assert_eq!(body["messages"], json!([{"role": "user", "content": blocks}]));
+}
+
+/// The paths of the blocks after which a request is cached.
+fn breakpoints(request: &ModelRequest) -> Vec<String> {
+    fn find(value: &Value, path: &str, found: &mut Vec<String>) {
+        if value.get("cache_control").is_some() {
+            found.push(path.to_owned());
+        }
+        let inner: Vec<(String, &Value)> = match value {
+            Value::Array(all) => all.iter().enumerate().map(|(at, one)| (at.to_string(), one)).collect(),
+            Value::Object(all) => all.iter().map(|(key, one)| (key.clone(), one)).collect(),
+            _ => Vec::new(),
+        };
+        for (key, one) in inner {
+            find(one, &format!("{path}/{key}"), found);
+        }
+    }
+    let mut found = Vec::new();
+    find(&encode(ModelApi::Anthropic, request, true), "", &mut found);
+    found.sort();
+    found
+}
+
+#[test]
+fn a_conversation_is_cached_up_to_its_end() {
+    let mut request = ModelRequest { messages: Vec::new(), ..conversation() };
+    request.messages.push(Message::User { text: "do it".into() });
+    assert_eq!(breakpoints(&request), ["/messages/0/content/0", "/system/0"]);
+    for turn in 0..3 {
+        let id = format!("call {turn}");
+        let call = ToolCall { id: id.clone(), tool: "read".into(), arguments: "{}".into() };
+        request.messages.push(Message::Assistant { text: String::new(), tool_calls: vec![call] });
+        let result = ToolResult { id, text: "text".into(), is_error: false };
+        request.messages.push(Message::Tool { results: vec![result] });
+    }
+    // The last call ended with message 4.
+    let ends = ["/messages/0/content/0", "/messages/4/content/0", "/messages/6/content/0", "/system/0"];
+    assert_eq!(breakpoints(&request), ends);
+    request.system.clear();
+    request.answer_schema = None;
+    assert_eq!(breakpoints(&request).last().unwrap(), "/tools/0");
+    request.tools.clear();
+    assert_eq!(breakpoints(&request), [""; 0], "nothing follows such a request");
+}
+
+#[test]
+fn omitted_turns_are_a_message_of_the_user() {
+    let mut request = conversation();
+    request.messages = vec![Message::User { text: "do it".into() }, Message::Omitted { turns: 3 }];
+    let body = encode(ModelApi::Anthropic, &request, true);
+    assert_eq!(body["messages"][0]["content"][1]["text"], json!(Message::omission_text(3)));
+    assert!(body["messages"].get(1).is_none(), "{body}");
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
     }
     for message in &request.messages {
         match message {
-            Message::User { text } => messages.push(json!({"role": "user", "content": text})),
+            Message::User { text } => messages.push(user(text)),
+            Message::Omitted { turns } => messages.push(user(&Message::omission_text(*turns))),
             Message::Assistant { text, tool_calls } => messages.push(assistant(text, tool_calls)),
             Message::Tool { results } => messages.extend(results.iter().map(
                 |result| json!({"role": "tool", "tool_call_id": result.id, "content": result_text(result)}),
@@ -42,6 +43,10 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
         body["temperature"] = json!(temperature);
     }
     body
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
 }
 
 /// Returns the text of a result. The format has no field for failures.

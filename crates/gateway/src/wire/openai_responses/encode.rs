@@ -35,7 +35,8 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
 /// Returns the items of a message.
 fn items(message: &Message) -> Vec<Value> {
     match message {
-        Message::User { text } => vec![json!({"role": "user", "content": text})],
+        Message::User { text } => vec![user(text)],
+        Message::Omitted { turns } => vec![user(&Message::omission_text(*turns))],
         Message::Assistant { text, tool_calls } => {
             let said = (!text.is_empty()).then(|| assistant(text));
             let calls = tool_calls.iter().map(|call| {
@@ -55,6 +56,10 @@ fn items(message: &Message) -> Vec<Value> {
             outputs.collect()
         }
     }
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
 }
 
 /// Returns what the model said, as a provider replies. Some servers (llama.cpp) refuse the shorter form without type.

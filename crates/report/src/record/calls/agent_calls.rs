@@ -6,7 +6,7 @@ use serde::Serialize;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::agent::TokenUsage;
+use wf_core::agent::{ContextCut, TokenUsage};
 use wf_core::machine::{Attempt, ClientCall, Event, EventKind, ModelCallEnd, ModelCallOutcome, WorkExit};
 use wf_model::{Money, Plan};
 
@@ -36,6 +36,9 @@ pub struct ModelCallRecord {
     /// The request, if a program of its own made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCall>,
+    /// The cut of the conversation.
+    #[serde(skip_serializing_if = "ContextCut::is_none")]
+    pub context: ContextCut,
     /// The end; absent while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<ModelCallEnd>,
@@ -91,8 +94,12 @@ impl AgentCalls {
     fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::ModelCallStarted(start) => {
-                let (repairs, client) = (start.repairs.clone(), start.client);
-                self.calls.push(ModelCallRecord { repairs, client, ..ModelCallRecord::default() });
+                self.calls.push(ModelCallRecord {
+                    repairs: start.repairs.clone(),
+                    client: start.client,
+                    context: start.context,
+                    ..ModelCallRecord::default()
+                });
             }
             EventKind::ModelCallEnded(end) => {
                 if let Some(call) = self.calls.last_mut() {

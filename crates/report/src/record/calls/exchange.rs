@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{AgentCalls, ModelCallRecord, ToolCallRecord};
 use wf_base::digest::Sha256Digest;
 use wf_base::untrusted::{BAD, DIM, NAME, paint, untrusted};
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult};
+use wf_core::agent::{ContextCut, Message, ModelReply, ModelRequest, ToolResult};
 use wf_core::machine::ModelCallOutcome;
 
 /// A reader of stored bodies: a body, or the reason why it cannot be read.
@@ -26,7 +26,12 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
         }
         Err(reason) => problem(&mut text, &reason),
     }
+    let mut context = ContextCut::default();
     for (number, call) in (1_usize..).zip(&calls.calls) {
+        if call.context != context {
+            context = call.context;
+            section(&mut text, "context", &context.to_string());
+        }
         if let Some(mistake) = &call.repairs {
             section(&mut text, "user", mistake);
         }

@@ -1,0 +1,136 @@
+//! The sizes of an agent's conversation, from its facts: what is cut from the next request, and what that may use.
+
+use super::state::TaskIx;
+use super::{
+    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, Machine, ModelCallEnd, ModelCallOutcome,
+    ModelCallStart, ToolRecord, WorkExit,
+};
+use crate::agent::{ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize, estimate_tokens};
+use wf_model::{FailureClass, Money};
+
+impl Machine {
+    /// Returns the exit of an agent that may not make its next model call.
+    pub(super) fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
+        let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
+        let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
+        if record.call() >= work.max_turns && start.repairs.is_none() {
+            let most = work.max_turns;
+            return Some(logical(format!(
+                "the agent made {most} model calls, its `max_turns`, without an answer"
+            )));
+        }
+        let reserve = record.reserve(start);
+        let tokens = reserve.tokens;
+        let window = record.limits.context_window;
+        if tokens > window {
+            return Some(logical(format!(
+                "the next model call may need {tokens} tokens, and the context window of the model has {window}: \
+                 give it a shorter briefing or less to read at once, or take a model with a larger window"
+            )));
+        }
+        let finally = self.plan.is_finally(task.ix());
+        let short = self.shortage(reserve, self.open_reserves(), finally);
+        short.map(|reason| logical(format!("{BUDGET_SPENT_PREFIX}: {reason}")))
+    }
+
+    /// Returns what the model calls under way may use.
+    fn open_reserves(&self) -> AttemptUsage {
+        let active = self.state.activities().into_iter();
+        let records = active.filter_map(|(task, _)| self.agent_record(task));
+        records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
+    }
+}
+
+impl AgentRecord {
+    /// Returns what the model gets no more of the conversation in its next call. A program of its own cuts its
+    /// conversation itself.
+    pub(super) fn next_context(&self, start: &ModelCallStart) -> ContextCut {
+        if self.engine.is_client() {
+            return ContextCut::default();
+        }
+        let last = self.turns.last().map_or(ContextCut::default(), |turn| turn.context);
+        let (context_window, max_output) = (self.limits.context_window, self.limits.max_output);
+        last.next(
+            &self.size(&self.turns, start.repairs.as_deref()),
+            ContextLimits { context_window, max_output },
+        )
+    }
+
+    /// Returns what a call may use that is to be the next.
+    pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
+        match start.client {
+            Some(client) => self.usage_of(client.input, client.max_output),
+            None => self.reserve_after(&self.turns, start.repairs.as_deref(), start.context),
+        }
+    }
+
+    /// Returns what the call under way may use, if there is one.
+    pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
+        let (open, before) = self.turns.split_last()?;
+        let waits = self.exit.is_none() && open.outcome.is_none();
+        waits.then(|| match open.client {
+            Some(client) => self.usage_of(client.input, client.max_output),
+            None => self.reserve_after(before, open.repairs.as_deref(), open.context),
+        })
+    }
+
+    /// Returns what the call after some turns may use: what is left of the conversation, and the longest reply.
+    fn reserve_after(&self, turns: &[AgentTurn], repairs: Option<&str>, context: ContextCut) -> AttemptUsage {
+        let input = self.size(turns, repairs).tokens(context);
+        self.usage_of(input, self.limits.max_output)
+    }
+
+    fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {
+        // Whether the provider has cached the conversation is not known, nor which of both is cheaper.
+        let cost =
+            |cached| self.limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
+        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost: cost(0).max(cost(input)) }
+    }
+
+    /// Returns the size of a conversation. That of a program of its own begins with its last request.
+    fn size(&self, turns: &[AgentTurn], repairs: Option<&str>) -> ConversationSize {
+        let mut first = self.limits.first_input;
+        let mut turns = turns;
+        if let Some(at) = turns.iter().rposition(|turn| turn.client.is_some())
+            && let Some((_, rest)) = turns.split_at_checked(at)
+        {
+            first = rest.first().and_then(|turn| turn.client).map_or(first, |client| client.input);
+            turns = rest;
+        }
+        // A mistake is a part of the turn whose answer has it.
+        let later = turns.iter().skip(1).map(|turn| turn.repairs.as_deref());
+        let repairs = later.chain([repairs]);
+        let sizes = turns.iter().zip(repairs).map(|(turn, repairs)| turn.size(repairs));
+        let mut size = ConversationSize { first, turns: sizes.collect(), scale: TokenScale::default() };
+        if let Some(at) = turns.iter().rposition(|turn| turn.counted_input > 0)
+            && let Some(turn) = turns.get(at)
+        {
+            let estimated = size.estimate(at, turn.context);
+            size.scale = TokenScale { estimated, counted: turn.counted_input };
+        }
+        size
+    }
+}
+
+impl AgentTurn {
+    /// Applies the end of its model call.
+    pub(super) fn end_call(&mut self, end: &ModelCallEnd) {
+        let replied = matches!(end.outcome, ModelCallOutcome::Replied { .. });
+        // With several requests, their sum is known.
+        self.counted_input = if replied && end.requests == 1 { end.usage.input } else { 0 };
+        self.outcome = Some(end.outcome.clone());
+    }
+
+    fn size(&self, repairs: Option<&str>) -> TurnSize {
+        let reply = match self.outcome {
+            Some(ModelCallOutcome::Replied { reply_tokens, .. }) => reply_tokens,
+            _ => 0,
+        };
+        let results = self.tools.iter().map(|tool| match tool {
+            ToolRecord::Ended { tokens, .. } => *tokens,
+            ToolRecord::Refused(reason) => estimate_tokens(reason),
+            ToolRecord::Started => 0,
+        });
+        TurnSize { reply, results: results.collect(), repair: repairs.map_or(0, estimate_tokens) }
+    }
+}

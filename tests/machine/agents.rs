@@ -27,7 +27,7 @@ const REPLY: u64 = 50;
 /// The tokens of a reply.
 const REPLY_TOKENS: u64 = 20;
 
-fn agent(max_turns: u32) -> StepWork {
+pub(super) fn agent(max_turns: u32) -> StepWork {
     StepWork::Agent(Box::new(AgentWork {
         model: ModelChoice::Role(name("executor")),
         engine: AgentEngine::Builtin,
@@ -36,11 +36,13 @@ fn agent(max_turns: u32) -> StepWork {
         with: Vec::new(),
         tools: vec![AgentTool::Read],
         max_turns,
+        untrusted: Vec::new(),
+        when_untrusted: std::collections::BTreeMap::new(),
     }))
 }
 
 /// A run whose only step is done by an agent that has begun.
-fn begun(change: impl FnOnce(&mut Step)) -> Killed {
+pub(super) fn begun(change: impl FnOnce(&mut Step)) -> Killed {
     Killed::new(single(|step| {
         step.work = agent(3);
         change(step);
@@ -48,18 +50,17 @@ fn begun(change: impl FnOnce(&mut Step)) -> Killed {
 }
 
 /// The same, once the agent is briefed.
-fn talking(change: impl FnOnce(&mut Step)) -> Killed {
+pub(super) fn talking(change: impl FnOnce(&mut Step)) -> Killed {
     let mut run = begun(change);
     assert_eq!(asked(&run.feed(briefed("a"))), ["model 1"]);
     run
 }
 
-fn briefed(step: &str) -> InputKind {
+pub(super) fn briefed(step: &str) -> InputKind {
     let limits = ModelLimits { first_input: FIRST, context_window: 10_000, max_output: REPLY, price: None };
     let request = Sha256Digest::of_bytes(b"request");
-    let engine = AgentEngine::Builtin;
-    let briefing =
-        AgentBriefing { attempt: attempt(step, 1), model: name("strong"), engine, request, limits };
+    let (attempt, model, engine) = (attempt(step, 1), name("strong"), AgentEngine::Builtin);
+    let briefing = AgentBriefing { attempt, model, engine, request, limits, untrusted: None };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
 }
 
@@ -92,20 +93,20 @@ fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
     }
 }
 
-fn answers(call: u32, mistake: Option<&str>) -> InputKind {
+pub(super) fn answers(call: u32, mistake: Option<&str>) -> InputKind {
     replied("a", call, reply(&[]), mistake)
 }
 
-fn uses(call: u32, tools: &[&str]) -> InputKind {
+pub(super) fn uses(call: u32, tools: &[&str]) -> InputKind {
     let tools: Vec<_> = tools.iter().map(|tool| (*tool, None)).collect();
     replied("a", call, reply(&tools), None)
 }
 
-fn tool(call: u32, position: u32) -> ToolCallId {
+pub(super) fn tool(call: u32, position: u32) -> ToolCallId {
     ToolCallId { attempt: attempt("a", 1), call, position }
 }
 
-fn tool_ended(call: u32, position: u32) -> InputKind {
+pub(super) fn tool_ended(call: u32, position: u32) -> InputKind {
     returned(call, position, 30)
 }
 
@@ -117,6 +118,7 @@ fn returned(call: u32, position: u32, tokens: u64) -> InputKind {
         result,
         tokens,
         is_error: false,
+        untrusted: None,
         duration_ms: 1,
     })
 }
@@ -127,11 +129,11 @@ fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
     let result = guard(action, block.unwrap_or_default());
     let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new() };
     let place = Some(id.attempt.place.clone());
-    InputKind::Gated { place, point: GatePoint::Call, gated, tool_call: Some(id) }
+    InputKind::Gated { place, point: GatePoint::Call, gated, tool_call: Some(id), arguments: None }
 }
 
 /// Effects, a word or two each.
-fn asked(effects: &[Effect]) -> Vec<String> {
+pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
     let asked = effects.iter().filter_map(|effect| match effect {
         Effect::CallModel { call, repairs, refusals, context, .. } => {
             let repairs = repairs.iter().map(|mistake| format!(", repairs: {mistake}"));
@@ -158,7 +160,7 @@ fn asked(effects: &[Effect]) -> Vec<String> {
     asked.collect()
 }
 
-fn collected(run: &mut Killed, exit: WorkExit) -> Vec<String> {
+pub(super) fn collected(run: &mut Killed, exit: WorkExit) -> Vec<String> {
     asked(&run.feed(InputKind::Ended(AttemptEnd::new(attempt("a", 1), exit))))
 }
 
@@ -279,7 +281,7 @@ fn the_agent_of_a_finally_step_may_use_the_reserve() {
     assert_eq!(asked(&run.feed(briefed("last"))), ["model 1"]);
 }
 
-fn late(run: &mut Killed) -> Vec<String> {
+pub(super) fn late(run: &mut Killed) -> Vec<String> {
     asked(&run.feed(InputKind::Woke { timer: TimerKind::Agent(attempt("a", 1)) }))
 }
 

@@ -19,6 +19,7 @@ mod rounds;
 mod rules;
 mod simulated;
 mod stop;
+mod tool_approvals;
 mod traces;
 mod word;
 mod world;

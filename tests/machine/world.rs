@@ -224,9 +224,13 @@ impl World {
                 let stale = stale.collect();
                 Some(InputKind::Confirmed { stale })
             }
-            Effect::Gate(GateQuestion { place, point, tool_call, .. }) => {
-                Some(InputKind::Gated { place, point, gated: GateOutcome::default(), tool_call })
-            }
+            Effect::Gate(GateQuestion { place, point, tool_call, .. }) => Some(InputKind::Gated {
+                place,
+                point,
+                gated: GateOutcome::default(),
+                tool_call,
+                arguments: None,
+            }),
             Effect::Ask(ask) => Some(InputKind::Answered {
                 number: ask.request,
                 given: ApprovalOutcome {

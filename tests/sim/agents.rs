@@ -1,5 +1,6 @@
 //! Agents: which steps have them, how their models and tools answer, and the work of an engine for them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use wf_core::machine::{
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, FailureClass, GateTrigger, JsonObject, ModelChoice, ModelPrice, Money,
-    Step, StepWork,
+    Step, StepWork, UntrustedRule,
 };
 
 use super::calls::Tool;
@@ -55,6 +56,8 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             with: with.collect(),
             tools: vec![AgentTool::Read, AgentTool::Run],
             max_turns: 1 + if dice.one_in(4) { dice.up_to(20) } else { dice.up_to(5) },
+            untrusted: vec!["outside".into()],
+            when_untrusted: closed(&mut Dice::of(dice.0, "closed")),
         }));
         // Whether an answer comes in time depends on when the engine died.
         let limit = Duration::from_millis(u64::from(dice.up_to(60)) * 100);
@@ -64,6 +67,16 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             step.gates.push(gate);
         }
     }
+}
+
+/// The tools that untrusted text closes: none for half of the agents.
+fn closed(dice: &mut Dice) -> BTreeMap<AgentTool, UntrustedRule> {
+    let mut rules = BTreeMap::new();
+    for tool in [AgentTool::Read, AgentTool::Run] {
+        let rule = *dice.pick(&[None, None, Some(UntrustedRule::Deny), Some(UntrustedRule::Ask)]);
+        rules.extend(rule.map(|rule| (tool, rule)));
+    }
+    rules
 }
 
 /// What an engine does for an agent; `None` if an effect asks for something else.
@@ -117,7 +130,15 @@ impl Fates {
             price: (!dice.one_in(4)).then_some(price),
         };
         let request = Sha256Digest::of_bytes(attempt.to_string().as_bytes());
-        Ok(AgentBriefing { attempt: attempt.clone(), model: name("strong"), engine, request, limits })
+        let untrusted = Dice::of(dice.0, "untrusted").one_in(6).then(|| "its values".to_owned());
+        Ok(AgentBriefing {
+            attempt: attempt.clone(),
+            model: name("strong"),
+            engine,
+            request,
+            limits,
+            untrusted,
+        })
     }
 
     /// What a model says in a call: some models never come to an end.
@@ -238,7 +259,8 @@ impl World {
         // A long one does not stay long in the conversation.
         let most = if dice.one_in(3) { 300 } else { 30 };
         let (tokens, is_error) = (u64::from(dice.up_to(most)), stop || dice.one_in(4));
-        InputKind::ToolEnded(ToolCallEnd { id, result, tokens, is_error, duration_ms: 1 })
+        let untrusted = Dice::of(dice.0, "untrusted").one_in(4).then(|| format!("read {call}.{position}"));
+        InputKind::ToolEnded(ToolCallEnd { id, result, tokens, is_error, untrusted, duration_ms: 1 })
     }
 
     /// What the program of an agent does next: it calls the model, with what its tools did, or it ends.

@@ -1,13 +1,13 @@
 //! What a list of events says about agents: their calls, and what these may use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wf_base::time::Moment;
 use wf_core::agent::{ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    AttemptUsage, ClientCall, Event, EventKind, ModelCallOutcome, ModelCallStart, ModelLimits, RequestedTool,
-    TaskId, ToolCallId, WorkExit,
+    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ModelCallOutcome, ModelCallStart,
+    ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::Money;
 
@@ -19,6 +19,8 @@ const NOTE: u64 = 60;
 pub struct Agents {
     /// The agents of the last attempts, by place.
     books: BTreeMap<TaskId, Agent>,
+    /// The places whose agents were given untrusted text, in any attempt.
+    pub untrusted: BTreeSet<TaskId>,
     /// What model calls, gates, planners and attempts have used, each counted once.
     pub used: AttemptUsage,
 }
@@ -36,6 +38,12 @@ pub struct Agent {
     /// What gates said since the last tool call began or was refused.
     pub heard: Vec<GateResult>,
     pub exit: Option<WorkExit>,
+    /// The question about a tool call that people are asked, and since when.
+    pub asked: Option<(ApprovalRequest, Moment)>,
+    /// The tool call that people agreed to, until it begins.
+    pub agreed: Option<ToolCallSubject>,
+    /// How long it waited for people, in milliseconds.
+    pub waited_ms: u64,
 }
 
 /// What is known about a model call.
@@ -94,6 +102,8 @@ impl Agents {
                 let agent = self.of(&briefing.attempt.place);
                 agent.is_client = briefing.engine.is_client();
                 agent.limits = Some(briefing.limits.clone());
+                let place = briefing.untrusted.is_some().then(|| briefing.attempt.place.clone());
+                self.untrusted.extend(place);
             }
             EventKind::ModelCallStarted(start) => {
                 self.of(&start.attempt.place).calls.push(Call {
@@ -121,7 +131,17 @@ impl Agents {
             EventKind::ToolCallRefused(refusal) => {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }
+            EventKind::ApprovalRequested(ask) => {
+                if let Some(place) = ask.place.as_ref().filter(|_| ask.tool_call.is_some()) {
+                    self.of(place).asked = Some(((**ask).clone(), event.at));
+                }
+            }
+            EventKind::ApprovalResolved { request, place: Some(place), given } => {
+                self.of(place).take_decision(*request, given.decision, event.at);
+            }
             EventKind::ToolCallEnded(end) => {
+                let place = end.untrusted.is_some().then(|| end.id.attempt.place.clone());
+                self.untrusted.extend(place);
                 let call = self.of(&end.id.attempt.place).calls.last_mut();
                 if let Some(tool) = call.and_then(|call| call.tools.get_mut(end.id.position as usize)) {
                     *tool = Tool::Ended(end.tokens);
@@ -139,6 +159,7 @@ impl Agents {
     fn tool(&mut self, id: &ToolCallId, tool: Tool) {
         let agent = self.of(&id.attempt.place);
         agent.heard.clear();
+        agent.agreed = None;
         if let Some(call) = agent.calls.last_mut() {
             call.tools.push(tool);
         }
@@ -146,6 +167,16 @@ impl Agents {
 }
 
 impl Agent {
+    /// Takes a decision of people into account, if it is about a tool call.
+    fn take_decision(&mut self, number: u32, decision: RequestDecision, at: Moment) {
+        let Some((ask, since)) = self.asked.take_if(|(ask, _)| ask.request == number) else {
+            return;
+        };
+        self.waited_ms += u64::try_from(at.since(since).as_millis()).expect("it is short");
+        let whole = decision == RequestDecision::Approved && ask.deferred_results.is_empty();
+        self.agreed = ask.tool_call.filter(|_| whole);
+    }
+
     /// The number of the last call.
     pub fn call(&self) -> u32 {
         count(self.calls.len())

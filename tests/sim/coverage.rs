@@ -106,7 +106,7 @@ const INPUTS: [&str; 16] = [
 ];
 
 /// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 16] = [
+const AGENTS: [&str; 19] = [
     "done",
     "cancelled",
     "timed_out",
@@ -123,6 +123,9 @@ const AGENTS: [&str; 16] = [
     "is refused by gates",
     "a program calls",
     "a program's call is lost",
+    "is asked about",
+    "is refused by people",
+    "is closed",
 ];
 
 /// What is asked of whole worlds.
@@ -261,6 +264,11 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallStarted(start) if start.context.omitted_turns > 0 => "omits turns",
         EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
+        EventKind::ApprovalRequested(ask) if ask.tool_call.is_some() => "is asked about",
+        EventKind::ToolCallRefused(refusal) if refusal.reason.contains("not approved") => {
+            "is refused by people"
+        }
+        EventKind::ToolCallRefused(refusal) if refusal.reason.contains("untrusted") => "is closed",
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("gate") => "is refused by gates",
         EventKind::ToolCallRefused(_) => "asks for what is wrong",
         _ => return None,

@@ -74,7 +74,9 @@ impl Fates {
     /// How people decide about something that they are asked.
     pub fn people(self, run: usize, ask: &ApprovalRequest, now: i64) -> Dice {
         let place = ask.place.as_ref().map_or("the run".into(), ToString::to_string);
-        self.dice(run, &format!("people asked for {place}, {:?}, at {now}", ask.point))
+        let of_call = ask.tool_call.as_ref().map(|call| format!(", tool {}.{}", call.call, call.position));
+        let of_call = of_call.unwrap_or_default();
+        self.dice(run, &format!("people asked for {place}, {:?}{of_call}, at {now}", ask.point))
     }
 
     /// The workspace as it is when a run begins.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
 use wf_core::gate::{GateAction, GateOutcome, GateResult};
 use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, TaskId, ToolCallId, gates_at,
+    ApprovalOutcome, ApprovalRequest, CallArguments, GatePoint, InputKind, RequestDecision, TaskId,
+    ToolCallId, gates_at,
 };
 use wf_model::expr::Template;
 use wf_model::{
@@ -114,6 +116,12 @@ pub fn escalations() -> Vec<Escalation> {
     made.into()
 }
 
+/// The arguments of a tool call: no two calls have the same.
+pub fn arguments_of(id: &ToolCallId) -> CallArguments {
+    let text = format!("{} {}.{}", id.attempt, id.call, id.position);
+    CallArguments { digest: Sha256Digest::of_bytes(text.as_bytes()), shown: json!(text) }
+}
+
 impl World {
     /// Lets people be asked. They take their time, and some never answer.
     pub fn ask(&mut self, at: usize, ask: Box<ApprovalRequest>) {
@@ -185,6 +193,7 @@ impl World {
         if tool_call.is_some() && dice.one_in(10) {
             rewritten.insert("tool_args".into(), json!({}));
         }
-        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten }, tool_call }
+        let arguments = tool_call.as_ref().map(arguments_of).map(Box::new);
+        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten }, tool_call, arguments }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wf_core::machine::TaskId;
+use wf_core::machine::{TaskId, untrusted_input};
 use wf_model::{Plan, Step, StepIx};
 
 use super::run::RunContext;
@@ -11,6 +11,13 @@ use super::run::RunContext;
 pub(super) struct PlanStep {
     plan: Arc<Plan>,
     ix: StepIx,
+}
+
+impl PlanStep {
+    /// Returns the source of its inputs that is not trusted, if there is one.
+    pub(super) fn untrusted_input(&self) -> Option<String> {
+        untrusted_input(&self.plan, self.ix)
+    }
 }
 
 impl std::ops::Deref for PlanStep {

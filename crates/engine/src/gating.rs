@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use wf_base::digest::Sha256Digest;
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
-use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, TaskId, gates_at};
+use wf_core::machine::{Attempt, CallArguments, GatePoint, GateQuestion, InputKind, TaskId, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
@@ -47,28 +48,30 @@ pub(super) async fn site(
 impl GateEvaluation {
     /// Asks the gates and reports their results.
     pub(super) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
+        let mut arguments = None;
         let gated = match self.context() {
             Ok(mut context) => {
-                self.put_tool_call(&mut context).await;
+                arguments = self.put_tool_call(&mut context).await;
                 self.evaluate(context, stop).await
             }
             Err(error) => self.unevaluable(&error.to_string()),
         };
         self.run.session.executor.ensure_supervised()?;
         let GateQuestion { place, point, tool_call, .. } = self.question;
-        Ok(Some(InputKind::Gated { place, point, gated, tool_call }))
+        Ok(Some(InputKind::Gated { place, point, gated, tool_call, arguments }))
     }
 
-    /// Adds the tool call of an agent that is to begin.
-    async fn put_tool_call(&self, context: &mut GateContext) {
-        let Some(id) = &self.question.tool_call else {
-            return;
-        };
-        if let Some(call) = super::agent::tool_call(&self.run, id).await {
-            let args = serde_json::from_str(&call.arguments).unwrap_or(Value::String(call.arguments));
-            context.insert("tool_name".into(), json!(call.tool));
-            context.insert("tool_args".into(), args);
-        }
+    /// Adds the tool call of an agent that is to begin. Returns its arguments, for approvers.
+    async fn put_tool_call(&self, context: &mut GateContext) -> Option<Box<CallArguments>> {
+        let id = self.question.tool_call.as_ref()?;
+        let call = super::agent::tool_call(&self.run, id).await?;
+        let digest = Sha256Digest::of_bytes(call.arguments.as_bytes());
+        let args = serde_json::from_str(&call.arguments).unwrap_or(Value::String(call.arguments));
+        let mut shown = args.clone();
+        self.run.mask().await.value(&mut shown);
+        context.insert("tool_name".into(), json!(call.tool));
+        context.insert("tool_args".into(), args);
+        Some(Box::new(CallArguments { digest, shown }))
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {

@@ -70,7 +70,11 @@ impl RunTimers {
         let patient = |timer: &TimerKind| {
             matches!(
                 timer,
-                TimerKind::Ask { .. } | TimerKind::Run | TimerKind::Budget { .. } | TimerKind::Queue(_)
+                TimerKind::Ask { .. }
+                    | TimerKind::Agent(_)
+                    | TimerKind::Run
+                    | TimerKind::Budget { .. }
+                    | TimerKind::Queue(_)
             )
         };
         let due = self.next_wait(wall).is_some_and(|wait| wait.is_zero());

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
@@ -21,6 +23,12 @@ pub struct AgentWork {
     pub tools: Vec<AgentTool>,
     /// The maximum number of model calls of an attempt, without the one that repairs an answer.
     pub max_turns: u32,
+    /// The files and folders whose text is from outside, relative to the workspace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untrusted: Vec<String>,
+    /// The tools that are closed once the model was given text from outside.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub when_untrusted: BTreeMap<AgentTool, UntrustedRule>,
 }
 
 impl AgentWork {
@@ -81,5 +89,18 @@ keywords! {
         Edit = "edit",
         /// Runs a shell script.
         Run = "run",
+    }
+}
+
+keywords! {
+    listed
+    /// The rule for a tool once the model was given text from outside.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum UntrustedRule {
+        /// Its calls are refused.
+        Deny = "deny",
+        /// Each of its calls needs an approval.
+        Ask = "ask",
     }
 }

@@ -42,7 +42,7 @@ pub mod taint;
 mod vocabulary;
 mod work;
 
-pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice};
+pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice, UntrustedRule};
 pub use approve::{ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};

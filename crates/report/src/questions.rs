@@ -37,7 +37,7 @@ pub fn approval_request_text(
         let value = value.to_string();
         let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
     }
-    let judged = events.iter().filter_map(|(_, event)| match &event.fact {
+    let judged = events_of_subject(ask, events).iter().filter_map(|(_, event)| match &event.fact {
         EventKind::GateEvaluated { place, result } if *place == ask.place => Some(result),
         _ => None,
     });
@@ -52,6 +52,21 @@ pub fn approval_request_text(
     }
     text.push_str(&approvers_and_deadline(ask));
     text
+}
+
+/// Returns the events that may be about the same: for a tool call of an agent, those since the call before.
+fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [(u64, Event)]) -> &'a [(u64, Event)] {
+    let before = |(_, event): &(u64, Event)| {
+        let id = match &event.fact {
+            EventKind::ModelCallEnded(end) => Some(&end.attempt.place),
+            EventKind::ToolCallEnded(end) => Some(&end.id.attempt.place),
+            EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt.place),
+            _ => None,
+        };
+        id.is_some() && id == ask.place.as_ref()
+    };
+    let from = ask.tool_call.as_ref().and_then(|_| events.iter().rposition(before));
+    events.get(from.unwrap_or(0)..).unwrap_or(events)
 }
 
 /// The approvers, and the deadline.

@@ -1,15 +1,17 @@
 //! Laws of agents: their calls, what these cost, and how they end.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use wf_base::time::Moment;
 use wf_core::gate::{GateRuling, ruling};
 use wf_core::machine::{
-    Effect, Event, EventKind, GatePoint, MachineTurn, TaskId, ToolCallId, WorkExit, gates_at,
+    Effect, Event, EventKind, GatePoint, MachineTurn, TaskId, ToolCallId, ToolCallSubject, WorkExit, gates_at,
 };
-use wf_model::{BudgetResource, StepWork};
+use wf_model::{BudgetResource, StepWork, UntrustedRule};
 
 use super::super::calls::{Agent, Tool};
+use super::super::gates::arguments_of;
 use super::super::ledger::{is_finally, step_of};
 use super::super::look::{Look, Seen};
 use super::ensure;
@@ -129,16 +131,73 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
     let same = (agent.attempt, agent.call(), position) == (id.attempt.attempt, id.call, id.position);
     let gates = gates_at(look.plan(), look.plan().find(place.step.as_str()), GatePoint::Call).count();
     let asked = agent.heard.len() == gates;
-    let let_pass = asked && matches!(ruling(&agent.heard), GateRuling::Continue);
+    let rule = closed(look, place, &next.tool);
+    let agreed = agent.agreed.as_ref().is_some_and(|subject| is_about(subject, id));
+    let let_pass = asked
+        && match ruling(&agent.heard) {
+            GateRuling::Continue => rule.is_none() || agreed,
+            GateRuling::Ask { .. } => agreed,
+            GateRuling::Block { .. } => false,
+        };
     let right = match (begins, &next.mistake) {
-        (true, mistake) => mistake.is_none() && let_pass,
+        (true, mistake) => mistake.is_none() && let_pass && rule != Some(UntrustedRule::Deny),
         (false, Some(_)) => agent.heard.is_empty(),
+        (false, None) if rule == Some(UntrustedRule::Deny) => agent.heard.is_empty(),
         // A rewrite is in no event.
-        (false, None) => asked && gates > 0,
+        (false, None) => asked && (gates > 0 || rule.is_some()),
     };
     ensure(same && right && agent.exit.is_none(), || {
         format!("{:?}, where {next:?} is next, and gates said {:?}", event.fact, agent.heard)
     })
+}
+
+/// The rule for a tool that untrusted text has closed.
+fn closed(look: &Look<'_>, place: &TaskId, tool: &str) -> Option<UntrustedRule> {
+    let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
+        return None;
+    };
+    let is_closed = look.decided().agents.untrusted.contains(place);
+    let mut rules = work.when_untrusted.iter().filter(|_| is_closed);
+    rules.find_map(|(closed, rule)| (closed.as_str() == tool).then_some(*rule))
+}
+
+/// Whether people were asked about exactly this call, with the arguments that it has.
+fn is_about(subject: &ToolCallSubject, id: &ToolCallId) -> bool {
+    (subject.attempt, subject.call, subject.position) == (id.attempt.attempt, id.call, id.position)
+        && subject.arguments == arguments_of(id).digest
+}
+
+pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let known = &look.decided().agents;
+    match &event.fact {
+        EventKind::ToolCallStarted(start) => {
+            let agent = known.at(&start.id.attempt.place);
+            let asks = matches!(ruling(&agent.heard), GateRuling::Ask { .. });
+            let needs = asks || closed(look, &start.id.attempt.place, &start.tool).is_some();
+            let agreed = agent.agreed.as_ref().is_some_and(|subject| is_about(subject, &start.id));
+            ensure(!needs || agreed, || format!("{start:?} begins, and people agreed to {:?}", agent.agreed))
+        }
+        EventKind::ApprovalRequested(ask) => match (&ask.tool_call, &ask.place) {
+            (Some(subject), Some(place)) => {
+                let agent = known.at(place);
+                let next = agent.next_tool().map(|(position, _)| position);
+                let same = (agent.attempt, agent.call(), next)
+                    == (subject.attempt, subject.call, Some(subject.position));
+                let free = agent.asked.is_none() && agent.agreed.is_none() && agent.exit.is_none();
+                ensure(same && free, || format!("{ask:?} is asked, and {next:?} is the next call"))
+            }
+            _ => Ok(()),
+        },
+        // Nothing of an attempt goes on while people are asked.
+        EventKind::ModelCallStarted(start) => {
+            let agent = known.at(&start.attempt.place);
+            ensure(agent.asked.is_none(), || format!("{start:?} begins while {:?} is open", agent.asked))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub fn afforded(look: &Look<'_>) -> Result<(), String> {
@@ -193,7 +252,8 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
 /// Whether the time of an agent is over at an instant.
 fn is_late(look: &Look<'_>, place: &TaskId, at: Moment) -> bool {
     let limit = step_of(look.plan(), place).timeout;
-    let since = look.decided().agents.at(place).since;
+    let agent = look.decided().agents.at(place);
+    let since = agent.since.map(|since| since.after(Duration::from_millis(agent.waited_ms)));
     since.zip(limit).is_some_and(|(since, limit)| since.after(limit) <= at)
 }
 

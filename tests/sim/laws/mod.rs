@@ -241,8 +241,13 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "refused",
-        says: "A tool call is executed only if the model asked for it in its turn, nothing is wrong with it and every gate let it pass; else it is refused, and never executed.",
+        says: "A tool call is executed only if the model asked for it in its turn, nothing is wrong with it, every gate let it pass and no untrusted text closed its tool; else it is refused, and never executed.",
         holds: agents::refused_calls,
+    },
+    Law {
+        name: "approved_calls",
+        says: "A tool call that needs an approval begins only with one of exactly this call, which serves no other; meanwhile the attempt does nothing.",
+        holds: agents::approved_calls,
     },
     Law {
         name: "afforded",

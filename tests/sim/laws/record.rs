@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use wf_base::time::Moment;
 use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, RunPhase, TaskId, TimerKind};
 
 use super::super::agents;
@@ -225,11 +226,13 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         }
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
         Effect::Plan { .. } => under_way(&|job| matches!(job, Job::Plan { .. })),
-        Effect::Wake { timer, .. } => {
+        Effect::Wake { timer, at } => {
             // In another round a place waits for its turn anew.
             let rounds = look.plan().parts().replan.is_some();
             let anew = rounds && matches!(timer, TimerKind::Queue(_));
-            !anew && engine.timers.iter().any(|(_, set)| set == timer)
+            // An agent that waited for people has its limit later, if time passed meanwhile.
+            let later = |due: &Moment| matches!(timer, TimerKind::Agent(_)) && due <= at;
+            !anew && engine.timers.iter().any(|(due, set)| set == timer && !later(due))
         }
         _ => false,
     };

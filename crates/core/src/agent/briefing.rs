@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
 use super::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult};
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
@@ -25,6 +26,10 @@ pub struct BriefingParts<'a> {
     pub feedback: Option<&'a AttemptFeedback>,
     /// The outputs of the step, which the answer must have.
     pub outputs: &'a [RequiredOutput],
+    /// True if the model may be given text from outside, in marked blocks.
+    pub may_be_untrusted: bool,
+    /// The source of the values, if it is not trusted.
+    pub untrusted_values: Option<&'a str>,
     /// The tools.
     pub tools: Vec<ToolDefinition>,
     /// The maximum tokens of a reply.
@@ -38,7 +43,11 @@ impl ModelRequest {
         let mut text = parts.briefing.trim().to_owned();
         if !parts.values.is_empty() {
             let values = serde_json::to_string_pretty(parts.values).unwrap_or_default();
-            let _ = write!(text, "\n\n## Values\n\n```json\n{values}\n```");
+            let values = match parts.untrusted_values {
+                Some(source) => untrusted_block(source, &values),
+                None => format!("```json\n{values}\n```"),
+            };
+            let _ = write!(text, "\n\n## Values\n\n{values}");
         }
         if let Some(feedback) = parts.feedback {
             let _ = write!(text, "\n\n## Previous attempt {} failed\n", feedback.attempt);
@@ -47,13 +56,20 @@ impl ModelRequest {
                 let (criterion, evidence) = (&failed.criterion, failed.evidence.trim());
                 let (expected, found) = (&failed.expected, &failed.found);
                 let _ = write!(text, "\n\n- check `{criterion}`: expected {expected}, found {found}");
-                if !evidence.is_empty() {
+                if parts.may_be_untrusted && !evidence.is_empty() {
+                    let source = format!("check `{criterion}`");
+                    let _ = write!(text, "\n\n{}", untrusted_block(&source, evidence));
+                } else if !evidence.is_empty() {
                     let _ = write!(text, "\n\n```text\n{evidence}\n```");
                 }
             }
         }
+        let mut system = INSTRUCTIONS.to_owned();
+        if parts.may_be_untrusted {
+            let _ = write!(system, " {UNTRUSTED_INSTRUCTIONS}");
+        }
         Self {
-            system: INSTRUCTIONS.into(),
+            system,
             messages: vec![Message::User { text }],
             tools: parts.tools,
             answer_schema: answer_schema(parts.outputs),

@@ -9,6 +9,7 @@ mod context;
 mod conversation;
 mod planning;
 mod tools;
+mod untrusted;
 
 pub(crate) use briefing::unfence;
 pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};
@@ -19,3 +20,4 @@ pub use conversation::{
 };
 pub use planning::{planner_answer, planner_question};
 pub use tools::{RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
+pub use untrusted::{source_of_result, untrusted_block};

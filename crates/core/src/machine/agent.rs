@@ -6,17 +6,16 @@
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
 use super::agent_record::AgentStep;
-use super::gates::has_gates;
 use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
 use super::task_phase::ActivityKind;
+use super::tool_approval::ToolEntry;
 use super::{
     AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, Machine,
-    ModelCallEnd, ModelCallStart, RequestedTool, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal,
-    ToolCallStart, WorkExit,
+    ModelCallEnd, ModelCallStart, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
+    WorkExit,
 };
 use crate::agent::ContextCut;
-use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentWork, FailureClass, StepWork};
 
@@ -28,7 +27,8 @@ impl Machine {
         }
         self.flight.set(task, Some(TaskRequest::Briefing));
         if let Some(limit) = self.plan.step(task.ix()).timeout {
-            self.set_timer(TimerKind::Agent(attempt.clone()), since.after(limit));
+            let waited = self.waited_for_people(task);
+            self.set_timer(TimerKind::Agent(attempt.clone()), since.after(waited).after(limit));
         }
     }
 
@@ -132,7 +132,8 @@ impl Machine {
     fn is_agent_late(&self, task: TaskIx) -> bool {
         let since = self.state.activity(task).map(|activity| activity.since);
         let limit = self.plan.step(task.ix()).timeout;
-        since.zip(limit).is_some_and(|(since, limit)| since.after(limit) <= self.now)
+        let waited = self.waited_for_people(task);
+        since.zip(limit).is_some_and(|(since, limit)| since.after(waited).after(limit) <= self.now)
     }
 
     /// Takes the steps of an agent that need no answer from outside, and the first that does.
@@ -142,7 +143,7 @@ impl Machine {
                 return;
             };
             let (step, call) = (record.next_step(), record.call());
-            let (engine, answer) = (record.engine, record.answer);
+            let answer = record.answer;
             let stays = matches!(&step, AgentStep::End(own) if *own != WorkExit::Cancelled);
             if let Some(exit) = self.forced_exit(task).filter(|_| !stays && !self.is_agent_done(task)) {
                 return self.end_agent(attempt, exit, None);
@@ -151,21 +152,17 @@ impl Machine {
                 AgentStep::AwaitModel | AgentStep::AwaitTool(_) => return,
                 AgentStep::Tool(position, requested) => {
                     let id = ToolCallId { attempt: attempt.clone(), call, position };
-                    let tool = requested.tool;
-                    if let Some(reason) = requested.mistake {
-                        self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
-                        continue;
+                    let tool = requested.tool.clone();
+                    match self.tool_entry(task, &requested) {
+                        ToolEntry::Refused(reason) => {
+                            self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+                        }
+                        ToolEntry::Asked => {
+                            self.flight.set(task, Some(TaskRequest::ToolGates));
+                            return self.ask_gates(Some(task), GatePoint::Call);
+                        }
+                        ToolEntry::Free => return self.begin_tool(task, ToolCallStart { id, tool }),
                     }
-                    if has_gates(&self.plan, Some(task), GatePoint::Call) {
-                        self.flight.set(task, Some(TaskRequest::ToolGates));
-                        return self.ask_gates(Some(task), GatePoint::Call);
-                    }
-                    let start = ToolCallStart { id, tool };
-                    if engine.is_client() {
-                        self.emit(EventKind::ToolCallStarted(start));
-                        continue;
-                    }
-                    return self.begin_tool(task, start);
                 }
                 AgentStep::Call => return self.begin_call(task, ModelCallStart::after(attempt, call, None)),
                 AgentStep::Serve => return self.serve_client(task, attempt),
@@ -185,36 +182,8 @@ impl Machine {
         }
     }
 
-    /// Applies the results of the gates before a tool call: nothing but a plain pass lets it begin.
-    pub(super) fn on_tool_gates(&mut self, task: TaskIx, asked: Option<&ToolCallId>, gated: GateOutcome) {
-        let Some(id) = self.next_tool_call(task).filter(|next| Some(next) == asked) else {
-            return;
-        };
-        let requested = self.agent_record(task).map(AgentRecord::next_step);
-        let Some(AgentStep::Tool(_, RequestedTool { tool, .. })) = requested else {
-            return;
-        };
-        self.flight.set(task, None);
-        let GateOutcome { results, rewritten } = gated;
-        for result in &results {
-            let place = Some(id.attempt.place.clone());
-            self.emit(EventKind::GateEvaluated { place, result: result.clone() });
-        }
-        let attempt = id.attempt.clone();
-        if let Some(exit) = self.forced_exit(task) {
-            return self.end_agent(&attempt, exit, None);
-        }
-        match refusal(&results, rewritten.is_empty()) {
-            None => self.begin_tool(task, ToolCallStart { id, tool }),
-            Some(reason) => {
-                self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
-                self.advance_agent(task, &attempt, None);
-            }
-        }
-    }
-
     /// Begins a tool call. A program of its own executes what it is given, once the reply reaches it.
-    fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
+    pub(super) fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
         let (attempt, position) = (start.id.attempt.clone(), start.id.position);
         self.emit(EventKind::ToolCallStarted(start));
         if self.agent_record(task).is_some_and(|record| record.engine.is_client()) {
@@ -310,20 +279,5 @@ impl Machine {
     /// Returns the task of an agent at work that has been briefed, by this machine.
     pub(super) fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         self.working_agent(attempt).filter(|task| self.flight.request(*task).is_none())
-    }
-}
-
-/// Returns the reason why gates do not let a tool call begin, for the model.
-fn refusal(results: &[GateResult], unchanged: bool) -> Option<String> {
-    match gate::ruling(results) {
-        GateRuling::Continue if unchanged => None,
-        GateRuling::Continue => {
-            Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
-        }
-        GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
-        GateRuling::Ask { gates } => {
-            let gates: Vec<_> = gates.iter().map(|gate| format!("`{gate}`")).collect();
-            Some(format!("the call needs an approval that it cannot get here: {}", gates.join(", ")))
-        }
     }
 }

@@ -24,6 +24,9 @@ pub struct AgentBriefing {
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
+    /// The source of its values that is not trusted; absent: all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
 }
 
 /// The limits and prices of the calls of a model, from which the reserve of a call follows.
@@ -167,6 +170,9 @@ pub struct ToolCallEnd {
     /// True if the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// The source of the result, if that is not trusted; absent: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
 }

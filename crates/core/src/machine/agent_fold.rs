@@ -10,14 +10,8 @@ impl MachineState {
         match fact {
             EventKind::AgentBriefed(briefing) => {
                 if let Some(record) = self.named_record_mut(plan, &briefing.attempt.place) {
-                    record.agent = Some(Box::new(AgentRecord {
-                        engine: briefing.engine,
-                        request: briefing.request,
-                        limits: briefing.limits.clone(),
-                        turns: Vec::new(),
-                        exit: None,
-                        answer: None,
-                    }));
+                    record.agent = Some(Box::new(AgentRecord::new(briefing)));
+                    record.note_untrusted(briefing.untrusted.as_ref());
                 }
             }
             EventKind::ModelCallStarted(start) => {
@@ -36,19 +30,18 @@ impl MachineState {
                 }
             }
             EventKind::ToolCallStarted(start) => {
-                if let Some(turn) = self.agent_turn_mut(plan, &start.id.attempt) {
-                    turn.tools.push(ToolRecord::Started);
-                }
+                self.push_tool(plan, &start.id.attempt, ToolRecord::Started);
             }
             EventKind::ToolCallRefused(refusal) => {
-                if let Some(turn) = self.agent_turn_mut(plan, &refusal.id.attempt) {
-                    turn.tools.push(ToolRecord::Refused(refusal.reason.clone()));
-                }
+                self.push_tool(plan, &refusal.id.attempt, ToolRecord::Refused(refusal.reason.clone()));
             }
             EventKind::ToolCallEnded(end) => {
                 let turn = self.agent_turn_mut(plan, &end.id.attempt);
                 if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
                     *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens };
+                }
+                if let Some(record) = self.named_record_mut(plan, &end.id.attempt.place) {
+                    record.note_untrusted(end.untrusted.as_ref());
                 }
             }
             EventKind::AgentEnded(end) => {
@@ -57,6 +50,16 @@ impl MachineState {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds a tool call. An approval is used up with it.
+    fn push_tool(&mut self, plan: &Plan, attempt: &Attempt, tool: ToolRecord) {
+        if let Some(record) = self.agent_record_mut(plan, attempt) {
+            record.approved = false;
+            if let Some(turn) = record.turns.last_mut() {
+                turn.tools.push(tool);
+            }
         }
     }
 

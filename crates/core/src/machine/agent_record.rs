@@ -1,10 +1,11 @@
 //! The progress of an agent: the fold of its facts, and the step that follows from it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
+use super::{AgentBriefing, ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
 use crate::agent::{ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
 use wf_model::AgentEngine;
@@ -21,6 +22,12 @@ pub struct AgentRecord {
     pub limits: ModelLimits,
     /// The model calls, with the tool calls that they asked for.
     pub turns: Vec<AgentTurn>,
+    /// True if an approval lets the next tool call begin; false again once it has, or is refused.
+    #[serde(default)]
+    pub approved: bool,
+    /// The time that it waited for approvals, in milliseconds.
+    #[serde(default)]
+    pub waited_ms: u64,
     /// The exit, once the agent is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
@@ -111,6 +118,25 @@ pub struct ClientReply {
 }
 
 impl AgentRecord {
+    /// Creates the progress of an agent that was briefed.
+    pub(super) fn new(briefing: &AgentBriefing) -> Self {
+        Self {
+            engine: briefing.engine,
+            request: briefing.request,
+            limits: briefing.limits.clone(),
+            turns: Vec::new(),
+            approved: false,
+            waited_ms: 0,
+            exit: None,
+            answer: None,
+        }
+    }
+
+    /// Returns the time that it waited for approvals: no limit of its attempt counts it.
+    pub fn waited(&self) -> Duration {
+        Duration::from_millis(self.waited_ms)
+    }
+
     /// Returns the replies that a program of its own got, in order.
     pub fn client_replies(&self) -> Vec<ClientReply> {
         let mut replies = Vec::new();

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalSigner, GatePoint, TaskId};
+use super::{ApprovalSigner, GatePoint, TaskId, ToolCallSubject};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
@@ -24,6 +24,9 @@ pub struct ApprovalRequest {
     /// The phase of checks that an approval lets be ignored; absent: it is about something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<CheckPhase>,
+    /// The tool call of an agent that it is about; absent: it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCallSubject>,
     /// The gates that request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,

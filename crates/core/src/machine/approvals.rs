@@ -47,8 +47,23 @@ impl Machine {
         gates: Vec<GateResult>,
         rewritten: JsonObject,
     ) {
-        let Some(first) = gates.first() else { return };
-        let needs = self.needs_of(task, point, &first.gate);
+        if gates.is_empty() {
+            return;
+        }
+        let show = self.shown_values(task, point);
+        let ask = self.request_of_gates(task, point, gates);
+        self.open_request(ApprovalRequest { show, rewritten, ..ask });
+    }
+
+    /// Returns the request of the first gate, and of those that ask the same approvers; the others are deferred.
+    pub(super) fn request_of_gates(
+        &self,
+        task: Option<TaskIx>,
+        point: GatePoint,
+        gates: Vec<GateResult>,
+    ) -> ApprovalRequest {
+        let first = gates.first().map(|first| self.needs_of(task, point, &first.gate));
+        let needs = first.unwrap_or_default();
         let same = |result: &GateResult| self.needs_of(task, point, &result.gate) == needs;
         let (now, then): (Vec<GateResult>, Vec<GateResult>) = gates.into_iter().partition(same);
         let reasons = now.iter().map(|result| match result.reason.as_str() {
@@ -56,16 +71,12 @@ impl Machine {
             reason => format!("gate `{}` asks for approval: {reason}", result.gate),
         });
         let message = reasons.collect::<Vec<_>>().join("; ");
-        let ask = self.request(task, message, &needs);
-        let show = self.shown_values(task, point);
-        self.open_request(ApprovalRequest {
+        ApprovalRequest {
             point: Some(point),
             gates: now.into_iter().map(|result| result.gate).collect(),
             deferred_results: then,
-            show,
-            rewritten,
-            ..ask
-        });
+            ..self.request(task, message, &needs)
+        }
     }
 
     /// Requests a decision about a block.
@@ -132,6 +143,7 @@ impl Machine {
             place: task.map(|task| state::task_id(plan, task)),
             point: None,
             phase: None,
+            tool_call: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
             message: super::reason::truncate_reason(message),
@@ -212,6 +224,9 @@ impl Machine {
         if let (Some(phase), Some(task)) = (ask.phase, task) {
             return self.on_phase_ignored(task, phase);
         }
+        if let (Some(_), Some(task)) = (&ask.tool_call, task) {
+            return self.on_tool_approved(task, ask);
+        }
         match (ask.point, task) {
             (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
             (None, Some(task)) => self.decide(task, WorkExit::Completed, ask.show),
@@ -223,6 +238,9 @@ impl Machine {
         let PendingApproval { ask, task } = pending;
         if let (Some(phase), Some(task)) = (ask.phase, task) {
             return self.on_phase_not_ignored(task, phase, &reason);
+        }
+        if let (Some(call), Some(task)) = (&ask.tool_call, task) {
+            return self.on_tool_denied(task, call, &reason);
         }
         match (ask.point, task) {
             (Some(point), task) => {
@@ -281,7 +299,7 @@ impl Machine {
             Some(_) => late,
             None => format!("{late}: {}", ask.message),
         };
-        match (ask.point, ask.gates.first()) {
+        match (ask.point.filter(|_| ask.tool_call.is_none()), ask.gates.first()) {
             // An approval that a gate demands and does not get is a block.
             (Some(point), Some(gate)) => {
                 let block = GateBlock {

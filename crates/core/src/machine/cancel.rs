@@ -109,9 +109,10 @@ impl Machine {
                 self.plan.step(task.ix()).work,
                 StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_))
             );
+            let of_tool = doing == ActivityKind::Asking && self.withdraw_tool_request(task);
             match doing {
                 ActivityKind::Working if timed => self.end_attempt(attempt, WorkExit::Cancelled),
-                ActivityKind::Asking => self.cancel_ask(task, attempt),
+                ActivityKind::Asking if !of_tool => self.cancel_ask(task, attempt),
                 _ => {
                     self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force });
                     continue;

@@ -23,7 +23,7 @@ impl MachineState {
             } => self.apply_gate_retry(plan, place.as_ref(), gate, message),
             EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
             EventKind::ApprovalResolved { request: number, given, .. } => {
-                self.apply_answer(*number, given.decision);
+                self.apply_answer(at, *number, given.decision);
             }
             EventKind::RunBlocked { reason, .. } => self.blocked = Some(reason.clone()),
             _ => {}
@@ -97,7 +97,7 @@ impl MachineState {
     }
 
     /// Restores the state that the task or the run had before the approval was requested.
-    fn apply_answer(&mut self, number: u32, decision: RequestDecision) {
+    fn apply_answer(&mut self, at: Moment, number: u32, decision: RequestDecision) {
         let Some(PendingApproval { ask, task }) = self.asks.remove(&number) else {
             return;
         };
@@ -108,6 +108,11 @@ impl MachineState {
                 record.note_ignored_phase();
             }
             return self.set_activity(task, ActivityKind::Checking);
+        }
+        if ask.tool_call.is_some() {
+            let waited = at.since(ask.since);
+            let approved = decision == RequestDecision::Approved && ask.deferred_results.is_empty();
+            return self.return_to_agent(task, waited, approved);
         }
         match ask.point {
             Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),

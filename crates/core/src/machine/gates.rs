@@ -12,7 +12,7 @@ use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
 use super::turn::bad_outputs;
-use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId, ToolCallId};
+use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
@@ -157,19 +157,10 @@ impl Machine {
     }
 
     /// Applies the results of gates.
-    pub(super) fn on_gates(
-        &mut self,
-        place: Option<&TaskId>,
-        point: GatePoint,
-        gated: GateOutcome,
-        tool_call: Option<&ToolCallId>,
-    ) {
+    pub(super) fn on_gates(&mut self, place: Option<&TaskId>, point: GatePoint, gated: GateOutcome) {
         let task = place.and_then(|place| self.task_ix(place));
         if !self.awaits_gates(place, task, point) {
             return;
-        }
-        if let (GatePoint::Call, Some(task)) = (point, task) {
-            return self.on_tool_gates(task, tool_call, gated);
         }
         let GateOutcome { results, rewritten } = gated;
         let heard =
@@ -229,9 +220,8 @@ impl Machine {
                 let live = task.and_then(|task| self.state.activity(task));
                 live.is_some_and(|live| live.doing == ActivityKind::Leaving)
             }
-            GatePoint::Call => {
-                task.is_some_and(|task| self.flight.request(task) == Some(TaskRequest::ToolGates))
-            }
+            // They are answered for one tool call.
+            GatePoint::Call => false,
             GatePoint::Start => of_run(RunPhase::Gates),
             GatePoint::Publish => of_run(RunPhase::Publish),
         }

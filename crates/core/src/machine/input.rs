@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ClientCall, EventKind,
-    GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice,
-    ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ClientCall,
+    EventKind, GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind,
+    ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -145,6 +145,9 @@ pub enum InputKind {
         /// The tool call of an agent that they were asked about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call: Option<ToolCallId>,
+        /// The arguments of that call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Box<CallArguments>>,
     },
     /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
     Answered {

@@ -89,7 +89,9 @@ mod task_end;
 mod task_id;
 mod task_phase;
 mod timers;
+mod tool_approval;
 mod turn;
+mod untrusted;
 mod verdict;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
@@ -126,7 +128,9 @@ pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, 
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use task_id::{Attempt, TaskId};
+pub use tool_approval::{CallArguments, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
+pub use untrusted::untrusted_input;
 pub use verdict::{CheckRuling, CheckVerdict, HIDDEN_LIMIT};
 
 /// The version of the machine's rules. A state written under other rules is not continued.

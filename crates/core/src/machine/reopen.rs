@@ -106,7 +106,13 @@ impl TaskRecord {
     /// Returns a reopened task. Its attempts go on counting, and the next one is still told what
     /// was wrong with the last.
     pub(super) fn for_next_round(&self) -> Self {
-        Self { attempts: self.attempts, base: self.attempts, tries: self.tries.clone(), ..Self::default() }
+        Self {
+            attempts: self.attempts,
+            base: self.attempts,
+            tries: self.tries.clone(),
+            untrusted: self.untrusted.clone(),
+            ..Self::default()
+        }
     }
 
     /// Returns the results of this round's attempts; those of an earlier one feed a correction.

@@ -157,6 +157,10 @@ pub(super) struct TaskRecord {
     /// The progress of its agent, in the last attempt.
     #[serde(default)]
     pub(super) agent: Option<Box<AgentRecord>>,
+    /// The source of text that its agents were given and that is not trusted. It stays for further attempts: what
+    /// an agent left may come from there.
+    #[serde(default)]
+    pub(super) untrusted: Option<String>,
     /// The result of the last successful attempt.
     pub(super) result: Option<Box<AttemptResult>>,
     /// True if its gates have let it in.

@@ -143,9 +143,10 @@ impl Machine {
             InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
             InputKind::Stale(stale) => self.on_stale_evidence(stale),
             InputKind::Confirmed { stale } => self.on_confirmation(stale),
-            InputKind::Gated { place, point, gated, tool_call } => {
-                self.on_gates(place.as_ref(), point, gated, tool_call.as_ref());
+            InputKind::Gated { gated, tool_call: Some(id), arguments, .. } => {
+                self.on_tool_gates(&id, gated, arguments);
             }
+            InputKind::Gated { place, point, gated, .. } => self.on_gates(place.as_ref(), point, gated),
             InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
             InputKind::Planned { round, said, usage } => {
                 self.on_planner_reply(round, said.into(), usage);

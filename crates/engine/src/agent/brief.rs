@@ -9,7 +9,7 @@ use super::client::ClientSession;
 use super::journal::AgentLog;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
-use crate::current_step::step_of;
+use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
@@ -22,7 +22,7 @@ use wf_exec::log::{self, LogTarget, LogWriter};
 use wf_exec::sandbox::WorkspaceLayer;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::EvalError;
-use wf_model::{AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, Step, StepWork};
+use wf_model::{AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork};
 
 /// The reason why an agent does not begin.
 const UNCONFINED: &str =
@@ -40,6 +40,8 @@ impl AttemptTask {
         let StepWork::Agent(work) = &step.work else {
             return Ok(None);
         };
+        // One that waited for an approval in this process is built anew, as after a crash.
+        run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
         let (model, command, dialogue) = match prepared {
@@ -66,6 +68,7 @@ impl AttemptTask {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
             engine: work.engine,
+            untrusted: step.untrusted_input(),
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
                 first_input: dialogue.request.estimated_tokens(),
@@ -75,11 +78,13 @@ impl AttemptTask {
             },
         };
         let mistake = dialogue.mistake(&step.outputs);
+        let waited = record.as_ref().map(|record| record.waited()).unwrap_or_default();
         run.agents.insert(AgentSession {
-            began: self.since.unwrap_or_else(|| run.session.clock.now()),
+            began: self.since.unwrap_or_else(|| run.session.clock.now()).after(waited),
             task: self,
             model,
             tools: work.tools.clone(),
+            untrusted: work.untrusted.clone(),
             outputs: step.outputs.clone(),
             command,
             reliance: Mutex::new(Some(reliance)),
@@ -93,7 +98,7 @@ impl AttemptTask {
     /// Returns the model, the place of the tools and the conversation of an agent; `None` if it was told to end first.
     async fn prepare_agent(
         &self,
-        step: &Step,
+        step: &PlanStep,
         work: &AgentWork,
         record: Option<&AgentRecord>,
         stop: &watch::Receiver<StopLevel>,
@@ -156,7 +161,7 @@ impl AttemptTask {
 
     async fn first_request(
         &self,
-        step: &Step,
+        step: &PlanStep,
         work: &AgentWork,
         model: &ModelDefinition,
     ) -> Result<ModelRequest, WorkError> {
@@ -169,11 +174,15 @@ impl AttemptTask {
         });
         let mut values = values.map_err(|error| WorkError::logical(error.to_string())).map(Value::Object)?;
         self.run.mask().await.value(&mut values);
+        let untrusted = step.untrusted_input();
+        let has_network = step.allow.as_ref().is_some_and(|allow| allow.net);
         Ok(ModelRequest::from_briefing(BriefingParts {
             briefing: &work.briefing,
             values: values.as_object().unwrap_or(&JsonObject::new()),
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
+            may_be_untrusted: untrusted.is_some() || !work.untrusted.is_empty() || has_network,
+            untrusted_values: untrusted.as_deref(),
             tools: work.tools.iter().copied().map(tool_definition).collect(),
             max_output: model.max_output,
         }))

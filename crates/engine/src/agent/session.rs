@@ -23,10 +23,12 @@ pub(in super::super) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>
 /// An agent at work: its conversation, and the place where its tools run.
 pub(in super::super) struct AgentSession {
     pub(super) task: AttemptTask,
-    /// The start time of the attempt.
+    /// The start time of the attempt, later by the time that it waited for approvals.
     pub(super) began: Moment,
     pub(super) model: ModelDefinition,
     pub(super) tools: Vec<AgentTool>,
+    /// The files and folders whose text is not trusted.
+    pub(super) untrusted: Vec<String>,
     pub(super) outputs: Vec<RequiredOutput>,
     /// The environment and the sandbox of its tools; they bring their programs.
     pub(super) command: ProcessCommand,
@@ -73,6 +75,19 @@ impl LiveAgents {
     pub(super) fn get(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         agents.get(attempt).cloned().ok_or(EngineError::Stuck)
+    }
+
+    /// Forgets an agent that waited for an approval, and ends its log: whoever goes on with it writes it anew.
+    pub(super) async fn close(&self, attempt: &Attempt) {
+        let Ok(session) = self.remove(attempt) else {
+            return;
+        };
+        if let Some(client) = &session.client {
+            client.lock().await.end().await;
+        }
+        if let Some(log) = session.dialogue.lock().await.log.take() {
+            log.finish();
+        }
     }
 
     fn remove(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {

@@ -6,7 +6,9 @@ use super::session::AgentSession;
 use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
-use wf_core::agent::{ToolCall, ToolRequest, ToolResult, estimate_tokens, parse_call};
+use wf_core::agent::{
+    ToolCall, ToolRequest, ToolResult, estimate_tokens, parse_call, source_of_result, untrusted_block,
+};
 use wf_core::machine::{InputKind, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
 use wf_exec::agent_tool::{ToolEnvironment, run_tool};
@@ -36,7 +38,7 @@ pub(in super::super) async fn call_tool(
     };
     let began = run.session.clock.now();
     let interrupted = dialogue.interrupted.take() == Some(id.position);
-    let result = session.execute(&run, &call, interrupted, stop).await;
+    let (result, untrusted) = session.execute(&run, &call, interrupted, stop).await;
     run.session.executor.ensure_supervised()?;
     let took = run.session.clock.now().since(began).as_millis();
     dialogue.log_tool(&call, &result);
@@ -44,6 +46,7 @@ pub(in super::super) async fn call_tool(
         result: session.bodies.put(&result).await?,
         tokens: estimate_tokens(&result.text),
         is_error: result.is_error,
+        untrusted,
         duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
         id,
     };
@@ -52,14 +55,15 @@ pub(in super::super) async fn call_tool(
 }
 
 impl AgentSession {
+    /// Executes a call. Returns the result, and its source if that is not trusted.
     async fn execute(
         &self,
         run: &RunContext,
         call: &ToolCall,
         interrupted: bool,
         stop: watch::Receiver<StopLevel>,
-    ) -> ToolResult {
-        let failed = |text: String| ToolResult { id: call.id.clone(), text, is_error: true };
+    ) -> (ToolResult, Option<String>) {
+        let failed = |text: String| (ToolResult { id: call.id.clone(), text, is_error: true }, None);
         let request = match parse_call(&self.tools, call) {
             Ok(request) => request,
             Err(mistake) => return failed(mistake.to_string()),
@@ -77,9 +81,15 @@ impl AgentSession {
                 .map(|limit| limit.saturating_sub(run.session.clock.now().since(self.began))),
             grace: run.plan.parts().policy.grace,
             output_limit: step.limits.output,
+            untrusted: self.untrusted.clone(),
         };
         let outcome = run_tool(&run.session.executor, &site, &request, stop).await;
-        ToolResult { id: call.id.clone(), text: outcome.text, is_error: outcome.is_error }
+        let source = outcome.is_untrusted.then(|| source_of_result(&request));
+        let text = match &source {
+            Some(source) => untrusted_block(source, &outcome.text),
+            None => outcome.text,
+        };
+        (ToolResult { id: call.id.clone(), text, is_error: outcome.is_error }, source)
     }
 }
 

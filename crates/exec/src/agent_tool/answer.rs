@@ -18,6 +18,9 @@ pub(super) struct FileToolOrder {
     /// The paths that the sandbox lets the step write; `None`: there is no sandbox.
     #[serde(default)]
     pub(super) writable: Option<Vec<String>>,
+    /// The files and folders whose text is not trusted.
+    #[serde(default)]
+    pub(super) untrusted: Vec<String>,
 }
 
 /// The answer to a request about files.
@@ -26,30 +29,42 @@ pub(super) struct FileToolAnswer {
     pub(super) text: String,
     #[serde(default)]
     pub(super) is_error: bool,
+    /// True if it tells of files whose text is not trusted.
+    #[serde(default)]
+    pub(super) is_untrusted: bool,
+}
+
+impl FileToolAnswer {
+    /// Creates the answer to a request that was not carried out.
+    pub(super) fn failed(text: String) -> Self {
+        Self { text, is_error: true, is_untrusted: false }
+    }
 }
 
 impl FileToolOrder {
     /// Carries out the request in a workspace.
     pub(super) fn carry_out(&self, root: &Path) -> FileToolAnswer {
-        match self.try_in(root) {
-            Ok(text) => FileToolAnswer { text, is_error: false },
-            Err(error) => FileToolAnswer { text: error.to_string(), is_error: true },
+        let opened = ToolWorkspace::open(root, &self.untrusted);
+        let done = opened.map(|workspace| (self.try_in(&workspace), workspace.saw_untrusted()));
+        let (result, is_untrusted) = done.unwrap_or_else(|error| (Err(error), false));
+        match result {
+            Ok(text) => FileToolAnswer { text, is_error: false, is_untrusted },
+            Err(error) => FileToolAnswer { text: error.to_string(), is_error: true, is_untrusted },
         }
     }
 
-    fn try_in(&self, root: &Path) -> Result<String, FileToolError> {
-        let workspace = ToolWorkspace::open(root)?;
+    fn try_in(&self, workspace: &ToolWorkspace) -> Result<String, FileToolError> {
         let writable = self.writable.as_deref();
         match &self.request {
-            ToolRequest::Read { path, offset, limit } => read(&workspace, path, *offset, *limit),
-            ToolRequest::List { path } => list(&workspace, path.as_deref().unwrap_or(".")),
+            ToolRequest::Read { path, offset, limit } => read(workspace, path, *offset, *limit),
+            ToolRequest::List { path } => list(workspace, path.as_deref().unwrap_or(".")),
             ToolRequest::Search { pattern, path, glob } => {
                 let (path, glob) = (path.as_deref(), glob.as_deref());
-                search(&workspace, &SearchQuery { pattern, path, glob })
+                search(workspace, &SearchQuery { pattern, path, glob })
             }
-            ToolRequest::Write { path, text } => write(&workspace, path, text, writable),
+            ToolRequest::Write { path, text } => write(workspace, path, text, writable),
             ToolRequest::Edit { path, old, new } => {
-                edit(&workspace, path, &TextReplacement { old, new }, writable)
+                edit(workspace, path, &TextReplacement { old, new }, writable)
             }
             ToolRequest::Run { .. } => Err(FileToolError::OtherRequest),
         }

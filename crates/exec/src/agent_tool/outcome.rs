@@ -48,6 +48,8 @@ pub struct ToolEnvironment {
     pub grace: Duration,
     /// The output size in bytes at which a script is killed; `None`: a default.
     pub output_limit: Option<u64>,
+    /// The files and folders whose text is not trusted, relative to the root.
+    pub untrusted: Vec<String>,
 }
 
 /// The outcome of a call of a tool.
@@ -57,6 +59,8 @@ pub struct ToolOutcome {
     pub text: String,
     /// True if the call failed.
     pub is_error: bool,
+    /// True if the text may come from files that are not trusted, or from the network.
+    pub is_untrusted: bool,
     /// The duration.
     pub duration_ms: u64,
 }
@@ -71,7 +75,7 @@ pub async fn run_tool(
     let began = Instant::now();
     let answer = match request {
         _ if site.time_left.is_some_and(|left| left.is_zero()) => {
-            FileToolAnswer { text: "no time of the attempt is left".to_owned(), is_error: true }
+            FileToolAnswer::failed("no time of the attempt is left".to_owned())
         }
         ToolRequest::Run { script, timeout_seconds } => {
             let timeout = timeout_seconds.map_or(SCRIPT_TIMEOUT, Duration::from_secs);
@@ -87,6 +91,7 @@ pub async fn run_tool(
     ToolOutcome {
         text: answer.text,
         is_error: answer.is_error,
+        is_untrusted: answer.is_untrusted,
         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }
@@ -113,7 +118,7 @@ impl ToolEnvironment {
             WorkspaceLayer::Direct { write, .. } => write.clone(),
             WorkspaceLayer::Scratch { .. } => vec![".".to_owned()],
         });
-        let order = FileToolOrder { request: request.clone(), writable };
+        let order = FileToolOrder { request: request.clone(), writable, untrusted: self.untrusted.clone() };
         let command = ProcessCommand {
             argv: stage::command_line(),
             // It needs no variable, and so no secret.
@@ -138,10 +143,8 @@ impl ToolEnvironment {
             WorkExit::Code { code: 0 } => serde_json::from_slice(&probed.out).ok(),
             _ => None,
         };
-        let answer = answer.unwrap_or_else(|| FileToolAnswer {
-            text: format!("the tool failed: {}", probed.exit),
-            is_error: true,
-        });
+        let answer =
+            answer.unwrap_or_else(|| FileToolAnswer::failed(format!("the tool failed: {}", probed.exit)));
         FileToolAnswer { text: cut_result(&self.mask.text(&answer.text)), ..answer }
     }
 
@@ -156,7 +159,14 @@ impl ToolEnvironment {
             output if output.ends_with('\n') => format!("{output}[{end}]"),
             output => format!("{output}\n[{end}]"),
         };
-        FileToolAnswer { text, is_error: !probed.exit.is_success() }
+        // What a script read is not known.
+        let is_untrusted = !self.untrusted.is_empty() || self.has_network();
+        FileToolAnswer { text, is_error: !probed.exit.is_success(), is_untrusted }
+    }
+
+    /// True if scripts can reach the network.
+    fn has_network(&self) -> bool {
+        self.command.sandbox.as_ref().is_none_or(|sandbox| sandbox.network)
     }
 
     /// Returns the output of a script, masked and cut.

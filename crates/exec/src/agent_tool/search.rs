@@ -139,6 +139,7 @@ impl<'a> FileSearch<'a> {
             // A line ending of another system is no part of the line.
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if self.pattern.is_match(line) {
+                self.workspace.note_shown(real);
                 self.lines.push(format!("{}:{}: {}", shown(real), at + 1, excerpt(&self.pattern, line)));
             }
             if self.lines.len() >= MAX_MATCHES {

@@ -45,7 +45,7 @@ pub(crate) fn carry_out_in(cwd: &Path, order: &str) -> WorkExit {
 fn print_answer(order: &str) -> io::Result<()> {
     let answer = match serde_json::from_str::<FileToolOrder>(order) {
         Ok(order) => order.carry_out(Path::new(".")),
-        Err(error) => FileToolAnswer { text: format!("the request is not valid: {error}"), is_error: true },
+        Err(error) => FileToolAnswer::failed(format!("the request is not valid: {error}")),
     };
     let mut line = serde_json::to_vec(&answer)?;
     line.push(b'\n');

@@ -10,7 +10,7 @@ use super::stage::{command_line, is_stage};
 use wf_core::agent::ToolRequest;
 
 fn carried_out(root: &std::path::Path, request: ToolRequest) -> String {
-    let answer = FileToolOrder { request, writable: None }.carry_out(root);
+    let answer = FileToolOrder { request, writable: None, untrusted: Vec::new() }.carry_out(root);
     assert!(!answer.is_error, "{}", answer.text);
     answer.text
 }
@@ -98,4 +98,35 @@ proptest! {
         let whole = read_whole(dir.path());
         prop_assert_eq!(whole.trim_end_matches('\n'), text.trim_end_matches('\n'));
     }
+}
+
+#[test]
+fn an_answer_says_whether_it_tells_of_untrusted_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    for path in ["inbox/sub", "own", "vendor"] {
+        fs::create_dir_all(root.join(path)).unwrap();
+    }
+    fs::write(root.join("inbox/sub/a.txt"), "needle\n").unwrap();
+    fs::write(root.join("inboxes.txt"), "trusted\n").unwrap();
+    fs::write(root.join("vendor/b.txt"), "pin\n").unwrap();
+    std::os::unix::fs::symlink("../inbox/sub/a.txt", root.join("own/link")).unwrap();
+    std::os::unix::fs::symlink("vendor", root.join("named")).unwrap();
+    let is_untrusted = |request: ToolRequest| {
+        let untrusted = vec!["./inbox/".to_owned(), "named".to_owned(), "missing".to_owned()];
+        FileToolOrder { request, writable: None, untrusted }.carry_out(root).is_untrusted
+    };
+    let read = |path: &str| ToolRequest::Read { path: path.into(), offset: None, limit: None };
+    for path in ["inbox/sub/a.txt", "own/link", "own/../inbox/sub/a.txt", "vendor/b.txt", "named/b.txt"] {
+        assert!(is_untrusted(read(path)), "{path}");
+    }
+    for path in ["inboxes.txt", "own/none.txt", "inbox/none.txt"] {
+        assert!(!is_untrusted(read(path)), "{path}");
+    }
+    let search = |pattern: &str| ToolRequest::Search { pattern: pattern.into(), path: None, glob: None };
+    assert!(is_untrusted(search("needle")) && !is_untrusted(search("trusted")));
+    let list = |path: &str| ToolRequest::List { path: Some(path.into()) };
+    assert!(is_untrusted(list("inbox")) && is_untrusted(list("named")) && !is_untrusted(list(".")));
+    let edit = |path: &str| ToolRequest::Edit { path: path.into(), old: "x".into(), new: "y".into() };
+    assert!(is_untrusted(edit("own/link")) && !is_untrusted(edit("inboxes.txt")));
 }

@@ -1,6 +1,7 @@
+use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 
@@ -13,14 +14,35 @@ pub(super) struct ToolWorkspace {
     dir: ConfinedDir,
     /// Its path without links.
     root: PathBuf,
+    /// The files and folders whose text is not trusted: as they are named, and without links.
+    untrusted: Vec<PathBuf>,
+    saw_untrusted: Cell<bool>,
 }
 
 impl ToolWorkspace {
-    pub(super) fn open(root: &Path) -> Result<Self, FileToolError> {
+    pub(super) fn open(root: &Path, untrusted: &[String]) -> Result<Self, FileToolError> {
         let shown = root.display().to_string();
         let real = root.canonicalize().map_err(|error| FileToolError::failed(&shown, "opened", error))?;
         let dir = ConfinedDir::open(&real).map_err(|missed| FileToolError::lookup(&shown, missed))?;
-        Ok(Self { dir, root: real })
+        let mut workspace = Self { dir, root: real, untrusted: Vec::new(), saw_untrusted: Cell::new(false) };
+        for path in untrusted {
+            let named = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+            let real = workspace.trace(Path::new(path)).ok().map(|(real, _)| real);
+            workspace.untrusted.extend([named].into_iter().chain(real));
+        }
+        Ok(workspace)
+    }
+
+    /// Notes that the answer tells of a file or folder, by its path without links.
+    pub(super) fn note_shown(&self, real: &Path) {
+        if self.untrusted.iter().any(|path| real.starts_with(path)) {
+            self.saw_untrusted.set(true);
+        }
+    }
+
+    /// True if the answer tells of files whose text is not trusted.
+    pub(super) fn saw_untrusted(&self) -> bool {
+        self.saw_untrusted.get()
     }
 
     /// Returns the path of an existing file or folder relative to the root, without links, and its kind.
@@ -46,6 +68,7 @@ impl ToolWorkspace {
     /// Opens a regular file for reading.
     pub(super) fn open_file(&self, path: &str) -> Result<File, FileToolError> {
         let (real, kind) = self.find(path)?;
+        self.note_shown(&real);
         self.open_found(&real, kind).map_err(|error| match error {
             OpenFileError::OtherKind(found) => {
                 FileToolError::OtherKind { path: quoted(path), found, expected: "a file" }
@@ -79,6 +102,7 @@ impl ToolWorkspace {
             let (path, found) = (quoted(path), kind_name(kind));
             return Err(FileToolError::OtherKind { path, found, expected: "a folder" });
         }
+        self.note_shown(&real);
         let folder = self.folder(&real).map_err(|missed| FileToolError::lookup(path, missed))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&folder, ".", flags, Mode::empty())

@@ -53,6 +53,7 @@ impl ToolScene {
             time_left: None,
             grace: Duration::from_millis(200),
             output_limit: None,
+            untrusted: Vec::new(),
         };
         let scene = Self { dir, site };
         for (path, text) in [

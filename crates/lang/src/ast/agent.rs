@@ -1,10 +1,13 @@
 use super::AllowSpec;
 use super::step::StepSpec;
-use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
+use crate::decode::{
+    ArgumentTemplate, EntryKey, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath, record, words,
+};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::keyword::Keyword as _;
 use wf_base::name::Name;
-use wf_base::source::Spanned;
-use wf_model::{AgentEngine, AgentTool, ModelApi, ModelChoice};
+use wf_base::source::{Span, Spanned};
+use wf_model::{AgentEngine, AgentTool, ModelApi, ModelChoice, UntrustedRule};
 
 /// The largest `max_turns`.
 const MOST_TURNS: u32 = 1000;
@@ -26,6 +29,11 @@ record! {
         optional max_turns: Spanned<u32>,
         /// Values for the briefing, by name; each may be a template.
         default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+        /// Files and folders whose text is from outside, relative to the workspace.
+        default untrusted: Vec<Spanned<WorkspacePath>>,
+        /// The tools that are closed once the model was given text from outside: `deny` refuses their calls, `ask`
+        /// lets approvers decide about each.
+        default when_untrusted: OrderedEntries<AgentTool, UntrustedRule>,
     }
     later {
         "skills",
@@ -42,7 +50,22 @@ record! {
     finish agrees;
 }
 
-words!(AgentEngine, AgentTool, ModelApi);
+words!(AgentEngine, AgentTool, ModelApi, UntrustedRule);
+
+impl EntryKey for AgentTool {
+    fn read(text: &str, span: Span, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let tool = Self::from_word(text);
+        if tool.is_none() {
+            let words: Vec<&str> = Self::ALL.iter().map(|tool| tool.as_str()).collect();
+            let mistake = Diagnostic::new(Code::ValueWrong, span, format!("there is no tool `{text}`"));
+            decoder.emit(match nearest(text, words.iter().copied()) {
+                Some(near) => mistake.with_suggestion(Some(near)),
+                None => mistake.with_help(format!("the tools are {}", words.join(", "))),
+            });
+        }
+        tool
+    }
+}
 
 impl AgentSpec {
     /// Returns the choice of a model.
@@ -84,10 +107,13 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
 /// Notes keys that do not apply to the engine of an agent.
 fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let engine = agent.engine.unwrap_or_default();
-    if engine.is_client() && fields.has("tools") {
-        let message = format!("an agent with `engine: {engine}` brings its own tools");
-        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("tools"), message);
-        decoder.emit(mistake.with_help("leave `tools` out: what they may do is in `allow`, next to `agent`"));
+    let own_tools = ["tools", "untrusted", "when_untrusted"];
+    for key in own_tools.into_iter().filter(|key| engine.is_client() && fields.has(key)) {
+        let message =
+            format!("an agent with `engine: {engine}` brings its own tools, so `{key}` does not apply");
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+        let help = "leave it out: what they may do is in `allow` next to `agent`, and gates see each call";
+        decoder.emit(mistake.with_help(help));
     }
     match (engine, &agent.command) {
         (AgentEngine::Command, None) => {

@@ -62,6 +62,8 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         model: None,
         engine: None,
         command: None,
+        untrusted: Vec::new(),
+        when_untrusted: OrderedEntries::default(),
         tools: Vec::new(),
         max_turns: None,
         with: OrderedEntries::default(),

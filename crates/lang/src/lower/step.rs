@@ -179,6 +179,8 @@ fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<Age
         briefing: step.briefing.as_deref().map(str::trim).unwrap_or_default().to_owned(),
         with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
         tools: agent.tools.iter().map(|tool| tool.value).collect(),
+        untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
+        when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value, *rule)).collect(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
     }))
 }

@@ -42,6 +42,8 @@ pub enum OutputProducer {
         /// True if it has network access.
         net: bool,
     },
+    /// By an agent in a sandbox that reads untrusted files. It is given every parameter.
+    ExposedAgent,
     /// By another plan.
     Nested {
         /// The path of its file.

@@ -63,9 +63,9 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
             inputs.extend(reads(call.templates()));
             process(step)
         }
-        StepWork::Agent(_) => {
+        StepWork::Agent(work) => {
             inputs.extend(reads(step.work.templates()));
-            process(step)
+            if work.untrusted.is_empty() { process(step) } else { OutputProducer::ExposedAgent }
         }
         StepWork::Http(request) => {
             inputs.extend(reads([&request.url]));

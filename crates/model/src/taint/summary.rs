@@ -102,6 +102,11 @@ impl TaintSummary {
                     taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
                 }
             }
+            OutputProducer::ExposedAgent => {
+                taint.process(params);
+                let from = format!("step `{id}`, whose agent reads untrusted files");
+                taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
+            }
             OutputProducer::Nested { path, summary, with } => {
                 let with = with.iter();
                 let params =

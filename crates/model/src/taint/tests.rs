@@ -56,6 +56,12 @@ fn a_network_gives_what_is_external() {
 }
 
 #[test]
+fn an_agent_that_reads_untrusted_files_gives_what_is_external() {
+    let from = "step `a`, whose agent reads untrusted files";
+    check(vec![step("a", OutputProducer::ExposedAgent, &[])], TaintLevel::External, Some(from));
+}
+
+#[test]
 fn the_item_of_an_external_list_is_external() {
     let mut each = step("b", CONFINED, &[]);
     each.each = vec![out("get")];
@@ -118,6 +124,7 @@ fn made() -> impl Strategy<Value = OutputProducer> {
         Just(OutputProducer::Request),
         Just(OutputProducer::Decided),
         Just(OutputProducer::Nothing),
+        Just(OutputProducer::ExposedAgent),
         Just(OutputProducer::Confined { net: true }),
     ]
 }

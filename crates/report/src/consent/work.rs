@@ -70,7 +70,8 @@ fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
 
 /// The model, its tools and its briefing.
 fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
-    let AgentWork { model, engine, briefing, with, tools, max_turns, command } = work;
+    let AgentWork { model, engine, command, briefing, with, tools, max_turns, untrusted, when_untrusted } =
+        work;
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
     let (key, name) = match model {
         ModelChoice::Model(name) => ("agent.model", name),
@@ -86,6 +87,13 @@ fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
         put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());
     }
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
+    for path in untrusted {
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.untrusted", path);
+    }
+    for (tool, rule) in when_untrusted {
+        let key = format!("agent.when_untrusted.{tool}");
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, &key, rule.as_str());
+    }
     let tools: Vec<String> = tools.iter().map(ToString::to_string).collect();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
 }

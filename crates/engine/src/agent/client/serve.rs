@@ -78,6 +78,7 @@ pub(crate) async fn serve_client(
                         result: session.bodies.put(result).await?,
                         tokens: estimate_tokens(&result.text),
                         is_error: result.is_error,
+                        untrusted: None,
                         duration_ms,
                     });
                 }

@@ -10,6 +10,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         if let Some(agent) = step.agent.as_deref() {
             check_writing_tools(step, agent, notes);
+            check_closed_tools(agent, notes);
             check_templates(step, agent, notes);
         }
     }
@@ -24,6 +25,17 @@ fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut 
         let message = format!("the tool `{}` can write no file: the step may not write any", tool.value);
         let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
         notes.note(mistake.with_help("list the files next to `agent`: `allow: {write: [PATH]}`"));
+    }
+}
+
+/// Notes rules for tools that the agent does not have.
+fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+    for (tool, _) in &*agent.value.when_untrusted {
+        if agent.value.tools.iter().all(|own| own.value != tool.value) {
+            let message = format!("the agent does not have the tool `{}`", tool.value);
+            let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
+            notes.note(mistake.with_help("remove the rule, or add the tool to `tools`"));
+        }
     }
 }
 

@@ -1,0 +1,225 @@
+//! The tool calls of an agent that gates, or the plan's rules for untrusted text, do not let begin at once.
+//!
+//! **Invariant:** a tool call that needs an approval begins only with one of exactly this call, which it uses up.
+//! **Invariant:** a tool that untrusted text closes is not executed, whoever asks for it and after any crash: the
+//! decision follows from facts alone.
+//!
+//! While an approval is pending, the attempt does nothing. After the decision the agent goes on as after a crash: its
+//! conversation is built anew, by this engine or another.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::agent_record::AgentStep;
+use super::gates::has_gates;
+use super::in_flight::TaskRequest;
+use super::state::{self, MachineState, TaskIx};
+use super::task_phase::ActivityKind;
+use super::untrusted::ClosedTool;
+use super::{
+    AgentRecord, ApprovalRequest, EventKind, GatePoint, Machine, RequestedTool, StepState, ToolCallId,
+    ToolCallRefusal, ToolCallStart,
+};
+use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
+use wf_base::digest::Sha256Digest;
+use wf_model::{GateLane, JsonObject, UntrustedRule};
+
+/// The tool call that a request for approval is about. The attempt is one of the task that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolCallSubject {
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// The number of the model call that asked for it.
+    pub call: u32,
+    /// Its position in the reply, from 0.
+    pub position: u32,
+    /// The tool.
+    pub tool: String,
+    /// SHA-256 of its arguments, as the model wrote them.
+    pub arguments: Sha256Digest,
+}
+
+/// The arguments of a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallArguments {
+    /// SHA-256 of the text that the model wrote.
+    pub digest: Sha256Digest,
+    /// The arguments as approvers see them, masked.
+    pub shown: Value,
+}
+
+/// The way of a tool call before it begins.
+pub(super) enum ToolEntry {
+    /// It is not executed, for the given reason.
+    Refused(String),
+    /// Its gates are asked, and its arguments read, since an approval may be needed.
+    Asked,
+    /// It begins.
+    Free,
+}
+
+impl Machine {
+    /// Returns the way of the next tool call of an agent.
+    pub(super) fn tool_entry(&self, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
+        if let Some(mistake) = &requested.mistake {
+            return ToolEntry::Refused(mistake.clone());
+        }
+        if self.agent_record(task).is_some_and(|record| record.approved) {
+            return ToolEntry::Free;
+        }
+        match self.closed_tool(task, &requested.tool) {
+            Some(ClosedTool { rule: UntrustedRule::Deny, source }) => ToolEntry::Refused(format!(
+                "the plan does not allow `{}` after untrusted text was read ({source}); go on without it",
+                requested.tool
+            )),
+            Some(ClosedTool { rule: UntrustedRule::Ask, .. }) => ToolEntry::Asked,
+            None if has_gates(&self.plan, Some(task), GatePoint::Call) => ToolEntry::Asked,
+            None => ToolEntry::Free,
+        }
+    }
+
+    /// Applies the results of the gates before a tool call: nothing but a plain pass, or an approval, lets it begin.
+    pub(super) fn on_tool_gates(
+        &mut self,
+        asked: &ToolCallId,
+        gated: GateOutcome,
+        arguments: Option<Box<CallArguments>>,
+    ) {
+        let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
+        let Some(task) = self.task_ix(&asked.attempt.place).filter(waits) else {
+            return;
+        };
+        let Some((id, tool)) = self.next_tool(task).filter(|(next, _)| next == asked) else {
+            return;
+        };
+        self.flight.set(task, None);
+        let GateOutcome { results, rewritten } = gated;
+        for result in &results {
+            let place = Some(id.attempt.place.clone());
+            self.emit(EventKind::GateEvaluated { place, result: result.clone() });
+        }
+        if let Some(exit) = self.forced_exit(task) {
+            return self.end_agent(&id.attempt, exit, None);
+        }
+        let is_closed = self.closed_tool(task, &tool).is_some();
+        let refused = match gate::ruling(&results) {
+            GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
+            _ if !rewritten.is_empty() => {
+                Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
+            }
+            GateRuling::Continue if !is_closed => None,
+            _ => match arguments {
+                Some(arguments) => {
+                    let CallArguments { digest, shown } = *arguments;
+                    let show =
+                        JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
+                    let ToolCallId { attempt, call, position } = id;
+                    let attempt = attempt.attempt;
+                    let subject = ToolCallSubject { attempt, call, position, tool, arguments: digest };
+                    let asks = |result: &GateResult| {
+                        result.lane == GateLane::Policy && result.action == GateAction::RequireApproval
+                    };
+                    return self.ask_for_tool(
+                        task,
+                        subject,
+                        show,
+                        results.into_iter().filter(asks).collect(),
+                    );
+                }
+                None => Some("the call needs an approval, and its arguments cannot be read".into()),
+            },
+        };
+        match refused {
+            None => self.begin_tool(task, ToolCallStart { id, tool }),
+            Some(reason) => {
+                let attempt = id.attempt.clone();
+                self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+                self.advance_agent(task, &attempt, None);
+            }
+        }
+    }
+
+    /// Returns the tool call that is to begin next, and its tool.
+    fn next_tool(&self, task: TaskIx) -> Option<(ToolCallId, String)> {
+        match self.agent_record(task)?.next_step() {
+            AgentStep::Tool(_, requested) => Some((self.next_tool_call(task)?, requested.tool)),
+            _ => None,
+        }
+    }
+
+    /// Requests the approval of a tool call: that of one gate after the other, as before a step. Where gates ask, their
+    /// approvers decide about untrusted text, too.
+    fn ask_for_tool(
+        &mut self,
+        task: TaskIx,
+        subject: ToolCallSubject,
+        show: JsonObject,
+        gates: Vec<GateResult>,
+    ) {
+        let closed = self.closed_tool(task, &subject.tool);
+        let ask = self.request_of_gates(Some(task), GatePoint::Call, gates);
+        let untrusted = closed.map(|closed| format!("untrusted text was read before ({})", closed.source));
+        let parts = [format!("allow one call of `{}`?", subject.tool), ask.message.clone()];
+        let parts = parts.into_iter().chain(untrusted).filter(|part| !part.is_empty());
+        let message = super::reason::truncate_reason(parts.collect::<Vec<_>>().join(" · "));
+        self.open_request(ApprovalRequest { tool_call: Some(subject), show, message, ..ask });
+    }
+
+    /// Lets an agent go on with a tool call that was approved, unless a further gate asks other approvers.
+    pub(super) fn on_tool_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
+        match ask.tool_call {
+            Some(subject) if !ask.deferred_results.is_empty() => {
+                self.ask_for_tool(task, subject, ask.show, ask.deferred_results);
+            }
+            _ => self.brief_again(task),
+        }
+    }
+
+    /// Lets an agent go on without a tool call that was not approved.
+    pub(super) fn on_tool_denied(&mut self, task: TaskIx, call: &ToolCallSubject, reason: &str) {
+        let attempt = state::attempt(&self.plan, task, call.attempt);
+        let id = ToolCallId { attempt, call: call.call, position: call.position };
+        let (tool, reason) = (call.tool.clone(), format!("the call was not approved: {reason}"));
+        self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+        self.brief_again(task);
+    }
+
+    /// Withdraws the request about a tool call of a task that is told to end; true if there was one. Its agent is
+    /// briefed again, to end as any other.
+    pub(super) fn withdraw_tool_request(&mut self, task: TaskIx) -> bool {
+        let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
+        let is_of_tool = asks.any(|pending| pending.ask.tool_call.is_some());
+        if is_of_tool {
+            self.withdraw(Some(task));
+            self.brief_again(task);
+        }
+        is_of_tool
+    }
+
+    /// Lets an agent go on after a decision. One that waits for its lock goes on when it has it.
+    fn brief_again(&mut self, task: TaskIx) {
+        if !self.flight.is_returning(task) {
+            self.resume_activity(task, false);
+        }
+    }
+
+    /// Returns the time that the agent of a task waited for approvals.
+    pub(super) fn waited_for_people(&self, task: TaskIx) -> Duration {
+        self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
+    }
+}
+
+impl MachineState {
+    /// Lets an agent go on that waited for a decision about a tool call.
+    pub(super) fn return_to_agent(&mut self, task: TaskIx, waited: Duration, approved: bool) {
+        self.set_activity(task, ActivityKind::Working);
+        self.set_step_state(task, StepState::Running);
+        if let Some(agent) = self.task_record_mut(task).and_then(|record| record.agent.as_mut()) {
+            let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+            agent.waited_ms = agent.waited_ms.saturating_add(waited);
+            agent.approved = approved;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The untrusted text that agents were given, and the tools that it closes.
+
+use super::Machine;
+use super::state::{TaskIx, TaskRecord};
+use wf_base::keyword::Keyword as _;
+use wf_model::taint::{TaintLevel, taints};
+use wf_model::{AgentTool, Plan, StepIx, UntrustedRule};
+
+/// A tool that untrusted text closes.
+pub(super) struct ClosedTool {
+    pub(super) rule: UntrustedRule,
+    /// The source of that text.
+    pub(super) source: String,
+}
+
+/// Returns the source of a step's inputs that is not trusted; `None`: all are trusted, as the plan declares them.
+pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
+    let summary = taints(plan);
+    let inputs = &summary.steps.get(plan.step(step).id.as_str())?;
+    let mut all = inputs.inputs_taint.clone();
+    all.mix_in(&inputs.item);
+    let from = all.from.filter(|_| all.taint == TaintLevel::External)?;
+    Some(format!("its values, from {from}"))
+}
+
+impl Machine {
+    /// Returns the rule that closes a tool now.
+    pub(super) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
+        let source = self.state.task_record(task)?.untrusted.clone()?;
+        let rule = self.agent_work(task)?.when_untrusted.get(&AgentTool::from_word(tool)?)?;
+        Some(ClosedTool { rule: *rule, source })
+    }
+}
+
+impl TaskRecord {
+    /// Notes the source of untrusted text that an agent was given; the first one stays.
+    pub(super) fn note_untrusted(&mut self, source: Option<&String>) {
+        if self.untrusted.is_none() {
+            self.untrusted = source.cloned();
+        }
+    }
+}

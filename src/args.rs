@@ -110,6 +110,8 @@ pub enum CliCommand {
     Connection(LazyArgs<commands::connection::ConnectionArgs>),
     /// Run the scheduler for this workspace's goals
     Daemon(LazyArgs<commands::daemon::DaemonArgs>),
+    /// Serve this workspace to coding agents (Model Context Protocol)
+    Mcp(LazyArgs<commands::mcp::McpArgs>),
     /// Simulate schedules
     Sim(LazyArgs<commands::sim::SimArgs>),
     /// Inspect, install and approve skills (folders with a SKILL.md)

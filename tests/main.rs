@@ -35,6 +35,7 @@ mod leaks;
 mod leases;
 mod logs;
 mod machine;
+mod mcp;
 mod owners;
 mod pinned;
 mod pipelines;

@@ -12,7 +12,7 @@ const LONGEST: usize = 400;
 const CODE: [&str; 2] = ["src", "crates"];
 
 /// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
-const ARROWS: [(&str, &str); 13] = [
+const ARROWS: [(&str, &str); 14] = [
     ("base", ""),
     ("model", "base"),
     ("skill", "base"),
@@ -27,6 +27,8 @@ const ARROWS: [(&str, &str); 13] = [
     // It watches, and can reach nobody: no engine.
     ("audit", "base core sign store"),
     ("report", "base model core sign store"),
+    // It executes the commands of the program, and knows nothing of how they work.
+    ("mcp", "base"),
     ("app", "base model skill lang core sign store exec gateway engine audit"),
 ];
 

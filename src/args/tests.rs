@@ -62,6 +62,7 @@ const TABLE: &[(&str, &str)] = &[
     ("connection approve", "acts signs asks"),
     ("connection remove", "acts asks"),
     ("daemon", "acts"),
+    ("mcp serve", "writes"),
     ("sim goals", "reports"),
     ("skill list", "reports"),
     ("skill show", "writes"),

@@ -22,6 +22,7 @@ pub mod init;
 pub mod key;
 pub mod list;
 pub mod logs;
+pub mod mcp;
 pub mod memory;
 pub mod plan;
 pub mod replan;

@@ -35,6 +35,7 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         briefing: "do it".into(),
         with: Vec::new(),
         tools: vec![AgentTool::Read],
+        mcp: Vec::new(),
         max_turns,
         untrusted: Vec::new(),
         when_untrusted: std::collections::BTreeMap::new(),

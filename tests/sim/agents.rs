@@ -55,6 +55,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             briefing: "do it".into(),
             with: with.collect(),
             tools: vec![AgentTool::Read, AgentTool::Run],
+            mcp: Vec::new(),
             max_turns: 1 + if dice.one_in(4) { dice.up_to(20) } else { dice.up_to(5) },
             untrusted: vec!["outside".into()],
             when_untrusted: closed(&mut Dice::of(dice.0, "closed")),

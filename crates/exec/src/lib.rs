@@ -50,6 +50,7 @@ pub mod keychain;
 pub mod keyfile;
 pub mod log;
 pub mod manifest;
+pub mod mcp;
 pub mod outputs;
 pub mod pinned;
 pub mod planner;

@@ -21,6 +21,9 @@ pub struct AgentWork {
     pub with: Vec<(Name, Template)>,
     /// The tools that the model may call, each once.
     pub tools: Vec<AgentTool>,
+    /// The MCP servers whose tools the model may call, by their names in `wf.yaml`, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mcp: Vec<Name>,
     /// The maximum number of model calls of an attempt, without the one that repairs an answer.
     pub max_turns: u32,
     /// The files and folders whose text is from outside, relative to the workspace.

@@ -24,6 +24,7 @@ mod goal;
 mod json_expect;
 mod json_order;
 mod json_path;
+mod mcp_server;
 mod model_definition;
 mod money;
 mod once;
@@ -59,6 +60,7 @@ pub use goal::{
 };
 pub use json_expect::{JsonMismatch, bounds, is_within};
 pub use json_path::{BoundedJsonPath, JsonPathError};
+pub use mcp_server::McpServer;
 pub use model_definition::{ModelApi, ModelDefinition, ModelPrice, ModelTable};
 pub use money::{Money, MoneyError};
 pub use once::UniqueKeyJson;

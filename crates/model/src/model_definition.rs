@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use super::{ModelChoice, Money, SecretSource};
+use super::{McpServer, ModelChoice, Money, SecretSource};
 
 /// A model that a workspace may call, as `wf.yaml` defines it.
 #[derive(Clone, Debug, Serialize)]
@@ -85,13 +85,15 @@ impl ModelPrice {
     }
 }
 
-/// The models of a workspace and the roles that they have.
+/// The models of a workspace, the roles that they have, and the servers whose tools they may call.
 #[derive(Clone, Debug, Default)]
 pub struct ModelTable {
     /// The models by name.
     pub models: BTreeMap<Name, ModelDefinition>,
     /// The model of each role.
     pub roles: BTreeMap<Name, Name>,
+    /// The MCP servers by name.
+    pub servers: BTreeMap<Name, McpServer>,
 }
 
 impl ModelTable {

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::{AutonomySection, ModelSection};
+use super::{AutonomySection, McpServerSection, ModelSection};
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
@@ -41,6 +41,8 @@ record! {
         default models: OrderedEntries<Name, ModelSection>,
         /// The model of each role: `executor`, `judge` and others that plans name.
         default roles: OrderedEntries<Name, Spanned<Name>>,
+        /// The MCP servers whose tools agents may call, by name.
+        default mcp: OrderedEntries<Name, McpServerSection>,
         /// Patterns of environment variables that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }

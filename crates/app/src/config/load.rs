@@ -25,6 +25,7 @@ pub fn load(source: &SourceText) -> (WorkspaceConfig, Vec<Diagnostic>) {
     }
     if let Some(file) = &file {
         super::models::check_names(&file.models, &file.roles, &mut decoder);
+        super::mcp::check_tool_names(&file.mcp, &mut decoder);
         for (at, id) in file.gates.iter().enumerate() {
             let mut before = file.gates.iter().take(at);
             if let Some(first) = before.find(|other| other.value == id.value) {

@@ -7,6 +7,7 @@ mod approvers;
 mod autonomy;
 mod file;
 mod load;
+mod mcp;
 mod models;
 mod settings;
 
@@ -17,5 +18,6 @@ pub use file::{
     SandboxSection,
 };
 pub use load::load;
+pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};
 pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};

@@ -160,7 +160,7 @@ pub(super) fn table(
 ) -> ModelTable {
     let models = models.iter().map(|(name, model)| (name.value.clone(), definition(&name.value, model)));
     let roles = roles.iter().map(|(role, model)| (role.value.clone(), model.value.clone()));
-    ModelTable { models: models.collect(), roles: roles.collect() }
+    ModelTable { models: models.collect(), roles: roles.collect(), ..ModelTable::default() }
 }
 
 fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {

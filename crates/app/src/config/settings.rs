@@ -148,7 +148,10 @@ impl From<ConfigFile> for WorkspaceConfig {
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
             autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
-            models: Arc::new(super::models::table(&file.models, &file.roles)),
+            models: Arc::new(ModelTable {
+                servers: super::mcp::servers(&file.mcp),
+                ..super::models::table(&file.models, &file.roles)
+            }),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

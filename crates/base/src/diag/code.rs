@@ -90,6 +90,7 @@ codes! {
     SkillOutside "skill/outside" Error "A skill is not listed in the `skills` of a plan."
     SkillWider "skill/wider" Error "A step grants a script more than its skill asks for."
     UnknownModel "model/unknown" Error "Reference to a model or a role that `wf.yaml` does not define."
+    UnknownServer "mcp/unknown" Error "Reference to an MCP server that `wf.yaml` does not define."
     ScheduleInvalid "goal/bad-schedule" Error "Invalid schedule, or one that is never due."
     UnknownZone "goal/unknown-zone" Error "Unknown time zone."
     TimeInvalid "goal/bad-time" Error "Invalid date or time, or a time span that ends before it starts."

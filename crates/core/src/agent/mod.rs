@@ -7,6 +7,7 @@ mod briefing;
 pub mod client;
 mod context;
 mod conversation;
+mod mcp;
 mod planning;
 mod tools;
 mod untrusted;
@@ -18,6 +19,7 @@ pub(crate) use context::{ConversationSize, TokenScale, TurnSize};
 pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
 };
+pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};
 pub use tools::{RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
 pub use untrusted::{source_of_result, untrusted_block};

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use super::bodies::CallBodies;
 use super::client::ClientSession;
 use super::journal::AgentLog;
+use super::mcp::{AgentServers, server_limits};
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
 use crate::current_step::{PlanStep, step_of};
@@ -19,6 +20,7 @@ use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
 };
 use wf_exec::log::{self, LogTarget, LogWriter};
+use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::WorkspaceLayer;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::EvalError;
@@ -27,6 +29,15 @@ use wf_model::{AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutp
 /// The reason why an agent does not begin.
 const UNCONFINED: &str =
     "agents work only in the sandbox, which is off here; remove `sandbox: off` from wf.yaml";
+
+/// The parts of an agent that is ready to work.
+struct PreparedAgent {
+    model: ModelDefinition,
+    /// The place of its tools.
+    command: ProcessCommand,
+    servers: AgentServers,
+    dialogue: AgentDialogue,
+}
 
 impl AttemptTask {
     /// Briefs an agent that begins, or restores one that goes on after a crash.
@@ -44,8 +55,8 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let (model, command, dialogue) = match prepared {
-            Ok(Some(parts)) => parts,
+        let PreparedAgent { model, command, servers, dialogue } = match prepared {
+            Ok(Some(prepared)) => prepared,
             Ok(None) => {
                 let ended = self.end_without_outputs(WorkExit::Cancelled);
                 return self.collect(ended, Some(reliance)).await;
@@ -85,6 +96,7 @@ impl AttemptTask {
             model,
             tools: work.tools.clone(),
             untrusted: work.untrusted.clone(),
+            servers,
             outputs: step.outputs.clone(),
             command,
             reliance: Mutex::new(Some(reliance)),
@@ -95,14 +107,14 @@ impl AttemptTask {
         Ok(Some(InputKind::Briefed { briefing: Box::new(briefing), mistake }))
     }
 
-    /// Returns the model, the place of the tools and the conversation of an agent; `None` if it was told to end first.
+    /// Returns what an agent works with; `None` if it was told to end first.
     async fn prepare_agent(
         &self,
         step: &PlanStep,
         work: &AgentWork,
         record: Option<&AgentRecord>,
         stop: &watch::Receiver<StopLevel>,
-    ) -> Result<Option<(ModelDefinition, wf_exec::process::ProcessCommand, AgentDialogue)>, WorkError> {
+    ) -> Result<Option<PreparedAgent>, WorkError> {
         let model = self.model(&work.model)?;
         let Some(secrets) = self.secrets(step, stop).await? else {
             return Ok(None);
@@ -122,12 +134,50 @@ impl AttemptTask {
             mask: self.run.mask().await,
             clock: Arc::clone(&self.run.session.clock),
         };
-        let log = AgentLog::new(LogWriter::new(target, self.on_output()));
-        let dialogue = match record {
-            Some(record) => AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?,
-            None => AgentDialogue::begin(self.first_request(step, work, &model).await?, log),
+        let mut log = AgentLog::new(LogWriter::new(target, self.on_output()));
+        let servers = match self.start_servers(step, work, &command, &mut log).await {
+            Ok(servers) => servers,
+            Err(unable) => {
+                log.finish();
+                return Err(unable);
+            }
         };
-        Ok(Some((model, command, dialogue)))
+        let dialogue = if let Some(record) = record {
+            AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
+        } else {
+            let mut request = self.first_request(step, work, &model).await?;
+            request.tools.extend(servers.masked_definitions(&self.run.mask().await));
+            AgentDialogue::begin(request, log)
+        };
+        Ok(Some(PreparedAgent { model, command, servers, dialogue }))
+    }
+
+    /// Starts the MCP servers of an agent where its scripts would be started.
+    async fn start_servers(
+        &self,
+        step: &PlanStep,
+        work: &AgentWork,
+        place: &ProcessCommand,
+        log: &mut AgentLog,
+    ) -> Result<AgentServers, WorkError> {
+        let known = &self.run.session.models.servers;
+        let servers = work.mcp.iter().map(|name| {
+            known.get(name).cloned().ok_or_else(|| {
+                WorkError::logical(format!(
+                    "`{name}` is not one of the `mcp` servers in wf.yaml; add it there"
+                ))
+            })
+        });
+        let servers = servers.collect::<Result<Vec<_>, _>>()?;
+        let now = self.run.session.clock.now();
+        let spent = self.since.map(|since| now.since(since)).unwrap_or_default();
+        let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
+        let limits = server_limits(time_left, self.run.plan.parts().policy.grace);
+        let mask = self.run.mask().await;
+        // A server gets the secrets of the step, and may say them.
+        let masked =
+            |unable: WorkError| WorkError { reason: mask.text(&unable.reason).into_owned(), ..unable };
+        AgentServers::start(servers, place, limits, log).await.map_err(masked)
     }
 
     /// Returns the session of a program that works as the agent; `None` for the builtin loop.
@@ -181,7 +231,10 @@ impl AttemptTask {
             values: values.as_object().unwrap_or(&JsonObject::new()),
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
-            may_be_untrusted: untrusted.is_some() || !work.untrusted.is_empty() || has_network,
+            may_be_untrusted: untrusted.is_some()
+                || !work.untrusted.is_empty()
+                || !work.mcp.is_empty()
+                || has_network,
             untrusted_values: untrusted.as_deref(),
             tools: work.tools.iter().copied().map(tool_definition).collect(),
             max_output: model.max_output,

@@ -115,9 +115,12 @@ impl AgentSession {
         let screened = reply.tool_calls.iter().map(|call| RequestedTool {
             tool: call.tool.chars().take(64).collect(),
             // A program of its own brings its tools.
-            mistake: match &self.client {
-                Some(_) => None,
-                None => parse_call(&self.tools, call).err().map(|mistake| mistake.to_string()),
+            mistake: match (&self.client, self.servers.parse(call)) {
+                (Some(_), _) => None,
+                (None, Some(parsed)) => parsed.err(),
+                (None, None) => {
+                    parse_call(&self.tools, call).err().map(|mistake| self.servers.told(&mistake))
+                }
             },
         });
         screened.collect()

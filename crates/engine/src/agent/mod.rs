@@ -1,13 +1,15 @@
 //! The work of agents: the machine decides which call is next, and this carries it out.
 //!
 //! A [session](session::AgentSession) holds the conversation of one attempt. After a crash it is built anew from the
-//! recorded facts and the stored bodies. **Invariant:** a body is stored before the fact that names it is recorded.
+//! recorded facts and the stored bodies; its MCP servers are started anew. **Invariant:** a body is stored before the
+//! fact that names it is recorded.
 
 mod bodies;
 mod brief;
 mod call;
 mod client;
 mod journal;
+mod mcp;
 mod session;
 mod tool;
 

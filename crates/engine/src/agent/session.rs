@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::bodies::CallBodies;
 use super::client::ClientSession;
 use super::journal::AgentLog;
+use super::mcp::AgentServers;
 use crate::EngineError;
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
@@ -29,6 +30,7 @@ pub(in super::super) struct AgentSession {
     pub(super) tools: Vec<AgentTool>,
     /// The files and folders whose text is not trusted.
     pub(super) untrusted: Vec<String>,
+    pub(super) servers: AgentServers,
     pub(super) outputs: Vec<RequiredOutput>,
     /// The environment and the sandbox of its tools; they bring their programs.
     pub(super) command: ProcessCommand,

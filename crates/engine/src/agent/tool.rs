@@ -7,7 +7,8 @@ use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use wf_core::agent::{
-    ToolCall, ToolRequest, ToolResult, estimate_tokens, parse_call, source_of_result, untrusted_block,
+    ToolCall, ToolRequest, ToolResult, cut_result, estimate_tokens, parse_call, source_of_result,
+    untrusted_block,
 };
 use wf_core::machine::{InputKind, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
@@ -64,6 +65,20 @@ impl AgentSession {
         stop: watch::Receiver<StopLevel>,
     ) -> (ToolResult, Option<String>) {
         let failed = |text: String| (ToolResult { id: call.id.clone(), text, is_error: true }, None);
+        let step = step_of(run, &self.task.attempt.place);
+        let now = run.session.clock.now();
+        let time_left = step.timeout.map(|limit| limit.saturating_sub(now.since(self.began)));
+        if let Some(parsed) = self.servers.parse(call) {
+            let (text, is_error) = match parsed {
+                Err(mistake) => return failed(mistake),
+                Ok(_) if interrupted => return failed(INTERRUPTED.into()),
+                Ok(request) => self.servers.call(request, time_left, stop).await,
+            };
+            // A server may pass on what anybody wrote.
+            let source = format!("the tool {}", call.tool);
+            let text = untrusted_block(&source, &cut_result(&run.mask().await.text(&text)));
+            return (ToolResult { id: call.id.clone(), text, is_error }, Some(source));
+        }
         let request = match parse_call(&self.tools, call) {
             Ok(request) => request,
             Err(mistake) => return failed(mistake.to_string()),
@@ -71,14 +86,11 @@ impl AgentSession {
         if interrupted && !is_repeatable(&request) {
             return failed(INTERRUPTED.into());
         }
-        let step = step_of(run, &self.task.attempt.place);
         let site = ToolEnvironment {
             command: self.command.clone(),
             root: run.session.root.clone(),
             mask: run.mask().await,
-            time_left: step
-                .timeout
-                .map(|limit| limit.saturating_sub(run.session.clock.now().since(self.began))),
+            time_left,
             grace: run.plan.parts().policy.grace,
             output_limit: step.limits.output,
             untrusted: self.untrusted.clone(),

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -64,7 +63,7 @@ pub(crate) fn definition(own: &str, api: ModelApi, model: &str) -> ModelDefiniti
 
 pub(crate) fn table(models: &[ModelDefinition]) -> ModelTable {
     let models = models.iter().map(|model| (model.name.clone(), model.clone())).collect();
-    ModelTable { models, roles: BTreeMap::new() }
+    ModelTable { models, ..ModelTable::default() }
 }
 
 pub(crate) fn request(text: &str) -> ModelRequest {

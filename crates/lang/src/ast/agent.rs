@@ -25,6 +25,8 @@ record! {
         optional command: Vec<Spanned<String>>,
         /// The tools that the model may call, with `engine: builtin`. They run in the sandbox of the step.
         default tools: Vec<Spanned<AgentTool>>,
+        /// The MCP servers whose tools the model may call, by their names in `wf.yaml`.
+        default mcp: Vec<Spanned<Name>>,
         /// The maximum number of model calls of an attempt: 50 if absent.
         optional max_turns: Spanned<u32>,
         /// Values for the briefing, by name; each may be a template.
@@ -98,6 +100,13 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
             decoder.emit(mistake.with_related(first.span, "the other one is here"));
         }
     }
+    for (at, server) in agent.mcp.iter().enumerate() {
+        if let Some(first) = agent.mcp.iter().take(at).find(|other| other.value == server.value) {
+            let message = format!("the MCP server `{}` is listed twice", server.value);
+            let mistake = Diagnostic::new(Code::DuplicateId, server.span, message);
+            decoder.emit(mistake.with_related(first.span, "the other one is here"));
+        }
+    }
     if let Some(turns) = agent.max_turns.as_ref().filter(|turns| !(1..=MOST_TURNS).contains(&turns.value)) {
         let message = format!("`max_turns` must be a number from 1 to {MOST_TURNS}");
         decoder.emit(Diagnostic::new(Code::ValueWrong, turns.span, message));
@@ -107,7 +116,7 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
 /// Notes keys that do not apply to the engine of an agent.
 fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let engine = agent.engine.unwrap_or_default();
-    let own_tools = ["tools", "untrusted", "when_untrusted"];
+    let own_tools = ["tools", "mcp", "untrusted", "when_untrusted"];
     for key in own_tools.into_iter().filter(|key| engine.is_client() && fields.has(key)) {
         let message =
             format!("an agent with `engine: {engine}` brings its own tools, so `{key}` does not apply");

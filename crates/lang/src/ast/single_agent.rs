@@ -62,6 +62,7 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         model: None,
         engine: None,
         command: None,
+        mcp: Vec::new(),
         untrusted: Vec::new(),
         when_untrusted: OrderedEntries::default(),
         tools: Vec::new(),

@@ -8,7 +8,7 @@ use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::ModelTable;
 
-/// Adds to the diagnostics the agents and planners whose model or role `wf.yaml` does not define. `known` is asked for
+/// Adds to the diagnostics the agents and planners whose model, role or MCP server `wf.yaml` does not define. `known` is asked for
 /// the models only if there is one; `None`: they are not known, because `wf.yaml` has errors of its own.
 pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelTable>>) {
     let mut plans = loaded.plans.iter().flatten();
@@ -29,6 +29,9 @@ pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelT
             }
             if let Some(role) = agent.role.as_ref().filter(|role| !known.roles.contains_key(&role.value)) {
                 unknown_role(role, &known, &mut notes);
+            }
+            for server in agent.mcp.iter().filter(|server| !known.servers.contains_key(&server.value)) {
+                unknown_server(server, &known, &mut notes);
             }
         }
         let wrong = notes.into_diagnostics().into_iter();
@@ -70,6 +73,13 @@ fn unknown_role(role: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagno
     let model = known.models.keys().next().map_or("MODEL", Name::as_str);
     let help = format!("add it to wf.yaml: `roles: {{{}: {model}}}`", role.value);
     notes.misspelt(mistake, role.value.as_str(), known.roles.keys().map(Name::as_str), &help);
+}
+
+fn unknown_server(server: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+    let message = format!("wf.yaml defines no MCP server `{}`", server.value);
+    let mistake = Diagnostic::new(Code::UnknownServer, server.span, message);
+    let help = format!("add it to wf.yaml: `mcp: {{{}: {{command: […], tools: […]}}}}`", server.value);
+    notes.misspelt(mistake, server.value.as_str(), known.servers.keys().map(Name::as_str), &help);
 }
 
 #[cfg(test)]

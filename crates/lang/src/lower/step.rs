@@ -181,6 +181,7 @@ fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<Age
         tools: agent.tools.iter().map(|tool| tool.value).collect(),
         untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
         when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value, *rule)).collect(),
+        mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
     }))
 }

@@ -65,7 +65,8 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
         }
         StepWork::Agent(work) => {
             inputs.extend(reads(step.work.templates()));
-            if work.untrusted.is_empty() { process(step) } else { OutputProducer::ExposedAgent }
+            let is_exposed = !work.untrusted.is_empty() || !work.mcp.is_empty();
+            if is_exposed { OutputProducer::ExposedAgent } else { process(step) }
         }
         StepWork::Http(request) => {
             inputs.extend(reads([&request.url]));

@@ -104,7 +104,7 @@ impl TaintSummary {
             }
             OutputProducer::ExposedAgent => {
                 taint.process(params);
-                let from = format!("step `{id}`, whose agent reads untrusted files");
+                let from = format!("step `{id}`, whose agent reads untrusted text");
                 taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
             }
             OutputProducer::Nested { path, summary, with } => {

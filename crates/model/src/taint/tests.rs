@@ -57,7 +57,7 @@ fn a_network_gives_what_is_external() {
 
 #[test]
 fn an_agent_that_reads_untrusted_files_gives_what_is_external() {
-    let from = "step `a`, whose agent reads untrusted files";
+    let from = "step `a`, whose agent reads untrusted text";
     check(vec![step("a", OutputProducer::ExposedAgent, &[])], TaintLevel::External, Some(from));
 }
 

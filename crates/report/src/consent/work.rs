@@ -70,8 +70,18 @@ fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
 
 /// The model, its tools and its briefing.
 fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
-    let AgentWork { model, engine, command, briefing, with, tools, max_turns, untrusted, when_untrusted } =
-        work;
+    let AgentWork {
+        model,
+        engine,
+        command,
+        briefing,
+        with,
+        tools,
+        mcp,
+        max_turns,
+        untrusted,
+        when_untrusted,
+    } = work;
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
     let (key, name) = match model {
         ModelChoice::Model(name) => ("agent.model", name),
@@ -96,6 +106,8 @@ fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
     }
     let tools: Vec<String> = tools.iter().map(ToString::to_string).collect();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
+    let servers: Vec<String> = mcp.iter().map(ToString::to_string).collect();
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.mcp", &servers);
 }
 
 fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::models;
 use crate::{InMemoryFiles, load};
 use wf_base::name::Name;
-use wf_model::{ModelApi, ModelDefinition, ModelTable};
+use wf_model::{McpServer, ModelApi, ModelDefinition, ModelTable};
 
 const PLAN: &str = "---\nkind: plan\nid: p\nreplan: {}\nplanner: {role: planer}\nsteps:\n  \
     - {id: a, agent: {role: executr}, alternatives: [{id: b, agent: {model: string}}]}\n  \
@@ -27,7 +27,17 @@ fn known() -> ModelTable {
         fallback: Vec::new(),
     };
     let roles = ["executor", "planner"].map(|role| (name(role), name("strong")));
-    ModelTable { models: [(name("strong"), strong)].into(), roles: roles.into() }
+    let files = McpServer {
+        name: name("files"),
+        command: vec!["x".into()],
+        tools: vec!["read".into()],
+        digest: None,
+    };
+    ModelTable {
+        models: [(name("strong"), strong)].into(),
+        roles: roles.into(),
+        servers: [(name("files"), files)].into(),
+    }
 }
 
 fn found(text: &str, known: Option<ModelTable>) -> Vec<String> {
@@ -56,6 +66,20 @@ fn names_that_wf_yaml_lacks_are_told_once_each() {
             "gpt: wf.yaml defines no model `gpt` [add it to wf.yaml: `models: {gpt: {api: …, model: …}}`]",
             "judge: wf.yaml gives no model to the role `judge` [add it to wf.yaml: `roles: {judge: strong}`]",
         ]
+    );
+}
+
+#[test]
+fn a_server_is_one_of_wf_yaml() {
+    let plan = "---\nkind: plan\nid: p\nsteps:\n  - {id: a, agent: {role: executor, mcp: [flies, files]}}\n---\n## a\nx\n";
+    let told = found(plan, Some(known()));
+    assert_eq!(told, ["flies: wf.yaml defines no MCP server `flies` [did you mean `files`?]"]);
+    let twice = plan.replace("flies, files", "files, files");
+    let files = InMemoryFiles([("plan.md".to_owned(), twice.into_bytes())].into());
+    let told = load(&files, "plan.md").diagnostics;
+    assert!(
+        told.iter().any(|(_, found)| found.message == "the MCP server `files` is listed twice"),
+        "{told:#?}"
     );
 }
 

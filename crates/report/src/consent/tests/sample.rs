@@ -191,7 +191,7 @@ steps:
       escalate_to: [gil]
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
-    agent: {role: the_role, engine: builtin, tools: [read, run], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, with: {given: "given {{ params.day }}"}}
+    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, with: {given: "given {{ params.day }}"}}
     alternatives:
       - {id: by_agent, agent: {model: other_model, tools: [list], max_turns: 215}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}

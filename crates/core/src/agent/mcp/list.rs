@@ -1,0 +1,140 @@
+use serde_json::{Value, json};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_model::{McpServer, ValueSchema};
+
+use crate::agent::ToolDefinition;
+
+/// The allowed tools of a server, as it describes them now, in the order of `wf.yaml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpToolList {
+    /// The definitions for a model.
+    pub definitions: Vec<ToolDefinition>,
+    /// The digest of the server's names, descriptions and schemas of them.
+    pub digest: Sha256Digest,
+}
+
+/// The reason why the tools of a server are not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum McpListMistake {
+    /// The server does not have a tool.
+    #[error(
+        "the MCP server `{server}` has no tool `{tool}`; it has {known}; correct `mcp.{server}.tools` in wf.yaml"
+    )]
+    Missing {
+        /// The server.
+        server: Name,
+        /// The tool.
+        tool: String,
+        /// The tools that it has.
+        known: String,
+    },
+    /// The server lists two tools with the same name.
+    #[error("the MCP server `{server}` lists the tool `{tool}` twice, so its tools are not used")]
+    Twice {
+        /// The server.
+        server: Name,
+        /// The tool.
+        tool: String,
+    },
+    /// The schema of a tool is no schema.
+    #[error("the MCP server `{server}` describes the arguments of `{tool}` by an invalid schema: {reason}")]
+    Schema {
+        /// The server.
+        server: Name,
+        /// The tool.
+        tool: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Nobody has reviewed the tools.
+    #[error(
+        "the tools of the MCP server `{server}` are not pinned; review their descriptions in the log of the step, \
+         then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
+    )]
+    Unpinned {
+        /// The server.
+        server: Name,
+        /// The digest of what it lists.
+        found: Sha256Digest,
+    },
+    /// The tools differ from those that were reviewed.
+    #[error(
+        "the tools of the MCP server `{server}` have changed since they were pinned (digest {pinned}); review their \
+         descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
+    )]
+    Changed {
+        /// The server.
+        server: Name,
+        /// The digest in `wf.yaml`.
+        pinned: Sha256Digest,
+        /// The digest of what it lists.
+        found: Sha256Digest,
+    },
+}
+
+impl McpToolList {
+    /// Reads the list of a server.
+    pub fn read(server: &McpServer, listed: &[Value]) -> Result<Self, McpListMistake> {
+        let mut definitions = Vec::with_capacity(server.tools.len());
+        let mut described = Vec::with_capacity(server.tools.len());
+        for tool in &server.tools {
+            let found = find(server, tool, listed)?;
+            let schema = found.get("inputSchema").cloned().unwrap_or_else(|| json!({"type": "object"}));
+            ValueSchema::new(schema.clone()).map_err(|error| McpListMistake::Schema {
+                server: server.name.clone(),
+                tool: tool.clone(),
+                reason: error.to_string(),
+            })?;
+            let text = |key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default();
+            described.push(json!([tool, text("title"), text("description"), in_order(&schema)]));
+            definitions.push(ToolDefinition {
+                name: server.tool_name(tool),
+                description: text("description").to_owned(),
+                arguments_schema: schema,
+            });
+        }
+        described.sort_by_key(ToString::to_string);
+        let digest = Sha256Digest::of_bytes(Value::from(described).to_string().as_bytes());
+        Ok(Self { definitions, digest })
+    }
+
+    /// Checks that the list is the one that was reviewed.
+    pub fn check_pinned(&self, server: &McpServer) -> Result<(), McpListMistake> {
+        let (name, found) = (server.name.clone(), self.digest);
+        match server.digest {
+            Some(pinned) if pinned == found => Ok(()),
+            Some(pinned) => Err(McpListMistake::Changed { server: name, pinned, found }),
+            None => Err(McpListMistake::Unpinned { server: name, found }),
+        }
+    }
+}
+
+/// Returns the description of a tool.
+fn find<'a>(server: &McpServer, tool: &str, listed: &'a [Value]) -> Result<&'a Value, McpListMistake> {
+    let name = |one: &'a Value| one.get("name").and_then(Value::as_str);
+    let mut found = listed.iter().filter(|one| name(one) == Some(tool));
+    let first = found.next().ok_or_else(|| McpListMistake::Missing {
+        server: server.name.clone(),
+        tool: tool.to_owned(),
+        known: listed.iter().filter_map(name).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    })?;
+    match found.next() {
+        Some(_) => Err(McpListMistake::Twice { server: server.name.clone(), tool: tool.to_owned() }),
+        None => Ok(first),
+    }
+}
+
+/// Returns a value with the keys of all objects in order: a server may write them in any.
+fn in_order(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> =
+                fields.iter().map(|(key, value)| (key.clone(), in_order(value))).collect();
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => items.iter().map(in_order).collect(),
+        other => other.clone(),
+    }
+}

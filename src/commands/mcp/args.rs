@@ -1,0 +1,24 @@
+use clap::{Args, Subcommand};
+
+use super::serve;
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
+
+#[derive(Args, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct McpArgs {
+    #[command(subcommand)]
+    what: McpCommandName,
+}
+
+#[derive(Subcommand, Debug)]
+enum McpCommandName {
+    Serve(serve::McpServeArgs),
+}
+
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &McpArgs) -> Result<CliExitCode, CommandError> {
+    match &args.what {
+        McpCommandName::Serve(args) => serve::run(ui, args),
+    }
+}

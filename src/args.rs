@@ -78,6 +78,8 @@ pub enum CliCommand {
     Resume(LazyArgs<commands::resume::ResumeArgs>),
     /// Run a plan again, reusing the results that succeeded
     Retry(LazyArgs<commands::retry::RetryArgs>),
+    /// Run a plan with models again from its record, and compare the events
+    Replay(LazyArgs<commands::replay::ReplayArgs>),
     /// Cancel a run: its steps are asked to exit, its `finally` steps run
     Cancel(LazyArgs<commands::cancel::CancelArgs>),
     /// Reject a waiting run

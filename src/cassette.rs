@@ -3,8 +3,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ui;
+use super::replay::write_recording;
+use wf_app::load::LoadedPlan;
 use wf_app::{CliExitCode, CommandError, normalize_path};
+use wf_base::name::RunId;
 use wf_engine::{Cassette, CassetteError, EngineSession};
+use wf_store::StoreReader;
 
 /// The options for recording the exchanges with models, and for repeating a run from them.
 #[derive(Args, Clone, Debug, Default)]
@@ -31,6 +35,16 @@ impl CassetteArgs {
     /// Lets the models of a run that goes on be recorded, in addition to what is recorded, or answered.
     pub fn apply_to_resumed_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
         self.open(ui, Cassette::extend).map(|cassette| use_cassette(session, cassette))
+    }
+
+    /// Completes a recording with the run that ended.
+    pub fn complete(&self, ui: &Ui, ready: &LoadedPlan, run: &RunId) -> Result<(), CommandError> {
+        let Some(dir) = &self.record else {
+            return Ok(());
+        };
+        let folder = normalize_path(&ui.host.cwd().join(dir));
+        let reader = StoreReader::open(&ready.workspace.state)?;
+        write_recording(&folder, &reader, &ready.workspace.root, run)
     }
 
     fn open(

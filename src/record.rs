@@ -4,8 +4,8 @@ use wf_app::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{
-    AgentCalls, GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle,
-    RunRecord, sequential_calls,
+    AgentCalls, GapTrajectory, LoopedAttempt, ModelSpending, NestedRunRecord, RECORD_VERSION, RunDecisions,
+    RunLifecycle, RunRecord, sequential_calls,
 };
 use wf_store::StoreReader;
 
@@ -55,6 +55,7 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
         held: RunDecisions::from_events(&held),
         agents,
         sequential_calls,
+        models: ModelSpending::from_events(&reader.facts(run, &ModelSpending::EVENTS)?),
         ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: reader.artifacts(run)?,
         nested,

@@ -62,6 +62,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Run(args) => commands::run::run(ui, args),
         CliCommand::Resume(args) => commands::resume::run(ui, args),
         CliCommand::Retry(args) => commands::retry::run(ui, args),
+        CliCommand::Replay(args) => commands::replay::run(ui, args),
         CliCommand::Cancel(args) => commands::cancel::run(ui, args),
         CliCommand::Deny(args) => commands::deny::run(ui, args),
         CliCommand::List(args) => commands::list::run(ui, args),

@@ -3,6 +3,7 @@ use std::path::Path;
 use clap::Args;
 
 use crate::Ui;
+use crate::model_findings::model_findings;
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::goals::check_goals_scheduled;
 use wf_app::repair::repair_state;
@@ -55,6 +56,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     }
     findings.push(containers(&ui.host));
     findings.push(sandbox(&ui.host));
+    findings.extend(models(ui));
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
         ui.print_json(&format!("{document:#}\n"))?;
@@ -114,6 +116,13 @@ fn configuration(ui: &Ui) -> DoctorFinding {
     let none = format!("no {CONFIG}, using defaults");
     let (health, found) = read.map_or((DoctorStatus::Good, none), |checked| file_finding(&checked, CONFIG));
     DoctorFinding::new("configuration", health, found)
+}
+
+/// Reports the models of the workspace, if its configuration can be read.
+fn models(ui: &Ui) -> Vec<DoctorFinding> {
+    let files = DiskFiles::new(ui.host.workspace().root);
+    let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
+    config.map(|config| model_findings(&ui.host, &config.models)).unwrap_or_default()
 }
 
 /// Reports the approvers of the workspace.

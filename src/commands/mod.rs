@@ -26,6 +26,7 @@ pub mod mcp;
 pub mod memory;
 pub mod plan;
 pub mod replan;
+pub mod replay;
 pub mod restore;
 pub mod resume;
 pub mod retry;

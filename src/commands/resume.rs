@@ -65,6 +65,9 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     args.cassette.apply_to_resumed_run(ui, &session)?;
     wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
+    if finished.is_ok() {
+        args.cassette.complete(ui, &ready, &run)?;
+    }
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is a run of a goal, a daemon concludes its reconciliation.
     wake_daemon(&ready.workspace.state);

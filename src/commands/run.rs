@@ -128,6 +128,9 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     if lost_use_race(&finished) {
         return Ok(None);
     }
+    if let Ok(finished) = &finished {
+        args.cassette.complete(ui, &ready, &finished.run)?;
+    }
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;
     prune(ui, &session, &ready);
     print_record_location(ui, &ready);

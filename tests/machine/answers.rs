@@ -39,6 +39,7 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        judgement: None,
     }
 }
 

@@ -178,6 +178,7 @@ impl Run<'_> {
                 certainty: CheckCertainty::default(),
                 isolation: None,
                 hidden: Vec::new(),
+                judgement: None,
             }
         };
         let verdicts = [first, second].into_iter().enumerate();

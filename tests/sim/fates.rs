@@ -170,5 +170,6 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        judgement: None,
     }
 }

@@ -39,7 +39,7 @@ impl DoctorFinding {
 }
 
 /// The health of an item.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoctorStatus {
     /// As it should be.

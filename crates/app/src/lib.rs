@@ -43,6 +43,7 @@ mod test_clock;
 mod tests;
 pub mod watch;
 mod workspace;
+mod workspace_copy;
 
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
@@ -52,3 +53,4 @@ pub use revision::GitRevision;
 pub use run_options::RunOptions;
 pub use test_clock::TestClock;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};
+pub use workspace_copy::WorkspaceCopy;

@@ -5,6 +5,7 @@
 
 pub mod diag;
 pub mod digest;
+pub mod duration_text;
 pub mod failpoint;
 pub mod keyword;
 pub mod name;

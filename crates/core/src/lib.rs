@@ -8,6 +8,7 @@ pub mod connection;
 pub mod gate;
 pub mod ggs;
 pub mod goal;
+pub mod judgement;
 pub mod machine;
 pub mod memory;
 pub mod observe;

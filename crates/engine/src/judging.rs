@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
+use wf_exec::check::CheckOutcome;
 use wf_exec::evidence::EvidenceSnapshot;
 use wf_exec::{StopLevel, WorkError, check as probe, view};
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
@@ -222,7 +223,8 @@ impl CheckSubject {
                 return unchecked_verdict(check, "not run: the run is being cancelled");
             }
             let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
-                return self.trial(check, ground).run(stop.clone()).await;
+                let CheckOutcome { verdict, output } = self.trial(check, ground).run(stop.clone()).await;
+                return self.run.judge_output(check, verdict, &output, stop).await;
             };
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
@@ -231,9 +233,9 @@ impl CheckSubject {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
             };
-            let verdict = self.trial(check, &ground).run(stop.clone()).await;
+            let CheckOutcome { verdict, output } = self.trial(check, &ground).run(stop.clone()).await;
             match looking.recheck(sight).await {
-                Ok(()) => return verdict,
+                Ok(()) => return self.run.judge_output(check, verdict, &output, stop).await,
                 Err(_) if verdict.ruling != CheckRuling::Pass => return verdict,
                 Err(unable) => {
                     (looks, spent) = (looks + 1, spent + verdict.duration_ms);
@@ -295,5 +297,6 @@ fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
         certainty: check.mode,
         isolation: None,
         hidden: Vec::new(),
+        judgement: None,
     }
 }

@@ -14,7 +14,7 @@ impl RunContext {
         request
     }
 
-    /// Calls a model. The exchange is recorded if the session records.
+    /// Calls a model. The exchange is recorded in the folder of the run, so that the run can be replayed.
     pub(super) async fn call_model(
         &self,
         model: &ModelDefinition,
@@ -25,7 +25,7 @@ impl RunContext {
         let mut result = gateway.call(model, &request).await;
         // The call may have made a key known.
         mask_exchange(&mut request, &mut result, &self.mask().await);
-        gateway.record(model, &request, result).await
+        gateway.record(Some(&self.exchanges), model, &request, result).await
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn run<'a>(
         copies::adopt(&task.run, &task.attempt.place, &nested);
         let unasked = finished.outcome == RunOutcome::Cancelled && *stop.borrow() == StopLevel::No;
         let mut ended = attempt_end(task, finished, timed_out || unasked);
-        if ended.standing == Some(Standing::Verified) {
+        if ended.standing.is_some_and(Standing::is_checked) {
             ended.seen = nested.evidence_files();
         }
         ended.usage = nested.usage();

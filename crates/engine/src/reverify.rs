@@ -8,9 +8,7 @@ use tokio::sync::watch;
 use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{
-    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, Standing, TaskId,
-};
+use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, TaskId};
 use wf_exec::StopLevel;
 use wf_exec::evidence::first_stale;
 use wf_exec::view::WorkspaceView;
@@ -135,7 +133,7 @@ impl ReverifyContext {
                     last.1.insert(verdict.name.clone(), verdict.ruling);
                 }
                 EventKind::StepEnded { place, .. } => ended.push(place.clone()),
-                EventKind::StepReused { step, standing, .. } if *standing == Standing::Verified => {
+                EventKind::StepReused { step, standing, .. } if standing.is_checked() => {
                     let place = TaskId::of_step(step);
                     rulings.insert(Some(place.clone()), (0, self.passed(&place)));
                     ended.push(place);

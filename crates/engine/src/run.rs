@@ -8,13 +8,14 @@ use crate::reuse::RepeatedRun;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::machine::{
-    Artifact, Attempt, AttemptUsage, BudgetLedger, Event, EventKind, GatePoint, RunApproval, StaleFile,
-    TaskId,
+    Artifact, Attempt, AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind, GatePoint, RunApproval,
+    StaleFile, TaskId,
 };
 use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
 use wf_exec::secret::PlanSecrets;
 use wf_exec::view::WorkspaceView;
+use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
 
@@ -81,6 +82,8 @@ pub(super) struct RunContext {
     ledger: Mutex<BudgetLedger>,
     /// Its agents at work.
     pub(super) agents: LiveAgents,
+    /// The recorded exchanges with models of the outermost run.
+    pub(super) exchanges: Arc<Cassette>,
 }
 
 /// The known files of results.
@@ -115,6 +118,8 @@ impl RunContext {
         let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, SecretMask::default()));
         let keys = Mutex::default();
+        let exchanges = session.store.folder().exchanges(&tenure.token.run);
+        let exchanges = Arc::new(Cassette::of_run(exchanges));
         let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
         Ok(Arc::new(Self {
             session,
@@ -135,6 +140,7 @@ impl RunContext {
             files,
             ledger: Mutex::default(),
             agents: LiveAgents::default(),
+            exchanges,
         }))
     }
 
@@ -159,6 +165,12 @@ impl RunContext {
     pub(super) fn usage(&self) -> AttemptUsage {
         let ledger = self.ledger.lock();
         ledger.unwrap_or_else(PoisonError::into_inner).usage()
+    }
+
+    /// Returns the resource whose budget does not suffice for something, if there is one.
+    pub(super) fn budget_refusal(&self, wanted: AttemptUsage) -> Option<BudgetUsage> {
+        let ledger = self.ledger.lock();
+        ledger.unwrap_or_else(PoisonError::into_inner).refuses(wanted)
     }
 
     /// Notes the values that gates let in, and the resources used.

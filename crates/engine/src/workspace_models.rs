@@ -63,6 +63,6 @@ impl WorkspaceModels {
         mask_request(&mut request, &self.keys.mask().await);
         let mut result = self.gateway.call(model, &request).await;
         mask_exchange(&mut request, &mut result, &self.keys.mask().await);
-        self.gateway.record(model, &request, result).await
+        self.gateway.record(None, model, &request, result).await
     }
 }

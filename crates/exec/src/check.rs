@@ -60,6 +60,14 @@ pub struct RenderedCheck {
     command: Result<Option<ProcessCommand>, WorkError>,
 }
 
+/// The verdict on a check, and the output that it was given on.
+pub struct CheckOutcome {
+    /// The verdict.
+    pub verdict: CheckVerdict,
+    /// Standard output, without secrets.
+    pub output: String,
+}
+
 impl RenderedCheck {
     /// Renders a check. Errors are reported by the verdict.
     pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
@@ -68,7 +76,7 @@ impl RenderedCheck {
     }
 
     /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
-    pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckVerdict {
+    pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckOutcome {
         let Self { check, environment, command } = self;
         let began = environment.clock.now();
         let probed = match command {
@@ -82,12 +90,14 @@ impl RenderedCheck {
         let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
         let rule = |found: &ProbeFindings<'_>| judge(&check.expect, found, &check.classify);
         let judged = discreet(rule, &found, &environment.mask);
-        CheckVerdict {
+        let output = String::from_utf8_lossy(&masked(found.stdout, &environment.mask)).into_owned();
+        let verdict = CheckVerdict {
             phase: check.phase,
             isolation: probed.map(|probed| probed.isolation.unwrap_or_default()),
             hidden: super::view::first_paths(&environment.whiteouts),
             ..judged.verdict(check.name, check.mode, duration_ms)
-        }
+        };
+        CheckOutcome { verdict, output }
     }
 }
 

@@ -41,6 +41,22 @@ pub struct Check {
     /// The rules for the class of a failure, applied before the built-in table.
     #[serde(skip)]
     pub classify: Vec<FailureClassRule>,
+    /// The models that judge the output of the probe once all expectations are met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge: Option<CheckJudge>,
+}
+
+/// The judgement of a model on the output of a check's probe, by criteria in prose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckJudge {
+    /// The role of the model.
+    pub role: Name,
+    /// The criteria. Each of them must hold.
+    pub criteria: Vec<String>,
+    /// The maximum number of votes.
+    pub votes: u32,
+    /// The number of votes that each criterion needs.
+    pub required: u32,
 }
 
 impl Check {
@@ -60,6 +76,7 @@ impl Check {
             limits: ResourceLimits::default(),
             fixed: Vec::new(),
             classify: Vec::new(),
+            judge: None,
         }
     }
 }

@@ -47,7 +47,7 @@ pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice, UntrustedRule};
 pub use approve::{ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};
-pub use check::{Check, CheckCertainty, CheckProbe, Expectation, JsonExpectation};
+pub use check::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};
 pub use connection::{AuthMethod, ConnectionDeclaration};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{

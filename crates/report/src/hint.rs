@@ -69,6 +69,7 @@ mod tests {
             certainty: CheckCertainty::default(),
             isolation: Some(isolation.to_vec()),
             hidden: Vec::new(),
+            judgement: None,
         }
     }
 

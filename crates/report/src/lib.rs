@@ -6,6 +6,7 @@
 //!
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
 //! - [`record`]: a run as recorded in the store.
+//! - [`replay`]: a run and its replay, compared.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
 //! - [`attest`]: the result of a run, as a statement for third parties.
@@ -29,6 +30,7 @@ pub mod moves;
 mod names;
 pub mod questions;
 pub mod record;
+pub mod replay;
 pub mod rounds;
 mod solved;
 mod table;

@@ -7,6 +7,7 @@ use wf_core::machine::{RunOutcome, Standing, StepCounts, StepState};
 pub fn state_word(state: StepState, standing: Standing) -> &'static str {
     match (state, standing) {
         (StepState::Succeeded, Standing::Verified) => "verified",
+        (StepState::Succeeded, Standing::Plausible) => "plausible",
         (StepState::Succeeded, _) => "reported",
         (other, _) => other.as_str(),
     }
@@ -39,6 +40,7 @@ pub fn counts_text(counts: &StepCounts) -> String {
         (counts.allowed_to_fail, "failed (ignored)"),
         (counts.cancelled, "cancelled"),
         (counts.verified, "verified"),
+        (counts.plausible, "plausible"),
         (counts.reported, "reported"),
         (counts.skipped, "skipped"),
     ]

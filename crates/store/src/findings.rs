@@ -36,7 +36,7 @@ impl ProjectionChange<'_> {
         let (step, item) = (place.step.as_str(), ItemColumn(place.item));
         self.execute(
             "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
-             WHERE run = ?1 AND step = ?2 AND item IN (?3, ?5) AND standing = 'verified'",
+             WHERE run = ?1 AND step = ?2 AND item IN (?3, ?5) AND standing IN ('verified', 'plausible')",
             (self.run, step, item, path, NO_ITEM),
         )
     }

@@ -50,6 +50,11 @@ impl StateFolder {
         self.run(run).join("calls")
     }
 
+    /// Returns the folder of the recorded exchanges of a run, and of those nested in it, with models.
+    pub fn exchanges(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("exchanges")
+    }
+
     /// Creates the folder of a run.
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);

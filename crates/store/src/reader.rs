@@ -278,7 +278,7 @@ impl StoreReader {
     }
 
     /// Returns the state folder.
-    pub(super) fn folder(&self) -> &StateFolder {
+    pub fn folder(&self) -> &StateFolder {
         &self.folder
     }
 

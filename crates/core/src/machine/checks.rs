@@ -15,7 +15,9 @@ use super::{
     ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, Machine, RunPhase,
     Standing, StepItem, TaskId,
 };
-use wf_model::{ApprovalRequirement, Check, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan};
+use wf_model::{
+    ApprovalRequirement, Check, CheckCertainty, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan,
+};
 
 /// A rework attempt, after a check of `inspect` or `test` failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -156,7 +158,8 @@ impl Machine {
     /// Ends a task whose checks passed, except those that an approver let be ignored.
     fn complete_verified(&mut self, task: TaskIx) {
         let ignored = self.state.task_record(task).is_some_and(|record| record.ignored);
-        let standing = if ignored { Standing::Reported } else { Standing::Verified };
+        let standing =
+            if ignored { Standing::Reported } else { standing_of(&self.plan.step(task.ix()).verify) };
         self.finish(task, TaskCompletion::success(standing));
     }
 
@@ -299,4 +302,10 @@ impl TaskRecord {
             tries.failed.clear();
         }
     }
+}
+
+/// Returns the standing that checks give by passing: one that can verify is enough.
+pub(super) fn standing_of(checks: &[Check]) -> Standing {
+    let verifies = checks.iter().any(|check| check.mode == CheckCertainty::Verifiable);
+    if verifies { Standing::Verified } else { Standing::Plausible }
 }

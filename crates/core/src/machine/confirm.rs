@@ -67,13 +67,13 @@ impl MachineState {
         tasks.filter(|task| self.is_verified(*task))
     }
 
-    /// True if a task ended verified and its evidence is not stale.
+    /// True if a task ended checked and its evidence is not stale.
     pub(super) fn is_verified(&self, task: TaskIx) -> bool {
         let record = self.step_record(task.step);
         match (task.item, &record.many) {
-            (None, None) => record.state == StepState::Succeeded && record.standing == Standing::Verified,
+            (None, None) => record.state == StepState::Succeeded && record.standing.is_checked(),
             (Some(item), Some(many)) => many.records.get(item as usize).is_some_and(|record| {
-                record.ended() == Some(StepState::Succeeded) && record.standing == Standing::Verified
+                record.ended() == Some(StepState::Succeeded) && record.standing.is_checked()
             }),
             _ => false,
         }
@@ -94,9 +94,10 @@ impl MachineState {
             record.standing = Standing::Reported;
         }
         let record = self.step_record_mut(task.step);
-        if record.state == StepState::Succeeded && record.standing == Standing::Verified {
-            record.standing = Standing::Reported;
-            self.counts.verified = self.counts.verified.saturating_sub(1);
+        if record.state == StepState::Succeeded && record.standing.is_checked() {
+            let before = std::mem::replace(&mut record.standing, Standing::Reported);
+            let count = self.counts.of_end(StepState::Succeeded, before, false);
+            *count = count.saturating_sub(1);
             self.counts.reported += 1;
         }
     }

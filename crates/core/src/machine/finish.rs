@@ -228,6 +228,7 @@ fn rank(standing: Standing) -> u8 {
         Standing::Refuted => 0,
         Standing::Unchecked => 1,
         Standing::Reported => 2,
-        Standing::Verified => 3,
+        Standing::Plausible => 3,
+        Standing::Verified => 4,
     }
 }

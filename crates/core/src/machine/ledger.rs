@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, EventKind, StepState};
+use super::{CheckVerdict, Event, EventKind, StepState};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
@@ -94,13 +94,14 @@ impl AttemptUsage {
 
 impl BudgetLedger {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 14] = [
+    pub const EVENTS: [&'static str; 15] = [
         "run_started",
         "budget_set",
         "attempt_started",
         "attempt_ended",
         "model_call_ended",
         "gate_evaluated",
+        "check_completed",
         "planner_accepted",
         "planner_rejected",
         "step_ended",
@@ -131,6 +132,9 @@ impl BudgetLedger {
             | EventKind::PlannerRejected { usage, .. } => self.add(*usage),
             EventKind::GateEvaluated { result, .. } => {
                 self.add(AttemptUsage { attempts: 0, tokens: result.tokens, cost: result.cost });
+            }
+            EventKind::CheckCompleted { verdict: CheckVerdict { judgement: Some(judged), .. }, .. } => {
+                self.add(AttemptUsage { attempts: 0, tokens: judged.tokens, cost: judged.cost });
             }
             EventKind::ModelCallEnded(end) => {
                 self.add(AttemptUsage { attempts: 0, tokens: end.usage.total(), cost: end.cost });
@@ -191,6 +195,16 @@ impl BudgetLedger {
             BudgetResource::WallTime => self.extended_ms.or(limit),
             _ => limit,
         }
+    }
+
+    /// Returns the resource that does not suffice for something, with what it would use.
+    pub fn refuses(&self, wanted: AttemptUsage) -> Option<BudgetUsage> {
+        let all = self.usage().plus(wanted);
+        let amounts = [(BudgetResource::Tokens, all.tokens), (BudgetResource::Cost, all.cost.micros())];
+        amounts.into_iter().find_map(|(resource, used)| {
+            let limit = self.limit(resource).filter(|limit| used > *limit)?;
+            Some(BudgetUsage { resource, used, limit })
+        })
     }
 
     /// True if there is something to report: a budget, or data that only a ledger has.

@@ -1,5 +1,6 @@
 //! The end of a run.
 
+use super::checks::standing_of;
 use super::scope::TaskScope;
 use super::state::{self, MachineState};
 use super::{Effect, EventKind, Machine, RunOutcome, StaleFile, Standing};
@@ -34,9 +35,10 @@ impl Machine {
             RunOutcome::Succeeded if !reason.is_empty() => Standing::Reported,
             // Nor is a result accepted with less than all criteria.
             RunOutcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
-            RunOutcome::Succeeded if checked == Some(true) => Standing::Verified,
+            RunOutcome::Succeeded if checked == Some(true) => standing_of(&self.plan.parts().verify),
             // Nor is a run with steps left out by choice.
             RunOutcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,
+            RunOutcome::Succeeded if counts.reported == 0 && counts.plausible > 0 => Standing::Plausible,
             RunOutcome::Succeeded if counts.reported == 0 && counts.verified > 0 => Standing::Verified,
             RunOutcome::Succeeded => Standing::Reported,
             _ if checked == Some(false) => Standing::Refuted,

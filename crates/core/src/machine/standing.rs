@@ -76,6 +76,8 @@ keywords! {
         Unchecked = "unchecked",
         /// The worker reports success; no check has confirmed it.
         Reported = "reported",
+        /// Checks outside the worker passed, and none of them can verify.
+        Plausible = "plausible",
         /// Checks outside the worker confirmed it.
         Verified = "verified",
         /// It failed verification.
@@ -88,6 +90,9 @@ keywords! {
 pub struct StepCounts {
     /// Steps that succeeded and are verified.
     pub verified: u32,
+    /// Steps that succeeded, and whose checks passed without being able to verify.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub plausible: u32,
     /// Steps with unverified success.
     pub reported: u32,
     /// Steps that failed, and whose failure fails the run.
@@ -106,11 +111,19 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
+impl Standing {
+    /// True if checks outside the worker passed, so that their evidence must stay fresh.
+    pub fn is_checked(self) -> bool {
+        matches!(self, Self::Plausible | Self::Verified)
+    }
+}
+
 impl StepCounts {
     /// Returns the number that a step with this end is counted in.
     pub(super) fn of_end(&mut self, state: StepState, standing: Standing, tolerated: bool) -> &mut u32 {
         match (state, standing) {
             (StepState::Succeeded, Standing::Verified) => &mut self.verified,
+            (StepState::Succeeded, Standing::Plausible) => &mut self.plausible,
             (StepState::Succeeded, _) => &mut self.reported,
             (StepState::Failed, _) if tolerated => &mut self.allowed_to_fail,
             (StepState::Failed, _) => &mut self.failed,

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::IsolationKind;
+use crate::judgement::Judgement;
 use wf_base::name::Name;
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
 
@@ -39,6 +40,9 @@ pub struct CheckVerdict {
     /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// The votes of models, if they judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<Judgement>>,
 }
 
 impl CheckVerdict {

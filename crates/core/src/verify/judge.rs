@@ -36,6 +36,7 @@ impl CriterionJudgement {
             certainty: mode,
             isolation: None,
             hidden: Vec::new(),
+            judgement: None,
         }
     }
 }

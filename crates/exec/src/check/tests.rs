@@ -55,7 +55,7 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         copies: Vec::new(),
     };
     let stop = watch::channel(StopLevel::No).1;
-    RenderedCheck::new(&check, &ground, &Nothing).run(stop).await
+    RenderedCheck::new(&check, &ground, &Nothing).run(stop).await.verdict
 }
 
 async fn check(text: &str, expect: Expectation, ruling: CheckRuling, part: &str) {

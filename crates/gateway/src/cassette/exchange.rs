@@ -1,10 +1,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
+use wf_base::duration_text::without_durations;
 use wf_base::name::Name;
 use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
 use wf_model::Money;
 
+use super::portable::map_strings;
 use crate::retry::{ModelFailure, ModelFailureKind};
 use crate::{FailedModelCall, ModelCallError, ModelCallResult};
 
@@ -51,11 +53,13 @@ pub struct RecordedFailure {
     pub message: String,
 }
 
-/// Returns the digest by which a request to a model is found: that of its JSON text with sorted keys.
+/// Returns the digest by which a request to a model is found: that of its JSON text with sorted keys, and without the
+/// durations that the programs of tools print.
 pub fn request_digest(model: &Name, request: &ModelRequest) -> Sha256Digest {
     let mut value = json!({ "model": model, "request": request });
     // A schema has its keys in the order of the plan, which does not change its meaning.
     value.sort_all_objects();
+    map_strings(&mut value, |text| Some(without_durations(text)));
     Sha256Digest::of_bytes(value.to_string().as_bytes())
 }
 

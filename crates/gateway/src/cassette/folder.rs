@@ -18,6 +18,8 @@ pub struct Cassette {
     folder: PathBuf,
     /// True if calls are answered from it; else they are recorded.
     is_replay: bool,
+    /// True if the folder is created with the first exchange.
+    is_created_late: bool,
     /// The number of replies that were given to each request.
     pub(super) played: Mutex<BTreeMap<Sha256Digest, u32>>,
 }
@@ -68,12 +70,26 @@ impl Cassette {
         fs::create_dir_all(folder).map_err(|error| unwritable(error.to_string()))?;
         // A folder that cannot be written is found before a model is paid.
         NamedTempFile::new_in(folder).map_err(|error| unwritable(error.to_string()))?;
-        Ok(Self { folder: folder.to_owned(), is_replay: false, played: Mutex::default() })
+        Ok(Self::new(folder.to_owned(), false))
+    }
+
+    /// Takes the folder of a run's exchanges, which is created with the first one.
+    pub fn of_run(folder: PathBuf) -> Self {
+        Self { is_created_late: true, ..Self::new(folder, false) }
+    }
+
+    /// Takes the folder of a run's exchanges, from which calls are answered. It has none if no model was called.
+    pub fn replay_of_run(folder: PathBuf) -> Self {
+        Self::new(folder, true)
+    }
+
+    fn new(folder: PathBuf, is_replay: bool) -> Self {
+        Self { folder, is_replay, is_created_late: false, played: Mutex::default() }
     }
 
     /// Opens a recording, from which calls are answered.
     pub fn open(folder: &Path) -> Result<Self, CassetteError> {
-        let cassette = Self { folder: folder.to_owned(), is_replay: true, played: Mutex::default() };
+        let cassette = Self::new(folder.to_owned(), true);
         if cassette.files()?.is_empty() {
             let reason = "it has none".to_owned();
             return Err(CassetteError::NoFolder { path: folder.to_owned(), reason });
@@ -96,6 +112,9 @@ impl Cassette {
         let unwritable = |reason: String| CassetteError::Unwritable { path: self.folder.clone(), reason };
         let text = serde_json::to_string_pretty(exchange).map_err(|error| unwritable(error.to_string()))?;
         let write = || {
+            if self.is_created_late {
+                fs::create_dir_all(&self.folder)?;
+            }
             // Its mode is 0600.
             let mut file = NamedTempFile::new_in(&self.folder)?;
             file.write_all(text.as_bytes())?;

@@ -3,16 +3,20 @@
 //! The [exchange](RecordedExchange) and the comparison of requests are pure; [`Cassette`] alone reads and writes files.
 //!
 //! **Invariant:** a file of a cassette has its name only when it is complete, and it is readable by its owner alone.
+//! **Invariant:** a recording does not have the path of the workspace, so that it can be replayed in another place.
 //! **Invariant:** who replays makes no request and reads no key.
 
 mod difference;
 mod exchange;
 mod folder;
+mod portable;
 mod replay;
 
 pub use difference::{RequestDifference, RequestPart};
 pub use exchange::{RecordedExchange, RecordedFailure, RecordedOutcome, request_digest};
 pub use folder::{Cassette, CassetteError};
+pub use portable::{from_portable, to_portable};
+pub use replay::NO_RECORDED_REPLY;
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,9 @@ use super::folder::read_exchange;
 use super::{Cassette, RecordedExchange, RequestDifference, request_digest};
 use crate::retry::{ModelFailure, ModelFailureKind};
 
+/// The words in the failure of a call whose request was not recorded.
+pub const NO_RECORDED_REPLY: &str = "has no reply to this request";
+
 impl Cassette {
     /// Returns the next recorded exchange with a request. A request that was not recorded fails for ever: nothing
     /// else may answer it.
@@ -31,7 +34,7 @@ impl Cassette {
             self.describe_miss(model, request)
         };
         let folder = self.folder().display();
-        Err(failed(format!("{folder} has no reply to this request: {reason}; --record makes a new cassette")))
+        Err(failed(format!("{folder} {NO_RECORDED_REPLY}: {reason}; --record makes a new cassette")))
     }
 
     /// Returns the recorded request that is nearest to one that was not recorded, and its first difference.

@@ -183,9 +183,14 @@ fn gateway(dir: &TempDir, cassette: Cassette) -> Gateway {
 }
 
 async fn called(gateway: &Gateway, text: &str) -> ModelCallResult {
+    let run = TempDir::new().unwrap();
+    called_in(&Arc::new(Cassette::of_run(run.path().join("run"))), gateway, text).await
+}
+
+async fn called_in(kept: &Arc<Cassette>, gateway: &Gateway, text: &str) -> ModelCallResult {
     let model = definition("small", ModelApi::Scripted, "replies.yaml");
     let result = gateway.call(&model, &request(text)).await;
-    let result = gateway.record(&model, &request(text), result).await;
+    let result = gateway.record(Some(kept), &model, &request(text), result).await;
     ModelCallResult { duration_ms: 0, ..result }
 }
 
@@ -219,4 +224,26 @@ async fn an_exchange_that_cannot_be_recorded_fails_and_keeps_its_cost() {
     let error = result.outcome.unwrap_err();
     assert_eq!(error.class(), CallFailureClass::Permanent);
     assert!(error.to_string().contains("cannot record the exchange"), "{error}");
+}
+
+#[tokio::test]
+async fn every_run_keeps_its_exchanges_and_can_be_replayed_in_another_place() {
+    let (there, here) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let at = |dir: &TempDir| dir.path().display().to_string();
+    let script = format!("- when: look\n  replies: [{{text: \"cd {} && ls\"}}]\n", at(&there));
+    fs::write(there.path().join("replies.yaml"), script).unwrap();
+    let clock = Arc::new(CountedClock::new());
+    let kept = Arc::new(Cassette::of_run(there.path().join("runs/exchanges")));
+    let gateway = Gateway::new(table(&[]), Arc::new(NoKeys), there.path().to_owned(), clock);
+    called_in(&kept, &gateway, &format!("look at {}/x", at(&there))).await.outcome.unwrap();
+    let file = kept.files().unwrap().remove(0);
+    assert!(!fs::read_to_string(file).unwrap().contains(&at(&there)));
+
+    let replaying = self::gateway(&here, Cassette::open(kept.folder()).unwrap());
+    let result = called_in(&kept, &replaying, &format!("look at {}/x", at(&here))).await;
+    assert_eq!(result.outcome.unwrap().text, format!("cd {} && ls", at(&here)));
+    assert_eq!(kept.files().unwrap().len(), 2, "a replay keeps its exchanges, too");
+    // A call that has no answer is not kept: it is no exchange.
+    called_in(&kept, &replaying, "another").await.outcome.unwrap_err();
+    assert_eq!(kept.files().unwrap().len(), 2);
 }

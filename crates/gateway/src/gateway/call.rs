@@ -11,7 +11,7 @@ use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource};
 
 use super::{FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver};
-use crate::cassette::{Cassette, RecordedExchange};
+use crate::cassette::{Cassette, RecordedExchange, from_portable, to_portable};
 use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
 use crate::estimate::estimate_usage;
 use crate::retry::{CallFailureClass, CircuitBreaker, ModelFailure, ModelFailureKind, RetryDelays};
@@ -93,29 +93,59 @@ impl Gateway {
     /// If a cassette is replayed, it alone answers.
     pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
         match &self.cassette {
-            Some(cassette) if cassette.is_replay() => replay(Arc::clone(cassette), model, request).await,
+            Some(cassette) if cassette.is_replay() => self.replay(Arc::clone(cassette), model, request).await,
             _ => self.call_models(model, request).await,
         }
     }
 
-    /// Records a call and its result, both without secrets, if there is a cassette for it. A result that cannot be
-    /// recorded is a failure, and keeps its cost: who records relies on the recording being whole.
+    /// Records a call and its result, both without secrets, on the cassette of its run, and on the one that takes
+    /// all exchanges, if there is one. A result that cannot be recorded is a failure, and keeps its cost: who records
+    /// relies on the recording being whole.
     pub async fn record(
         &self,
+        kept: Option<&Arc<Cassette>>,
         model: &ModelDefinition,
         request: &ModelRequest,
         mut result: ModelCallResult,
     ) -> ModelCallResult {
-        let Some(cassette) = self.cassette.as_ref().filter(|cassette| !cassette.is_replay()) else {
+        // A call that a replay could not answer is no exchange.
+        let is_unrecorded = |one: &FailedModelCall| one.failure.kind == ModelFailureKind::Unrecorded;
+        if result.outcome.as_ref().is_err_and(|error| error.failures.iter().any(is_unrecorded)) {
             return result;
-        };
-        let exchange = RecordedExchange::of(&model.name, request, &result);
-        let cassette = Arc::clone(cassette);
-        if let Err(error) = unblocked(move || cassette.record(&exchange)).await {
-            let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
-            result.outcome = Err(ModelCallError::of(&model.name, failure));
+        }
+        let exchange = to_portable(&RecordedExchange::of(&model.name, request, &result), &self.root);
+        let own = self.cassette.as_ref().filter(|cassette| !cassette.is_replay());
+        for cassette in own.into_iter().chain(kept) {
+            let (cassette, exchange) = (Arc::clone(cassette), exchange.clone());
+            if let Err(error) = unblocked(move || cassette.record(&exchange)).await {
+                let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
+                result.outcome = Err(ModelCallError::of(&model.name, failure));
+                break;
+            }
         }
         result
+    }
+
+    /// Answers a call from a cassette.
+    async fn replay(
+        &self,
+        cassette: Arc<Cassette>,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+    ) -> ModelCallResult {
+        let (name, request) = (model.name.clone(), to_portable(request, &self.root));
+        match unblocked(move || cassette.replay(&name, &request)).await {
+            Ok(exchange) => from_portable(&exchange, &self.root).into_result(),
+            Err(failure) => ModelCallResult {
+                model: model.name.clone(),
+                outcome: Err(ModelCallError::of(&model.name, failure)),
+                passed_over: Vec::new(),
+                tries: 0,
+                usage: TokenUsage::default(),
+                cost: Money::default(),
+                duration_ms: 0,
+            },
+        }
     }
 
     async fn call_models(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
@@ -258,23 +288,6 @@ impl Gateway {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway").field("root", &self.root).finish_non_exhaustive()
-    }
-}
-
-/// Answers a call from a cassette.
-async fn replay(cassette: Arc<Cassette>, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
-    let (name, request) = (model.name.clone(), request.clone());
-    match unblocked(move || cassette.replay(&name, &request)).await {
-        Ok(exchange) => exchange.into_result(),
-        Err(failure) => ModelCallResult {
-            model: model.name.clone(),
-            outcome: Err(ModelCallError::of(&model.name, failure)),
-            passed_over: Vec::new(),
-            tries: 0,
-            usage: TokenUsage::default(),
-            cost: Money::default(),
-            duration_ms: 0,
-        },
     }
 }
 

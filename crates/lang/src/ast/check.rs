@@ -4,7 +4,7 @@ use crate::decode::{
 };
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
-use wf_base::source::Spanned;
+use wf_base::source::{Span, Spanned};
 use wf_model::CheckCertainty;
 use wf_model::expr::Template;
 
@@ -40,6 +40,8 @@ record! {
         /// The rules for the class of a failure, before the built-in table; the first matching one
         /// applies.
         default classify: Vec<ClassifyRuleSpec>,
+        /// The model that judges the output; needs `mode: plausible`.
+        optional judge: Box<JudgeSpec>,
     }
     instead { "net" => "write `network: true`" }
     foreign foreign::CHECK;
@@ -48,12 +50,58 @@ record! {
 
 words!(CheckCertainty);
 
+record! {
+    /// A model that judges the output of a check, by criteria in prose.
+    pub struct JudgeSpec as "the `judge` of a check" {
+        /// The role, which `wf.yaml` gives a model.
+        required role: Spanned<Name>,
+        /// The criteria, each a sentence; each of them must hold.
+        required criteria: Spanned<Vec<Spanned<String>>>,
+        /// The maximum number of votes, from 1 to 9: 1 if absent.
+        optional votes: Spanned<u32>,
+        /// The number of votes that each criterion needs: more than half if absent.
+        optional required: Spanned<u32>,
+    }
+    instead {
+        "model" => "write `role: judge`, and give the role a model in `wf.yaml`",
+        "prompt" => "write `criteria`: a list of sentences that must be true",
+    }
+    finish can_decide;
+}
+
+/// The largest number of votes.
+const MOST_VOTES: u32 = 9;
+
+/// Notes a judge without criteria, and votes that can decide nothing.
+fn can_decide(judge: &mut JudgeSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    if judge.criteria.value.is_empty() {
+        let message = "the list is empty: a judge needs a criterion";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, judge.criteria.span, message));
+    }
+    for criterion in judge.criteria.value.iter().filter(|criterion| criterion.value.trim().is_empty()) {
+        decoder.emit(Diagnostic::new(Code::ValueWrong, criterion.span, "the criterion is empty"));
+    }
+    if let Some(votes) = judge.votes.as_ref().filter(|votes| !(1..=MOST_VOTES).contains(&votes.value)) {
+        let message = format!("`votes` must be a number from 1 to {MOST_VOTES}");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, votes.span, message));
+    }
+    let votes = judge.votes.as_ref().map_or(1, |votes| votes.value);
+    if let Some(required) = judge.required.as_ref().filter(|required| !(1..=votes).contains(&required.value))
+    {
+        let message = format!("`required` must be a number from 1 to the number of `votes`, {votes}");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, required.span, message));
+    }
+}
+
 /// A check runs one thing; it may run nothing only if it checks nothing but files.
 fn has_probe(check: &mut CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(check.timeout.as_ref(), decoder);
     sound::check_reserved_names(&check.env, decoder);
     let argv = check.exec.as_ref().map(|exec| exec.len());
     sound::check_program(argv, fields.key("exec"), decoder);
+    if let Some(judge) = fields.has("judge").then(|| fields.key("judge")) {
+        check_judge(check, judge, fields, decoder);
+    }
     let at = check.name.span;
     let files_only = check.expect.as_ref().is_some_and(|expect| expect.is_files_only());
     if fields.has("run") && fields.has("exec") {
@@ -63,5 +111,18 @@ fn has_probe(check: &mut CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mu
         let message = format!("check `{}` has no command", check.name.value);
         let help = "add `run` or `exec`, or use only `file_exists` in `expect`";
         decoder.emit(Diagnostic::new(Code::ExecutorMissing, at, message).with_help(help));
+    }
+}
+
+/// Notes a judge who would verify, and one who has nothing to judge.
+fn check_judge(check: &CheckSpec, at: Span, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    if check.mode != CheckCertainty::Plausible {
+        let message = "a judge does not verify: what it passes is plausible";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, at, message).with_help("add `mode: plausible`"));
+    }
+    if !fields.has("run") && !fields.has("exec") {
+        let message = "a judge has nothing to judge: its evidence is the output of the check";
+        let help = "add `run` or `exec`, for example `run: cat out/report.md`";
+        decoder.emit(Diagnostic::new(Code::KeyMissing, at, message).with_help(help));
     }
 }

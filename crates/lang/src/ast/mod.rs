@@ -56,7 +56,7 @@ pub use alternative::AlternativeSpec;
 pub use approve::ApproveSpec;
 pub use budget::BudgetSpec;
 pub use cache::CacheSpec;
-pub use check::CheckSpec;
+pub use check::{CheckSpec, JudgeSpec};
 pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
 pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
 pub use escalation::EscalationSpec;

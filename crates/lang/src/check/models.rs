@@ -8,19 +8,23 @@ use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::ModelTable;
 
-/// Adds to the diagnostics the agents and planners whose model, role or MCP server `wf.yaml` does not define. `known` is asked for
+/// Adds to the diagnostics the agents, planners and judges whose model, role or MCP server `wf.yaml` does not define. `known` is asked for
 /// the models only if there is one; `None`: they are not known, because `wf.yaml` has errors of its own.
 pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelTable>>) {
     let mut plans = loaded.plans.iter().flatten();
-    if plans.all(|plan| agents(plan).next().is_none() && planner_role(plan).is_none()) {
+    let asks = |plan: &PlanSpec| {
+        agents(plan).next().is_some() || planner_role(plan).is_some() || judge_roles(plan).next().is_some()
+    };
+    if !plans.any(asks) {
         return;
     }
     let Some(known) = known() else { return };
     let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
         let mut notes = FileDiagnostics::default();
-        let planner = plan.as_ref().and_then(planner_role);
-        if let Some(role) = planner.filter(|role| !known.roles.contains_key(&role.value)) {
+        let planner = plan.iter().filter_map(planner_role);
+        let roles = planner.chain(plan.iter().flat_map(judge_roles));
+        for role in roles.filter(|role| !known.roles.contains_key(&role.value)) {
             unknown_role(role, &known, &mut notes);
         }
         for agent in plan.iter().flat_map(agents) {
@@ -52,6 +56,15 @@ fn agents(plan: &PlanSpec) -> impl Iterator<Item = &AgentSpec> {
 /// Returns the role of the planner of a plan.
 fn planner_role(plan: &PlanSpec) -> Option<&Spanned<Name>> {
     plan.planner.as_ref()?.role.as_ref()
+}
+
+/// Returns the roles of the judges of checks: those of steps and of the plan.
+fn judge_roles(plan: &PlanSpec) -> impl Iterator<Item = &Spanned<Name>> {
+    let of_steps = plan
+        .all_steps()
+        .flat_map(|step| step.inspect.iter().chain(step.test.iter()).chain(step.verify.iter()));
+    let checks = of_steps.chain(plan.verify.iter());
+    checks.filter_map(|check| Some(&check.judge.as_ref()?.role))
 }
 
 fn unknown_model(name: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {

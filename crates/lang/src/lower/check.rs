@@ -6,8 +6,8 @@ use wf_base::name::EnvName;
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
 use wf_model::{
-    Check, CheckPhase, CheckProbe, EnvVar, Expectation, FailureClassRule, JsonExpectation, ResourceLimits,
-    ShellScript,
+    Check, CheckJudge, CheckPhase, CheckProbe, EnvVar, Expectation, FailureClassRule, JsonExpectation,
+    ResourceLimits, ShellScript,
 };
 
 /// The default timeout of a check.
@@ -47,6 +47,18 @@ fn check(check: &ast::CheckSpec, phase: CheckPhase) -> Check {
         limits: limits(check.limits.as_deref()),
         fixed: globs(&check.fixed),
         classify: rules(&check.classify),
+        judge: check.judge.as_deref().map(judge),
+    }
+}
+
+fn judge(judge: &ast::JudgeSpec) -> CheckJudge {
+    let votes = judge.votes.as_ref().map_or(1, |votes| votes.value);
+    CheckJudge {
+        role: judge.role.value.clone(),
+        criteria: judge.criteria.value.iter().map(|criterion| criterion.value.clone()).collect(),
+        votes,
+        // A majority.
+        required: judge.required.as_ref().map_or(votes / 2 + 1, |required| required.value),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::exact::json;
 use super::plan::{bound, limits};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, step, work};
-use wf_model::{Check, CheckCertainty, CheckProbe, Expectation, JsonExpectation};
+use wf_model::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};
 
 pub(super) fn check(check: &Check, sheet: &mut SummaryBuilder) {
     let Check {
@@ -18,6 +18,7 @@ pub(super) fn check(check: &Check, sheet: &mut SummaryBuilder) {
         limits: most,
         fixed,
         classify,
+        judge: judged,
     } = check;
     let key = format!("{}.{name}", phase.as_str());
     let below = format!("{key}.");
@@ -52,6 +53,21 @@ pub(super) fn check(check: &Check, sheet: &mut SummaryBuilder) {
     limits(most, sheet, &below);
     sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}fixed"), fixed);
     step::classify(classify, sheet, &below);
+    if let Some(judged) = judged {
+        judge(judged, sheet, &below);
+    }
+}
+
+/// The model that judges the output of a check.
+fn judge(judge: &CheckJudge, sheet: &mut SummaryBuilder, below: &str) {
+    let CheckJudge { role, criteria, votes, required } = judge;
+    let mut put = |sense, key: &str, text: String| {
+        sheet.add_line(SummaryLineKind::Proof, sense, &format!("{below}judge.{key}"), text);
+    };
+    put(RiskDirection::Plain, "role", role.to_string());
+    put(RiskDirection::Plain, "votes", votes.to_string());
+    put(RiskDirection::AtLeast(f64::from(*required)), "required", required.to_string());
+    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}judge.criteria"), criteria);
 }
 
 /// The expectations of a check.

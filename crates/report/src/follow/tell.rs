@@ -196,6 +196,7 @@ mod tests {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            judgement: None,
         }
     }
 

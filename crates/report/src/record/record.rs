@@ -2,7 +2,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::lifecycle::write_lifecycles;
-use super::{AgentCalls, GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
+use super::{
+    AgentCalls, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions, RunLifecycle, StaleDependant,
+};
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, StepState, TaskId};
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
@@ -48,6 +50,9 @@ pub struct RunRecord {
     /// The model calls on the longest chain of steps that wait for each other; 0 without agents.
     #[serde(skip_serializing_if = "is_none_made")]
     pub sequential_calls: usize,
+    /// Its model calls, by caller and model; those of nested runs apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelSpending>,
     /// The amounts that it has used, and their budget; absent if there is neither a budget nor
     /// anything that only a ledger records.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::record::{row_display_name, step_duration, task_of_row};
-use super::{AgentCalls, RunLifecycle, RunRecord};
+use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
 use crate::moves;
 use crate::rounds::rounds_table;
@@ -83,6 +83,8 @@ fn head(record: &RunRecord, now: Moment) -> String {
     if !record.agents.is_empty() {
         field("agents", &agents_line(record));
     }
+    let spending = ModelSpending::merged(all_spending(record));
+    field("models", &spending.iter().map(ModelSpending::line).collect::<Vec<_>>().join(" · "));
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
@@ -94,6 +96,12 @@ fn head(record: &RunRecord, now: Moment) -> String {
     field("approved", &record.held.approvers_line());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// The model calls of a run and of those nested in it.
+fn all_spending(record: &RunRecord) -> Vec<&ModelSpending> {
+    let nested = record.nested.iter().flat_map(|nested| all_spending(&nested.record));
+    record.models.iter().chain(nested).collect()
 }
 
 /// The calls of all agents, on one line.
@@ -193,7 +201,10 @@ fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
 fn ruling(check: &CheckRow) -> String {
     if check.verdict.passed() {
         let name = paint(GOOD, check.verdict.name.as_str());
-        format!("{INDENT}  check {name} passed{}\n", phase_label(&check.verdict))
+        let judged = check.verdict.judgement.as_ref().map(|judged| judged.lines()).unwrap_or_default();
+        let judged: String =
+            judged.iter().map(|line| format!("{INDENT}    {}\n", styled_line(line))).collect();
+        format!("{INDENT}  check {name} passed{}\n{judged}", phase_label(&check.verdict))
     } else {
         failed_check_text(&check.verdict)
     }

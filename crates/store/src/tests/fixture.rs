@@ -211,6 +211,7 @@ pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
         certainty: CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        judgement: None,
     }
 }
 

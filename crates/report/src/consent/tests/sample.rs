@@ -126,7 +126,11 @@ steps:
     classify:
       - {exit_code: 33, output: flaky, class: environmental}
       - {signal: 34, class: environmental}
-    inspect: [{name: lint, run: lint script}]
+    inspect:
+      - name: lint
+        run: lint script
+        mode: plausible
+        judge: {role: check_judge, votes: 8, required: 7, criteria: [it is what was wanted]}
     test: [{name: unit, run: unit script}]
     loops: {max: 59, on_exhausted: ask}
     verify:

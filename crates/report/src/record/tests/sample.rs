@@ -103,6 +103,7 @@ pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            judgement: None,
         },
     }
 }
@@ -145,6 +146,7 @@ pub(crate) fn record() -> RunRecord {
         }],
         agents: Vec::new(),
         sequential_calls: 0,
+        models: Vec::new(),
         nested: Vec::new(),
     }
 }

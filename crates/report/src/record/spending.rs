@@ -1,0 +1,174 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use wf_base::keywords;
+use wf_base::name::Name;
+use wf_base::units::plural;
+use wf_core::machine::{Attempt, Event, EventKind, ModelCallOutcome};
+use wf_model::Money;
+
+keywords! {
+    /// The parts of a run that call models.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ModelCaller {
+        /// Agents.
+        Agents = "agents",
+        /// Planners.
+        Planners = "planners",
+        /// Gates.
+        Gates = "gates",
+        /// Judges of checks.
+        Judges = "judges",
+    }
+}
+
+/// The model calls of one part of a run, by model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelSpending {
+    /// The caller.
+    pub caller: ModelCaller,
+    /// The model that replied, or was asked in vain; absent if the record does not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Name>,
+    /// The number of calls.
+    pub calls: u64,
+    /// The tokens.
+    pub tokens: u64,
+    /// The cost, in millionths of a US dollar.
+    #[serde(rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
+    pub cost: Money,
+}
+
+/// The amounts by caller and model.
+#[derive(Default)]
+struct SpendingFold {
+    /// The model of each agent.
+    briefed: BTreeMap<Attempt, Name>,
+    sums: Vec<ModelSpending>,
+}
+
+impl ModelSpending {
+    /// The events that it is folded from.
+    pub const EVENTS: [&'static str; 6] = [
+        "agent_briefed",
+        "model_call_ended",
+        "planner_accepted",
+        "planner_rejected",
+        "gate_evaluated",
+        "check_completed",
+    ];
+
+    /// Sums up the model calls of a run.
+    pub fn from_events(events: &[Event]) -> Vec<Self> {
+        let mut fold = SpendingFold::default();
+        for event in events {
+            fold.apply(&event.fact);
+        }
+        fold.finish()
+    }
+
+    /// Sums up those of several runs.
+    pub fn merged<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
+        let mut fold = SpendingFold::default();
+        for one in all {
+            fold.add(one.clone());
+        }
+        fold.finish()
+    }
+
+    fn one_call(caller: ModelCaller, tokens: u64, cost: Money) -> Self {
+        Self { caller, model: None, calls: 1, tokens, cost }
+    }
+
+    /// Returns it on one line: `agents with fixer: 7 calls, 4657 tokens, $0.014751`.
+    pub fn line(&self) -> String {
+        let Self { caller, model, calls, tokens, cost } = self;
+        let with = model.as_ref().map(|model| format!(" with {model}")).unwrap_or_default();
+        let calls = plural(usize::try_from(*calls).unwrap_or(usize::MAX), "call");
+        let money = if cost.is_zero() { String::new() } else { format!(", {cost}") };
+        format!("{}{with}: {calls}, {tokens} tokens{money}", caller.as_str())
+    }
+}
+
+impl SpendingFold {
+    fn apply(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::AgentBriefed(briefing) => {
+                self.briefed.insert(briefing.attempt.clone(), briefing.model.clone());
+            }
+            EventKind::ModelCallEnded(end) => {
+                let model = match &end.outcome {
+                    ModelCallOutcome::Replied { model, .. } => Some(model.clone()),
+                    _ => self.briefed.get(&end.attempt).cloned(),
+                };
+                let call = ModelSpending::one_call(ModelCaller::Agents, end.usage.total(), end.cost);
+                self.add(ModelSpending { model, ..call });
+            }
+            EventKind::PlannerAccepted { usage, .. } | EventKind::PlannerRejected { usage, .. }
+                if usage.tokens > 0 =>
+            {
+                self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));
+            }
+            EventKind::GateEvaluated { result, .. } if result.tokens > 0 => {
+                self.add(ModelSpending::one_call(ModelCaller::Gates, result.tokens, result.cost));
+            }
+            EventKind::CheckCompleted { verdict, .. } => {
+                if let Some(judged) = verdict.judgement.as_ref().filter(|judged| judged.calls > 0) {
+                    let all = ModelSpending::one_call(ModelCaller::Judges, judged.tokens, judged.cost);
+                    let (model, calls) = (judged.model.clone(), u64::from(judged.calls));
+                    self.add(ModelSpending { model, calls, ..all });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, one: ModelSpending) {
+        let same = |sum: &&mut ModelSpending| sum.caller == one.caller && sum.model == one.model;
+        let Some(sum) = self.sums.iter_mut().find(same) else {
+            return self.sums.push(one);
+        };
+        sum.calls = sum.calls.saturating_add(one.calls);
+        sum.tokens = sum.tokens.saturating_add(one.tokens);
+        sum.cost = sum.cost.plus(one.cost);
+    }
+
+    fn finish(mut self) -> Vec<ModelSpending> {
+        self.sums.sort_by(|one, other| (one.caller, &one.model).cmp(&(other.caller, &other.model)));
+        self.sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ModelCaller, ModelSpending};
+    use wf_base::name::Name;
+    use wf_model::Money;
+
+    fn row(caller: ModelCaller, model: Option<&str>, tokens: u64) -> ModelSpending {
+        let model = model.map(|model| Name::parse(model).unwrap());
+        ModelSpending { caller, model, calls: 1, tokens, cost: Money::of_micros(tokens) }
+    }
+
+    #[test]
+    fn amounts_are_summed_by_caller_and_model() {
+        let all = [
+            row(ModelCaller::Judges, Some("a"), 5),
+            row(ModelCaller::Agents, Some("a"), 1),
+            row(ModelCaller::Agents, Some("b"), 2),
+            row(ModelCaller::Agents, Some("a"), 3),
+        ];
+        let merged = ModelSpending::merged(&all);
+        let shown: Vec<String> = merged.iter().map(ModelSpending::line).collect();
+        assert_eq!(
+            shown,
+            [
+                "agents with a: 2 calls, 4 tokens, $0.000004",
+                "agents with b: 1 call, 2 tokens, $0.000002",
+                "judges with a: 1 call, 5 tokens, $0.000005",
+            ]
+        );
+    }
+}

@@ -1,0 +1,116 @@
+use clap::Args;
+use serde_json::Value;
+
+use crate::Ui;
+use crate::replay::{ReplaySource, recorded_events};
+use wf_app::approve::{ApprovalDemand, authorize};
+use wf_app::session::open_run_session;
+use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
+use wf_base::units::plural;
+use wf_engine::{self as engine, EngineError, RunRequest};
+use wf_report::follow::CombinedObserver;
+use wf_report::replay::EventDifference;
+use wf_store::StoreReader;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The run is executed again in a temporary copy of the workspace as it is now. Its models reply as they
+did: none is called, no key is read. Everything else is real: tools run, checks decide. Then the
+events of both are compared, except times, ids, durations and signatures; the first one that differs
+is printed.
+
+A run is replayed with the plan that it was recorded with; a recording, with the plan of this
+workspace. If the run changed files of the workspace, replay it where they are as before:
+
+  git worktree add ../before COMMIT
+  wf -C ../before --state .wf replay 1a2b
+
+Examples:
+  wf replay 1a2b      a run of this workspace
+  wf replay --last
+  wf replay tape      a recording, made with `wf run PLAN --record tape`")]
+pub struct ReplayArgs {
+    /// Run ID or unique prefix, or the directory of a recording
+    #[arg(value_name = "RUN|DIR", required_unless_present = "last")]
+    name: Option<String>,
+    /// The latest run
+    #[arg(long, conflicts_with = "name")]
+    last: bool,
+}
+
+/// Replays a run.
+pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
+    let source = ReplaySource::find(ui, args.name.as_deref())?;
+    let name = format!("run {}", source.run.short());
+    let recorded = source.events.clone();
+    let replayed = execute(ui, source)?;
+    let Some(difference) = EventDifference::first(&recorded, &replayed) else {
+        let count = plural(recorded.len(), "event");
+        ui.print_line(&format!("replayed {name}: {count}, no difference"))?;
+        return Ok(CliExitCode::Ok);
+    };
+    print_difference(ui, &difference)?;
+    let (number, total) = (difference.number, recorded.len());
+    let keys = difference.differing_keys();
+    let keys = if keys.is_empty() { String::new() } else { format!(": {} differs", keys.join(", ")) };
+    let message = format!("the replay of {name} differs at event {number} of {total}{keys}");
+    let failure = CommandError::new(CliExitCode::RunFailed, message);
+    Err(match miss(&replayed) {
+        Some(reason) => failure.hint(reason),
+        None => failure,
+    })
+}
+
+/// Runs the plan of a source in a copy of the workspace, and returns the events.
+fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
+    let ReplaySource { run, mut ready, params, events: _, cassette } = source;
+    let original = ready.workspace.clone();
+    let copy = WorkspaceCopy::of(&original)?;
+    // An approval counts as far as it is not used up; a replay does not use it.
+    ready.workspace = Workspace { state: original.state, ..copy.workspace.clone() };
+    let entered = authorize(ui, &ready, &run, &params, &ApprovalDemand::default())?;
+    ready.workspace = copy.workspace.clone();
+    let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
+    session.use_cassette(cassette);
+    let request = RunRequest {
+        run: run.clone(),
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        past: None,
+        approved: Some(entered.approved),
+        config: ready.options.write_to(Value::Null),
+        claim: None,
+    };
+    match engine::run(&session, request) {
+        Ok(finished) if finished.outcome == wf_core::machine::RunOutcome::Cancelled => {
+            return Err(CommandError::new(CliExitCode::Interrupted, "the replay was cancelled"));
+        }
+        Ok(_) => {}
+        Err(EngineError::Parked { .. }) => {
+            ui.info_line("the replay ends here: it would wait for an approval, which it cannot get");
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let reader = StoreReader::open(&copy.workspace.state)?;
+    recorded_events(&reader, &copy.workspace.root, &run)
+}
+
+fn print_difference(ui: &Ui, difference: &EventDifference) -> Result<(), CommandError> {
+    for (label, event) in [("recorded", &difference.recorded), ("replayed", &difference.replayed)] {
+        let text = event.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+        ui.print_line(&format!("{label} {text}"))?;
+    }
+    Ok(())
+}
+
+/// Returns the reason why a call had no recorded reply. It says more about the cause than digests do.
+fn miss(replayed: &[Value]) -> Option<String> {
+    let reasons = replayed.iter().filter_map(|event| match event.get("result") {
+        Some(result) if result.is_object() => result.get("reason"),
+        _ => event.get("reason"),
+    });
+    let mut reasons = reasons.filter_map(Value::as_str);
+    reasons.find(|reason| reason.contains(engine::NO_RECORDED_REPLY)).map(str::to_owned)
+}

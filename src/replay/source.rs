@@ -1,0 +1,75 @@
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wf_app::load::{self, LoadedPlan};
+use wf_app::{CliExitCode, CommandError, RunOptions};
+use wf_base::name::RunId;
+use wf_engine::Cassette;
+use wf_model::JsonObject;
+use wf_store::{RunState, StateFolder, StoreReader};
+
+use super::recorded_events;
+use super::recording::read_recording;
+use crate::Ui;
+use crate::which::find_run;
+
+/// A run to be replayed: of this workspace, or of a recording.
+pub struct ReplaySource {
+    /// Its id, which the replay has, too: the environment of steps and the ids of nested runs follow from it.
+    pub run: RunId,
+    /// Its plan: of a run as it was recorded, of a recording as it is in the workspace.
+    pub ready: LoadedPlan,
+    /// Its parameters.
+    pub params: JsonObject,
+    /// Its events, in the form that is compared.
+    pub events: Vec<Value>,
+    /// The replies of its models.
+    pub cassette: Cassette,
+}
+
+impl ReplaySource {
+    /// Finds the folder of a recording, or a run by the start of its id; `None`: the latest run.
+    pub fn find(ui: &Ui, name: Option<&str>) -> Result<Self, CommandError> {
+        let folder = name.map(|name| wf_app::normalize_path(&ui.host.cwd().join(name)));
+        match folder.filter(|folder| folder.is_dir()) {
+            Some(folder) => Self::of_recording(ui, &folder),
+            None => Self::of_run(ui, name),
+        }
+    }
+
+    fn of_recording(ui: &Ui, folder: &Path) -> Result<Self, CommandError> {
+        let (recorded, events) = read_recording(folder)?;
+        let path: PathBuf = ui.host.workspace().root.join(&recorded.plan);
+        let ready = load::load_named(ui, &path, RunOptions::recorded(&recorded.options))?;
+        let cassette = Cassette::replay_of_run(folder.to_owned());
+        Ok(Self { run: RunId::from_stored(recorded.run), ready, params: recorded.params, events, cassette })
+    }
+
+    fn of_run(ui: &Ui, name: Option<&str>) -> Result<Self, CommandError> {
+        let workspace = ui.host.workspace();
+        let reader = StoreReader::from_whole_log(&workspace.state)?;
+        let run = find_run(name, &reader)?;
+        let row = reader.run(&run)?;
+        let refused = |reason: &str, hint: String| {
+            let message = format!("run {} cannot be replayed: {reason}", run.short());
+            Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
+        };
+        if let Some((above, _)) = &row.parent {
+            return refused("it is nested in another run", format!("wf replay {}", above.short()));
+        }
+        if !matches!(row.state, RunState::Ended(_)) {
+            return refused("it has not ended", format!("wf resume {}", run.short()));
+        }
+        if let Some(first) = &row.retry_of {
+            let reason = "it reuses results of another run, which a replay does not have";
+            return refused(reason, format!("wf replay {}", first.short()));
+        }
+        if row.goal.is_some() {
+            return refused("it is a reconciliation of a goal", "replay a run of a plan".into());
+        }
+        let ready = load::load_recorded(ui, &reader, &run)?;
+        let events = recorded_events(&reader, &workspace.root, &run)?;
+        let folder = StateFolder::new(&workspace.state).exchanges(&run);
+        Ok(Self { run, ready, params: row.params, events, cassette: Cassette::replay_of_run(folder) })
+    }
+}

@@ -61,12 +61,17 @@ fn codex_replies(file: &str) -> Value {
     ])
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test starts programs of its own")]
+fn program(name: &str) -> Command {
+    Command::new(name)
+}
+
 /// Looks for keys and for a way out.
 const PROBE: &str = "env | grep -c hunter2; grep -rl hunter2 /proc/[0-9]*/environ 2>/dev/null | wc -l; \
     python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 80), 3)' 2>&1 | tail -n 1";
 
 fn workspace(engine: &str, pause: u32) -> Sandbox {
-    let done = Command::new("tests/real/install-clients").output().expect("the installation can be started");
+    let done = program("tests/real/install-clients").output().expect("the installation can be started");
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "the coding agents cannot be installed:\n{told}");
     let programs = String::from_utf8_lossy(&done.stdout).trim().to_owned();
@@ -110,11 +115,8 @@ fn is_refuted_and_then_verified(engine: &str) {
         first.contains("0 0 OSError: [Errno 101] Network is unreachable"),
         "no key, and no way out: {first}"
     );
-    let everything = std::process::Command::new("grep")
-        .args(["-rl", "hunter2-hunter2", ".wf"])
-        .current_dir(sandbox.path())
-        .output()
-        .unwrap();
+    let everything =
+        program("grep").args(["-rl", "hunter2-hunter2", ".wf"]).current_dir(sandbox.path()).output().unwrap();
     assert!(everything.stdout.is_empty(), "{}", String::from_utf8_lossy(&everything.stdout));
 }
 

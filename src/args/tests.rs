@@ -18,6 +18,8 @@ const TABLE: &[(&str, &str)] = &[
     ("deny", "acts run signs asks"),
     ("list", "reports"),
     ("runs", "reports rows"),
+    ("plan", "reports replaces"),
+    ("replay", "writes run"),
     ("show", "reports run"),
     ("logs", "reports run"),
     ("why", "reports run"),

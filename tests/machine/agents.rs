@@ -3,26 +3,21 @@
 use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
 use wf_core::agent::{StopReason, TokenUsage};
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
     AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
     ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
 };
-use wf_model::{
-    AgentEngine, AgentTool, AgentWork, JsonObject, ModelChoice, Money, OnStepFailure, Plan, PlanParts,
-    RunBudget, Step, StepWork,
-};
+use wf_model::{AgentEngine, AgentTool, AgentWork, JsonObject, ModelChoice, Money, Step, StepWork};
 
 use super::answers::{guard, guarded};
 use super::killed::{Killed, attempt, end_of, single};
-use super::play::{policy, steps};
 use super::world::name;
 
 /// The tokens of the first request, and the most of a reply.
-const FIRST: u64 = 100;
-const REPLY: u64 = 50;
+pub(super) const FIRST: u64 = 100;
+pub(super) const REPLY: u64 = 50;
 
 /// The tokens of a reply.
 const REPLY_TOKENS: u64 = 20;
@@ -65,7 +60,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
 }
 
-fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake: Option<&str>) -> InputKind {
+pub(super) fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake: Option<&str>) -> InputKind {
     let end = ModelCallEnd {
         attempt: attempt(step, 1),
         call,
@@ -78,7 +73,7 @@ fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake: Option<&st
     InputKind::Replied { end: Box::new(end), mistake: mistake.map(str::to_owned) }
 }
 
-fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
+pub(super) fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
     let requested = |(tool, mistake): &(&str, Option<&str>)| RequestedTool {
         tool: (*tool).to_owned(),
         mistake: mistake.map(str::to_owned),
@@ -125,7 +120,7 @@ fn returned(call: u32, position: u32, tokens: u64) -> InputKind {
 }
 
 /// What gates say of a tool call: nothing, or why they block it.
-fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
+pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
     let action = if block.is_some() { GateAction::Block } else { GateAction::Continue };
     let result = guard(action, block.unwrap_or_default());
     let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new() };
@@ -233,53 +228,6 @@ fn what_gates_said_of_one_tool_call_lets_no_other_pass() {
     assert_eq!(asked(&run.feed(gated(tool(1, 0), None))), [""; 0]);
     assert_eq!(run.events.len(), known);
     assert_eq!(asked(&run.feed(gated(tool(1, 1), None))), ["tool 1.1"]);
-}
-
-/// Steps that agents do at the same time, with a budget of tokens of which a tenth is kept.
-fn budgeted(lines: &[&str], main: usize, max_tokens: u64) -> Killed {
-    let mut steps = steps(lines);
-    for step in &mut steps {
-        step.work = agent(3);
-    }
-    let budget = RunBudget { max_tokens: Some(max_tokens), reserve_ppm: 100_000, ..RunBudget::default() };
-    let id = PlanId::parse("p").unwrap();
-    let parts = PlanParts::new(id, steps, main, policy(OnStepFailure::Continue));
-    Killed::new(Plan::new(PlanParts { budget: Some(budget), ..parts }).unwrap())
-}
-
-#[test]
-fn a_call_that_the_budget_may_not_afford_is_not_made() {
-    // The first call uses 120; the second may use 120 and a reply.
-    let enough = (120 + 120 + REPLY) * 10 / 9 + 1;
-    let second = |max_tokens: u64| {
-        let mut run = budgeted(&["a"], 1, max_tokens);
-        run.feed(briefed("a"));
-        asked(&run.feed(answers(1, Some("no"))))
-    };
-    assert_eq!(second(enough), ["model 2, repairs: no"]);
-    let refused = second(enough - 2);
-    let begin = "end: budget exhausted: the run used ";
-    assert!(refused.len() == 1 && refused[0].starts_with(begin), "{refused:?}");
-}
-
-#[test]
-fn a_call_leaves_what_another_one_under_way_may_use() {
-    let mut run = budgeted(&["a", "b"], 2, 2 * (FIRST + REPLY));
-    assert_eq!(asked(&run.feed(briefed("a"))), ["model 1"]);
-    let refused = asked(&run.feed(briefed("b")));
-    assert!(refused[0].starts_with("end: budget exhausted"), "{refused:?}");
-    let mut run = budgeted(&["a", "b"], 2, 3 * (FIRST + REPLY));
-    run.feed(briefed("a"));
-    assert_eq!(asked(&run.feed(briefed("b"))), ["model 1"]);
-}
-
-#[test]
-fn the_agent_of_a_finally_step_may_use_the_reserve() {
-    let mut run = budgeted(&["a", "last"], 1, FIRST + REPLY);
-    let refused = asked(&run.feed(briefed("a")));
-    assert!(refused[0].starts_with("end: budget exhausted"), "{refused:?}");
-    collected(&mut run, WorkExit::Cancelled);
-    assert_eq!(asked(&run.feed(briefed("last"))), ["model 1"]);
 }
 
 pub(super) fn late(run: &mut Killed) -> Vec<String> {

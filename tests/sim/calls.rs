@@ -114,15 +114,13 @@ impl Agents {
                 });
             }
             EventKind::ModelCallEnded(end) => {
-                let (tokens, cost) = (end.usage.total(), end.cost);
-                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+                self.pay(end.usage.total(), end.cost);
                 if let Some(call) = self.of(&end.attempt.place).calls.last_mut() {
                     call.outcome = Some(end.outcome.clone());
                 }
             }
             EventKind::GateEvaluated { place, result } => {
-                let (tokens, cost) = (result.tokens, result.cost);
-                self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+                self.pay(result.tokens, result.cost);
                 if let Some(place) = place {
                     self.of(place).heard.push(result.clone());
                 }
@@ -142,18 +140,26 @@ impl Agents {
             EventKind::ToolCallEnded(end) => {
                 let place = end.untrusted.is_some().then(|| end.id.attempt.place.clone());
                 self.untrusted.extend(place);
-                let call = self.of(&end.id.attempt.place).calls.last_mut();
-                if let Some(tool) = call.and_then(|call| call.tools.get_mut(end.id.position as usize)) {
-                    *tool = Tool::Ended(end.tokens);
-                }
+                self.end_tool(&end.id, end.tokens);
             }
             EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
             _ => {}
         }
     }
 
+    fn pay(&mut self, tokens: u64, cost: Money) {
+        self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+    }
+
     fn of(&mut self, place: &TaskId) -> &mut Agent {
         self.books.entry(place.clone()).or_default()
+    }
+
+    fn end_tool(&mut self, id: &ToolCallId, tokens: u64) {
+        let call = self.of(&id.attempt.place).calls.last_mut();
+        if let Some(tool) = call.and_then(|call| call.tools.get_mut(id.position as usize)) {
+            *tool = Tool::Ended(tokens);
+        }
     }
 
     fn tool(&mut self, id: &ToolCallId, tool: Tool) {
@@ -245,8 +251,9 @@ impl Agent {
     }
 
     /// The tokens that the next call sends. No provider here counts more than that.
-    pub fn next_input(&self, repairs: Option<&str>, context: ContextCut) -> u64 {
-        self.input(&self.calls, repairs, context)
+    pub fn next_input(&self, start: &ModelCallStart) -> u64 {
+        let own = || self.input(&self.calls, start.repairs.as_deref(), start.context);
+        start.client.map_or_else(own, |client| client.input)
     }
 
     /// What a call after some others may use: what it sends, and the longest reply.

@@ -132,10 +132,10 @@ impl Engine {
         self.units.iter().any(|unit| works(&unit.job)) || self.waiting().any(asked)
     }
 
-    /// Whether the call of an agent that an input ends is under way, or about to be.
-    fn calls(&self, what: &InputKind) -> bool {
+    /// Whether the call of an agent that an input ends is under way, or about to be; `None`: it ends none.
+    fn calls(&self, what: &InputKind) -> Option<bool> {
         let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
-        match what {
+        Some(match what {
             InputKind::Replied { end, .. } => {
                 done(&|job| matches!(job, Job::Model { attempt, call } if (attempt, *call) == (&end.attempt, end.call)))
                     || self.waiting().any(
@@ -152,20 +152,20 @@ impl Engine {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
                     || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id } if *id == end.id))
             }
-            _ => false,
-        }
+            _ => return None,
+        })
     }
 
     /// Whether an input would answer something that was asked for.
     pub fn asked(&self, what: &InputKind) -> bool {
+        self.calls(what).unwrap_or_else(|| self.asked_of_steps(what))
+    }
+
+    fn asked_of_steps(&self, what: &InputKind) -> bool {
         let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
-            InputKind::Replied { .. }
-            | InputKind::ToolEnded(_)
-            | InputKind::ClientCalled { .. }
-            | InputKind::ClientEnded { .. } => self.calls(what),
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(
@@ -217,9 +217,9 @@ impl Engine {
                         |effect| matches!(effect, Effect::Plan { request } if request.round.round == *round),
                     )
             }
-            // Nobody asks for it; told again, it is no news.
-            InputKind::Stale(_) => false,
             InputKind::Begin { .. } | InputKind::Cancel { .. } => true,
+            // What is stale; the calls of agents are looked for elsewhere.
+            _ => false,
         }
     }
 }

@@ -93,6 +93,14 @@ impl LineSender {
         }
     }
 
+    /// Sends a text of any length, however long the process takes to read it. Its exit ends the wait.
+    pub async fn send_text(&mut self, text: &[u8]) {
+        let Some(pipe) = &mut self.0 else { return };
+        if pipe.write_all(text).await.is_err() {
+            self.0 = None;
+        }
+    }
+
     /// Closes the input of the process.
     pub fn close(&mut self) {
         self.0 = None;

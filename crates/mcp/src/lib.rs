@@ -5,8 +5,8 @@
 //!             └──▶ call ──▶ tool ──▶ wf … --json ──▶ answer ──▶ reply
 //! ```
 //!
-//! [`serve`] reads a message a line. A [session](session) knows the protocol, and neither reads nor writes. Each tool
-//! is a [command](command) of `wf`, executed as a process of its own: what a tool does and says is what the command
+//! [`serve()`] reads a message a line. A session knows the protocol, and neither reads nor writes. Each tool
+//! is a command of `wf`, executed as a process of its own: what a tool does and says is what the command
 //! does and says, a client that cancels a call ends the process, and nothing that a command prints can get between
 //! the messages.
 //!
@@ -18,7 +18,7 @@
 //! 1.6 MB of the program, more than half of what reading and running plans take, for five methods. Tests let its
 //! client, and that of another author, talk to this server.
 //!
-//! Start at [`serve`].
+//! Start at [`serve()`].
 
 mod answer;
 mod arguments;

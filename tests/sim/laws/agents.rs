@@ -6,7 +6,8 @@ use std::time::Duration;
 use wf_base::time::Moment;
 use wf_core::gate::{GateRuling, ruling};
 use wf_core::machine::{
-    Effect, Event, EventKind, GatePoint, MachineTurn, TaskId, ToolCallId, ToolCallSubject, WorkExit, gates_at,
+    Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId, ToolCallId, ToolCallSubject,
+    WorkExit, gates_at,
 };
 use wf_model::{BudgetResource, StepWork, UntrustedRule};
 
@@ -238,8 +239,9 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
     let agent = look.decided().agents.at(&start.attempt.place);
     let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context);
     let before = agent.calls.last().map(|call| call.context).unwrap_or_default();
-    let input = |cut| agent.next_input(start.repairs.as_deref(), cut);
-    let fits = input(cut) + limits.max_output <= limits.context_window;
+    let input = |context| agent.next_input(&ModelCallStart { context, ..start.clone() });
+    let output = start.client.map_or(limits.max_output, |client| client.max_output);
+    let fits = input(cut) + output <= limits.context_window;
     let grows = before.masked_turns <= cut.masked_turns && before.omitted_turns <= cut.omitted_turns;
     let last = cut.is_none() || cut.omitted_turns <= cut.masked_turns && cut.masked_turns < agent.call();
     let reserve = limits.max_output.max(limits.context_window.div_ceil(5));

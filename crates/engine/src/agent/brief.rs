@@ -37,6 +37,8 @@ struct PreparedAgent {
     command: ProcessCommand,
     servers: AgentServers,
     dialogue: AgentDialogue,
+    /// The program that works as the agent, if it is one of its own.
+    client: Option<ClientSession>,
 }
 
 impl AttemptTask {
@@ -55,7 +57,7 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue } = match prepared {
+        let PreparedAgent { model, command, servers, dialogue, client } = match prepared {
             Ok(Some(prepared)) => prepared,
             Ok(None) => {
                 let ended = self.end_without_outputs(WorkExit::Cancelled);
@@ -68,13 +70,6 @@ impl AttemptTask {
             }
         };
         let bodies = CallBodies::of(&run);
-        let client = match self.client_session(work, record.as_deref(), &dialogue, &bodies) {
-            Ok(client) => client,
-            Err(unable) => {
-                let ended = self.end_without_outputs(unable.into());
-                return self.collect(ended, Some(reliance)).await;
-            }
-        };
         let briefing = AgentBriefing {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
@@ -149,7 +144,8 @@ impl AttemptTask {
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
         };
-        Ok(Some(PreparedAgent { model, command, servers, dialogue }))
+        let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
+        Ok(Some(PreparedAgent { model, command, servers, dialogue, client }))
     }
 
     /// Starts the MCP servers of an agent where its scripts would be started.
@@ -178,24 +174,6 @@ impl AttemptTask {
         let masked =
             |unable: WorkError| WorkError { reason: mask.text(&unable.reason).into_owned(), ..unable };
         AgentServers::start(servers, place, limits, log).await.map_err(masked)
-    }
-
-    /// Returns the session of a program that works as the agent; `None` for the builtin loop.
-    fn client_session(
-        &self,
-        work: &AgentWork,
-        record: Option<&AgentRecord>,
-        dialogue: &AgentDialogue,
-        bodies: &CallBodies,
-    ) -> Result<Option<ClientSession>, WorkError> {
-        if !work.engine.is_client() {
-            return Ok(None);
-        }
-        let instructions = match record {
-            Some(record) => bodies.get(&record.request)?,
-            None => dialogue.request.clone(),
-        };
-        Ok(Some(ClientSession::new(work.engine, work.command.clone(), instructions, record)))
     }
 
     fn model(&self, choice: &ModelChoice) -> Result<ModelDefinition, WorkError> {

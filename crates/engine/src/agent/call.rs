@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::session::{AgentDialogue, AgentSession, CallFailure};
+use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply, TokenUsage, parse_call};
 use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
 use wf_exec::StopLevel;
+use wf_gateway::ModelCallError;
 use wf_gateway::retry::CallFailureClass;
 use wf_model::{FailureClass, Money};
 
@@ -78,21 +79,25 @@ pub(in super::super) async fn call_model(
                 outcome
             }
             Err(error) => {
-                let failure = CallFailure {
-                    reason: error.to_string(),
-                    failure_class: match error.class() {
-                        CallFailureClass::Transient => FailureClass::Environmental,
-                        CallFailureClass::Permanent => FailureClass::Logical,
-                    },
-                };
+                let failure = FailedAgentCall::from(&error);
                 dialogue.failure = Some(failure.clone());
-                let CallFailure { reason, failure_class } = failure;
+                let FailedAgentCall { reason, failure_class } = failure;
                 ModelCallOutcome::Failed { reason, failure_class }
             }
         };
     }
     let mistake = dialogue.mistake(&session.outputs);
     Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
+}
+
+impl From<&ModelCallError> for FailedAgentCall {
+    fn from(error: &ModelCallError) -> Self {
+        let failure_class = match error.class() {
+            CallFailureClass::Transient => FailureClass::Environmental,
+            CallFailureClass::Permanent => FailureClass::Logical,
+        };
+        Self { reason: error.to_string(), failure_class }
+    }
 }
 
 impl AgentDialogue {

@@ -43,7 +43,7 @@ pub(in super::super) struct AgentSession {
 
 /// The failure of a model call.
 #[derive(Clone, Debug)]
-pub(super) struct CallFailure {
+pub(super) struct FailedAgentCall {
     /// The reason, in one sentence.
     pub(super) reason: String,
     pub(super) failure_class: FailureClass,
@@ -56,7 +56,7 @@ pub(super) struct AgentDialogue {
     /// The last reply, until it is part of the next request.
     pub(super) reply: Option<ModelReply>,
     /// The failure of the last call.
-    pub(super) failure: Option<CallFailure>,
+    pub(super) failure: Option<FailedAgentCall>,
     /// The results of its tool calls, by position.
     pub(super) results: BTreeMap<u32, ToolResult>,
     /// The position of a tool call that was under way when an engine died.

@@ -1,3 +1,5 @@
+use std::convert::Infallible;
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +16,8 @@ use crate::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::client::{ClientCommand, ClientLaunch, ClientOutput};
 use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
-use wf_exec::sandbox::GatewayPort;
+use wf_exec::process::ProcessCommand;
+use wf_exec::sandbox::{GatewayPort, SandboxSpec};
 use wf_exec::{StopLevel, WorkError};
 use wf_gateway::server::{ClientToken, serve};
 
@@ -57,39 +60,11 @@ impl ClientProcess {
         session: &AgentSession,
         client: &ClientSession,
     ) -> Result<Self, WorkError> {
-        let unable = |error: &dyn std::fmt::Display| {
-            WorkError::environmental(format!("cannot open the gateway: {error}"))
-        };
-        let token = ClientToken::random().map_err(|error| unable(&error))?;
+        let token = ClientToken::random().map_err(|error| unopened(&error))?;
+        let port =
+            PortSource::open(session.command.sandbox.as_ref()).await.map_err(|error| unopened(&error))?;
         let mut command = session.command.clone();
-        let shares_network = command.sandbox.as_ref().is_none_or(|sandbox| sandbox.network);
-        let (port, number) = if shares_network {
-            let listener =
-                TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(|error| unable(&error))?;
-            let number = listener.local_addr().map_err(|error| unable(&error))?.port();
-            (PortSource::Open(listener), number)
-        } else {
-            (PortSource::Sandbox(GatewayPort::open().map_err(|error| unable(&error))?), GatewayPort::NUMBER)
-        };
-        let prompt = client.instructions.prompt();
-        let launch = ClientLaunch {
-            engine: client.engine,
-            command: &client.words,
-            model: session.model.name.as_str(),
-            address: &format!("http://127.0.0.1:{number}"),
-            token: token.expose(),
-            prompt: &prompt,
-            answer_schema: client.instructions.answer_schema.as_ref(),
-        };
-        let ClientCommand { argv, env, input } = launch.command(std::mem::take(&mut command.env));
-        (command.argv, command.env) = (argv, env);
-        if let Some(sandbox) = &mut command.sandbox {
-            if let PortSource::Sandbox(port) = &port {
-                sandbox.gateway = Some(port.path());
-            }
-            sandbox.starts(command.argv.first());
-            sandbox.starts(launch.program().map(str::to_owned).as_ref());
-        }
+        let input = client.prepare(&mut command, session, &port, &token)?;
         let step = step_of(run, &session.task.attempt.place);
         let since = run.session.clock.now().since(session.began);
         let limits = DialogueLimits {
@@ -107,7 +82,7 @@ impl ClientProcess {
         let mut work = JoinSet::new();
         work.spawn(async move {
             let talk = async {
-                mouth.send_line(input.as_bytes()).await;
+                mouth.send_text(input.as_bytes()).await;
                 mouth.close();
                 while let Some(line) = lines.recv().await {
                     output.take(&hides.text(&String::from_utf8_lossy(&line)));
@@ -144,19 +119,68 @@ impl ClientProcess {
     }
 }
 
+impl ClientSession {
+    /// Completes the command of the program; returns the text on its standard input.
+    fn prepare(
+        &self,
+        command: &mut ProcessCommand,
+        session: &AgentSession,
+        port: &PortSource,
+        token: &ClientToken,
+    ) -> Result<String, WorkError> {
+        let number = port.number().map_err(|error| unopened(&error))?;
+        let prompt = self.instructions.prompt();
+        let launch = ClientLaunch {
+            engine: self.engine,
+            command: &self.words,
+            model: session.model.name.as_str(),
+            address: &format!("http://127.0.0.1:{number}"),
+            token: token.expose(),
+            prompt: &prompt,
+            answer_schema: self.instructions.answer_schema.as_ref(),
+        };
+        let ClientCommand { argv, env, input } = launch.command(std::mem::take(&mut command.env));
+        (command.argv, command.env) = (argv, env);
+        if let Some(sandbox) = &mut command.sandbox {
+            if let PortSource::Sandbox(port) = port {
+                sandbox.gateway = Some(port.path());
+            }
+            sandbox.starts(command.argv.first());
+            sandbox.starts(launch.program().map(str::to_owned).as_ref());
+        }
+        Ok(input)
+    }
+}
+
 impl PortSource {
-    async fn serve(self, token: ClientToken, calls: Arc<CallQueue>) -> std::convert::Infallible {
-        let listener = match &self {
-            Self::Open(_) => None,
-            Self::Sandbox(port) => port.listener().await.ok(),
-        };
-        let listener = match self {
-            Self::Open(listener) => Some(listener),
-            Self::Sandbox(_) => listener,
-        };
-        match listener {
-            Some(listener) => serve(listener, token, calls).await,
-            None => std::future::pending().await,
+    /// Opens a port, or lets a sandbox without network open it.
+    async fn open(sandbox: Option<&SandboxSpec>) -> io::Result<Self> {
+        if sandbox.is_none_or(|sandbox| sandbox.network) {
+            return TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map(Self::Open);
+        }
+        GatewayPort::open().map(Self::Sandbox)
+    }
+
+    /// Returns the number of the port, as the program sees it.
+    fn number(&self) -> io::Result<u16> {
+        match self {
+            Self::Open(listener) => Ok(listener.local_addr()?.port()),
+            Self::Sandbox(_) => Ok(GatewayPort::NUMBER),
         }
     }
+
+    async fn serve(self, token: ClientToken, calls: Arc<CallQueue>) -> Infallible {
+        let listener = match self {
+            Self::Open(listener) => Ok(listener),
+            Self::Sandbox(port) => port.listener().await,
+        };
+        match listener {
+            Ok(listener) => serve(listener, token, calls).await,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+fn unopened(error: &dyn std::fmt::Display) -> WorkError {
+    WorkError::environmental(format!("cannot open the gateway for the program of the agent: {error}"))
 }

@@ -4,11 +4,13 @@ use tokio::sync::mpsc;
 
 use super::calls::PendingCall;
 use super::process::ClientProcess;
+use crate::agent::bodies::CallBodies;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::ModelRequest;
 use wf_core::machine::{AgentRecord, ClientReply};
-use wf_model::AgentEngine;
+use wf_exec::WorkError;
+use wf_model::{AgentEngine, AgentWork};
 
 /// The number of requests that may wait; a program has to wait before it sends more.
 const QUEUE_LENGTH: usize = 16;
@@ -32,18 +34,26 @@ pub(in crate::agent) struct ClientSession {
 }
 
 impl ClientSession {
-    /// Creates the session of a program that does not run yet.
-    pub(in crate::agent) fn new(
-        engine: AgentEngine,
-        words: Vec<String>,
-        instructions: ModelRequest,
+    /// Creates the session of a program that does not run yet; `None` for the builtin loop. `first` is the first
+    /// request of an agent that begins.
+    pub(in crate::agent) fn of(
+        work: &AgentWork,
         record: Option<&AgentRecord>,
-    ) -> Self {
+        first: &ModelRequest,
+        bodies: &CallBodies,
+    ) -> Result<Option<Self>, WorkError> {
+        if !work.engine.is_client() {
+            return Ok(None);
+        }
+        let instructions = match record {
+            Some(record) => bodies.get(&record.request)?,
+            None => first.clone(),
+        };
         let (queue, calls) = mpsc::channel(QUEUE_LENGTH);
         let recorded = record.map(AgentRecord::client_replies).unwrap_or_default();
-        Self {
-            engine,
-            words,
+        Ok(Some(Self {
+            engine: work.engine,
+            words: work.command.clone(),
             instructions,
             queue,
             calls,
@@ -51,7 +61,7 @@ impl ClientSession {
             recorded,
             replied: Moment::default(),
             process: None,
-        }
+        }))
     }
 
     /// Takes the recorded reply to a request.

@@ -33,6 +33,9 @@ const BOUND: &[(&str, &str, &str)] = &[
     ("SkillUse.name", "steps.skilled.skill.name", "tools"),
 ];
 
+/// The keys that only a plan without steps has.
+const LONE: &[&str] = &["Plan.agent", "Plan.allow", "Plan.retry"];
+
 /// The records that are JSON Schemas, which are shown as a whole, with keys of their own.
 const WHOLE: &[&str] = &["Contract", "Param", "PlanOutput", "StepOutput"];
 
@@ -94,6 +97,24 @@ fn words(root: &Value, schema: &Value) -> Vec<Value> {
     let listed = schema["enum"].as_array().into_iter().flatten().cloned();
     let described = schema["oneOf"].as_array().into_iter().flatten();
     listed.chain(described.filter_map(|word| word.get("const").cloned())).collect()
+}
+
+/// A sample with the keys that it uses.
+struct KeySample {
+    sample: Value,
+    body: String,
+    whole: PlanSummary,
+    found: SampleKeys,
+}
+
+impl KeySample {
+    fn of(kind: &str, schema: &Value, text: &str) -> Self {
+        let (sample, body) = sample::front_matter(text);
+        let whole = view(&sample, body).expect("the sample is a plan");
+        let mut walk = SchemaWalk { root: schema, found: SampleKeys::new() };
+        walk.visit(kind, schema, &sample, "");
+        Self { body: body.to_owned(), whole, found: walk.found, sample }
+    }
 }
 
 /// Every key of the language, as a schema names it.
@@ -169,14 +190,14 @@ fn every_key_of_the_language_is_shown() {
     for (kind, schema, text) in
         [("Plan", plan_schema(), sample::all()), ("Goal", goal_schema(), sample::GOAL.to_owned())]
     {
-        let (sample, body) = sample::front_matter(&text);
-        let whole = view(&sample, body).expect("the sample is a plan");
-        let mut walk = SchemaWalk { root: &schema, found: SampleKeys::new() };
-        walk.visit(kind, &schema, &sample, "");
+        let with_steps = KeySample::of(kind, &schema, &text);
+        let lone = KeySample::of("Plan", &plan_schema(), sample::LONE_AGENT);
         for key in language(kind, &schema) {
+            let KeySample { sample, body, whole, found } =
+                if LONE.contains(&&*key) { &lone } else { &with_steps };
             let record = key.split('.').next().unwrap();
             let is_unread =
-                key.starts_with("SecretSpec.") && !wf_lang::READS_KEYRING && !walk.found.contains_key(&key);
+                key.starts_with("SecretSpec.") && !wf_lang::READS_KEYRING && !found.contains_key(&key);
             if is_unread
                 || UNSHOWN.contains(&&*key)
                 || BOUND.iter().any(|(bound, ..)| *bound == key)
@@ -184,7 +205,7 @@ fn every_key_of_the_language_is_shown() {
             {
                 continue;
             }
-            let places = walk.found.get(&key).map_or(&[][..], Vec::as_slice);
+            let places = found.get(&key).map_or(&[][..], Vec::as_slice);
             // A goal has the keys of a plan, which the plan shows.
             if places.is_empty() && kind == "Goal" && record != "Goal" {
                 continue;
@@ -197,10 +218,10 @@ fn every_key_of_the_language_is_shown() {
             if places.is_empty() || of_records.count() > 0 {
                 continue;
             }
-            let variants = places.iter().flat_map(|place| variants(&sample, place));
+            let variants = places.iter().flat_map(|place| variants(sample, place));
             let mut views = variants.filter_map(|variant| view(&variant, body)).peekable();
             let has_others = views.peek().is_some();
-            if !views.any(|other| other != whole) {
+            if !views.any(|other| other != *whole) {
                 wrong.push(format!(
                     "{key} {}",
                     if has_others { "is not shown" } else { "has no other value" }

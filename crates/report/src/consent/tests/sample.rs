@@ -198,6 +198,7 @@ steps:
     agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, with: {given: "given {{ params.day }}"}}
     alternatives:
       - {id: by_agent, agent: {model: other_model, tools: [list], max_turns: 215}}
+      - {id: by_program, agent: {role: the_role, engine: command, command: [a_program, a_word], max_turns: 217}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
@@ -218,6 +219,18 @@ Prose of a step.
 
 Briefing of an agent.
 "#;
+
+/// A plan that uses every key that only plans without steps have.
+pub(crate) const LONE_AGENT: &str = r"---
+kind: plan
+id: lone-agent
+agent: {role: lone_role, max_turns: 218}
+allow: {write: [lone], net: true}
+retry: {max: 9, on: [logical]}
+verify: [{name: whole, run: whole script}]
+---
+Briefing of the only agent.
+";
 
 /// A goal that uses every key that only goals have.
 pub(crate) const GOAL: &str = r#"---

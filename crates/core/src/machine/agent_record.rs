@@ -137,6 +137,11 @@ impl AgentRecord {
         Duration::from_millis(self.waited_ms)
     }
 
+    /// Returns the last request of a program of its own.
+    pub fn last_client_request(&self) -> Option<Sha256Digest> {
+        self.turns.iter().rev().find_map(|turn| turn.client).map(|client| client.request)
+    }
+
     /// Returns the replies that a program of its own got, in order.
     pub fn client_replies(&self) -> Vec<ClientReply> {
         let mut replies = Vec::new();

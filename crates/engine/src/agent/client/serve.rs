@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use crate::dispatch::UnitResult;
 use crate::model_call::mask_request;
 use crate::run::RunContext;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens};
-use wf_core::machine::{Attempt, ClientCall, InputKind, ToolCallEnd, ToolCallId};
+use wf_core::machine::{Attempt, ClientCall, ClientReply, InputKind, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
 use wf_model::FailureClass;
 
@@ -43,6 +44,10 @@ pub(crate) async fn serve_client(
     dialogue.release(&mut client, &turn.refusals);
     client.replied = run.session.clock.now();
     if client.process.is_none() {
+        if let Some(reply) = &dialogue.reply {
+            let digest = session.bodies.put(reply).await?;
+            client.add_last_reply(digest, &turn.refusals);
+        }
         match ClientProcess::start(&run, &session, &client).await {
             Ok(process) => client.process = Some(process),
             Err(unable) => {
@@ -63,30 +68,17 @@ pub(crate) async fn serve_client(
                 client.process.iter().for_each(|process| mask_request(&mut request, &process.mask));
                 let digest = session.bodies.put(&request).await?;
                 if let Some(recorded) = client.take_recorded(digest) {
-                    let reply: Result<ModelReply, _> = session.bodies.get(&recorded.reply);
-                    let reply = reply.map(|reply| reply.without(&recorded.refusals));
-                    dialogue.log_note("[answered from the log]");
-                    let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
+                    session.answer_from_log(&mut dialogue, pending, &recorded);
                     continue;
                 }
-                let took = run.session.clock.now().since(client.replied).as_millis();
-                let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
-                let mut tools = Vec::new();
-                for (position, result) in dialogue.take_results(&request) {
-                    tools.push(ToolCallEnd {
-                        id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
-                        result: session.bodies.put(result).await?,
-                        tokens: estimate_tokens(&result.text),
-                        is_error: result.is_error,
-                        untrusted: None,
-                        duration_ms,
-                    });
-                }
+                let took = run.session.clock.now().since(client.replied);
+                let tools = session.tool_ends(&mut dialogue, &turn, &request, took).await?;
                 let call = ClientCall {
                     request: digest,
                     input: request.estimated_tokens(),
                     max_output: request.max_output,
                 };
+                client.last_request = Some(digest);
                 dialogue.begin_request(request);
                 client.waiting = Some(pending);
                 return Ok(Some(InputKind::ClientCalled { attempt: turn.attempt, call, tools }));
@@ -141,6 +133,37 @@ impl AgentDialogue {
 }
 
 impl AgentSession {
+    /// Gives a program that begins anew the recorded reply to a request.
+    fn answer_from_log(&self, dialogue: &mut AgentDialogue, pending: PendingCall, recorded: &ClientReply) {
+        dialogue.log_note("[answered from the log]");
+        let reply: Result<ModelReply, _> = self.bodies.get(&recorded.reply);
+        let reply = reply.map(|reply| reply.without(&recorded.refusals));
+        let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
+    }
+
+    /// Returns the ends of the tool calls in the last reply whose results a request has. They took as long as the
+    /// program was without a reply to wait for.
+    async fn tool_ends(
+        &self,
+        dialogue: &mut AgentDialogue,
+        turn: &ClientTurn,
+        request: &ModelRequest,
+        took: Duration,
+    ) -> Result<Vec<ToolCallEnd>, EngineError> {
+        let mut ends = Vec::new();
+        for (position, result) in dialogue.take_results(request) {
+            ends.push(ToolCallEnd {
+                id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
+                result: self.bodies.put(result).await?,
+                tokens: estimate_tokens(&result.text),
+                is_error: result.is_error,
+                untrusted: None,
+                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            });
+        }
+        Ok(ends)
+    }
+
     /// Reports the end of a program, with its answer.
     async fn client_ended(
         &self,

@@ -28,6 +28,8 @@ pub(in crate::agent) struct ClientSession {
     pub(super) waiting: Option<PendingCall>,
     /// The replies that are recorded, for a program that begins anew after a crash. Each is given once.
     pub(super) recorded: Vec<ClientReply>,
+    /// The last request.
+    pub(super) last_request: Option<Sha256Digest>,
     /// The time at which the last reply was given.
     pub(super) replied: Moment,
     pub(super) process: Option<ClientProcess>,
@@ -59,9 +61,21 @@ impl ClientSession {
             calls,
             waiting: None,
             recorded,
+            last_request: record.and_then(AgentRecord::last_client_request),
             replied: Moment::default(),
             process: None,
         }))
+    }
+
+    /// Adds the reply to the last request, for a program that begins anew: what it may do was decided while no program
+    /// ran, for example by a person.
+    pub(super) fn add_last_reply(&mut self, reply: Sha256Digest, refusals: &Refusals) {
+        let Some(request) = self.last_request else {
+            return;
+        };
+        if !self.recorded.iter().any(|known| known.request == request) {
+            self.recorded.push(ClientReply { request, reply, refusals: refusals.clone() });
+        }
     }
 
     /// Takes the recorded reply to a request.

@@ -1,9 +1,9 @@
 //! The server with real clients: Claude Code and Codex, whose replies come from a script.
 //!
-//! They are large, so these tests run on request only, with `claude` and `codex` on the `PATH`:
-//! `npm install @anthropic-ai/claude-code @openai/codex`, then
-//! `cargo nextest run -p wf-gateway --run-ignored only -E 'binary(real_clients)'`. They fail, and are not skipped, where
-//! something is missing.
+//! They are large, so these tests run on request only, with `claude` and `codex` on the `PATH`, where
+//! `tests/real/install-clients` puts them:
+//! `PATH="$(tests/real/install-clients):$PATH" cargo nextest run -p wf-gateway --run-ignored only -E 'binary(real_clients)'`.
+//! They fail, and are not skipped, where something is missing.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
 use std::fs;

@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use wf_model::AgentEngine;
 
 use super::{ClientAnswer, ClientCommand, ClientLaunch, ClientOutput};
+use crate::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
 
 fn launch(engine: AgentEngine, schema: Option<&serde_json::Value>) -> ClientCommand {
     let env =
@@ -116,4 +119,21 @@ fn output_that_is_shown_is_bounded() {
         output.take(&"x".repeat(10_000));
     }
     assert_eq!(output.shown().len(), 6);
+}
+
+#[test]
+fn a_refused_tool_call_is_taken_out_of_a_reply_and_the_reason_put_in() {
+    let call = |tool: &str| ToolCall { id: tool.into(), tool: tool.into(), arguments: "{}".into() };
+    let reply = ModelReply {
+        text: "I look.".into(),
+        tool_calls: vec![call("read"), call("run")],
+        stop: StopReason::ToolCalls,
+        usage: TokenUsage::default(),
+    };
+    assert_eq!(reply.without(&BTreeMap::new()), reply);
+    let one = reply.without(&BTreeMap::from([(1, "no".into())]));
+    assert_eq!(one.text, "I look.\n\n[`run` was not executed: no]");
+    assert_eq!((one.tool_calls, one.stop), (vec![call("read")], StopReason::ToolCalls));
+    let none = reply.without(&BTreeMap::from([(0, "no".into()), (1, "no".into())]));
+    assert_eq!((none.tool_calls, none.stop), (vec![], StopReason::EndTurn));
 }

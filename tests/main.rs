@@ -6,6 +6,7 @@ mod attest;
 mod audit;
 mod auditor;
 mod bad_input;
+mod bad_models;
 mod begun;
 mod budgets;
 mod cheaters;

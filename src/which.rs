@@ -111,20 +111,27 @@ pub fn find_run(prefix: Option<&str>, reader: &StoreReader) -> Result<RunId, Com
 /// Finds a step below a run, in nested runs where it is named so.
 pub fn find_step(run: RunId, subject: &TaskPath, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
     let mut run = run;
-    for spot in &subject.above {
-        run = last_nested_run(&run, &find_task(&run, spot, reader)?, reader)?;
+    let mut above = subject.above.iter();
+    while let Some(spot) = above.next() {
+        let task = find_task(&run, spot, reader)?.to_string();
+        let mut nested = last_nested_run(&run, &task, reader)?;
+        // A child run of an agent is named by its step and its own id.
+        if let (None, Some(child)) = (&nested, above.clone().next()) {
+            nested = last_nested_run(&run, &format!("{task}/{child}"), reader)?;
+            above.next();
+        }
+        let none = || usage_error(&format!("no run is nested in `{task}` of run {}", run.short()));
+        run = nested.ok_or_else(none)?;
     }
     Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
 }
 
 /// The last run nested in a task.
-fn last_nested_run(run: &RunId, place: &TaskId, reader: &StoreReader) -> Result<RunId, CommandError> {
-    let name = place.to_string();
+fn last_nested_run(run: &RunId, name: &str, reader: &StoreReader) -> Result<Option<RunId>, CommandError> {
     let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
     let children = reader.children(run)?;
     let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
-    let none = || usage_error(&format!("no run is nested in `{name}` of run {}", run.short()));
-    found.map(|(child, _)| child).ok_or_else(none)
+    Ok(found.map(|(child, _)| child))
 }
 
 /// A task by its step and the number or key of its item.

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use wf_app::names::task_name;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::{DIM, paint};
-use wf_core::machine::{Attempt, TaskId};
+use wf_core::machine::{Attempt, ChildId, TaskId};
 use wf_exec::log::{self, LogFollower, LogStream};
 use wf_store::{AttemptRow, RunState, StateFolder, StoreReader};
 
@@ -143,10 +143,7 @@ impl LogView<'_> {
         depth: usize,
         entries: &mut Vec<AttemptLog>,
     ) -> Result<(), CommandError> {
-        let mut children = BTreeMap::new();
-        for (child, of) in self.reader.children(run)? {
-            children.insert(of, child);
-        }
+        let children = self.reader.children(run)?;
         for own in attempts {
             let own_name = task_name(&self.reader, run, &own.place)?;
             let name = format!("{above}{own_name}");
@@ -156,9 +153,14 @@ impl LogView<'_> {
                 name: name.clone(),
                 attempt: own.attempt,
             });
-            if let Some(child) = children.get(&own.to_string()).filter(|_| depth > 0) {
+            for (child, of) in children.iter().filter(|_| depth > 0) {
+                let above = match of.parse::<ChildId>() {
+                    Ok(id) if id.attempt == own => format!("{name}/{}/", id.child),
+                    Err(_) if *of == own.to_string() => format!("{name}/"),
+                    _ => continue,
+                };
                 let inner = self.reader.attempts(child)?.iter().map(attempt).collect();
-                self.collect(child, inner, &format!("{name}/"), depth - 1, entries)?;
+                self.collect(child, inner, &above, depth - 1, entries)?;
             }
         }
         Ok(())

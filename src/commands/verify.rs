@@ -9,7 +9,7 @@ use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath};
-use wf_core::machine::{Event, EventKind, TaskId};
+use wf_core::machine::{ChildId, Event, EventKind, TaskId};
 use wf_core::observe::RunRef;
 use wf_core::verify::ReverifiedResult;
 use wf_engine::{self as engine, Reverification};
@@ -145,6 +145,16 @@ fn place_of(attempt: &str) -> &str {
     attempt.rsplit_once('#').map_or(attempt, |(place, _)| place)
 }
 
+/// True if a later nested run takes the place of an earlier one: it belongs to a further attempt.
+fn is_replaced(attempt: &str, later: &str) -> bool {
+    match (attempt.parse::<ChildId>(), later.parse::<ChildId>()) {
+        (Ok(one), Ok(other)) => {
+            one.attempt.place == other.attempt.place && one.attempt.attempt < other.attempt.attempt
+        }
+        _ => place_of(attempt) == place_of(later),
+    }
+}
+
 /// Returns a run and those nested in the last attempts of its steps.
 fn below(
     ui: &Ui,
@@ -164,10 +174,13 @@ fn below(
     }];
     let last = |(at, attempt): (usize, &str)| {
         let mut later = children.iter().skip(at + 1);
-        !later.any(|(_, other)| place_of(other) == place_of(attempt))
+        !later.any(|(_, other)| is_replaced(attempt, other))
     };
     for (at, (child, attempt)) in children.iter().enumerate() {
-        let wanted = only.is_none_or(|only| only.to_string() == place_of(attempt));
+        let task = attempt
+            .parse()
+            .map_or_else(|_| place_of(attempt).to_owned(), |id: ChildId| id.attempt.place.to_string());
+        let wanted = only.is_none_or(|only| only.to_string() == task);
         if depth > 0 && wanted && last((at, attempt)) {
             all.extend(below(ui, reader, child, None, depth - 1)?);
         }

@@ -38,6 +38,17 @@ pub fn scenes() -> Vec<Scene> {
             code: 0,
         },
         Scene {
+            name: "child runs",
+            files: vec![
+                ("plan.md", DISPATCH.into()),
+                ("inner.md", CHILD.into()),
+                ("wf.yaml", MODELS.into()),
+                ("replies.yaml", DISPATCH_REPLIES.into()),
+                ("ran.txt", String::new()),
+            ],
+            code: 0,
+        },
+        Scene {
             name: "program",
             files: vec![
                 ("plan.md", PROGRAM.into()),
@@ -152,6 +163,42 @@ steps:
 
 Write what is asked for.
 ";
+
+/// An agent that starts child runs, of which one waits for another.
+const DISPATCH: &str = r"---
+kind: plan
+id: dispatch
+steps:
+  - id: lead
+    agent: {role: executor, tools: [dispatch, collect], dispatch: {plans: [inner.md], max_parallel: 2}}
+    outputs: {summary: {type: string}}
+---
+
+## lead
+
+Start what is asked for.
+";
+
+const CHILD: &str = r#"---
+kind: plan
+id: inner
+params: {word: {type: string}}
+steps:
+  - {id: say, idempotent: true, run: echo "say $WF_PARAM_WORD" >> ran.txt}
+  - {id: again, idempotent: true, depends_on: [say], run: echo "again $WF_PARAM_WORD" >> ran.txt}
+---
+"#;
+
+const DISPATCH_REPLIES: &str = r#"
+- replies:
+    - tool_calls:
+        - {tool: dispatch, arguments: {id: one, plan: inner, params: {word: one}}}
+        - {tool: dispatch, arguments: {id: two, plan: inner, params: {word: two}}}
+        - {tool: dispatch, arguments: {id: three, plan: inner, params: {word: three}, depends_on: [one]}}
+    - tool_calls: [{tool: collect, arguments: {id: two}}]
+    - tool_calls: [{tool: collect, arguments: {id: all}}]
+    - text: '{"summary": "all ran"}'
+"#;
 
 /// A program that works as an agent, begins anew after each crash, and whose first attempt is refuted.
 const PROGRAM: &str = r"---

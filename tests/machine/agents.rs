@@ -34,6 +34,7 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         max_turns,
         untrusted: Vec::new(),
         when_untrusted: std::collections::BTreeMap::new(),
+        dispatch: None,
     }))
 }
 
@@ -77,6 +78,7 @@ pub(super) fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
     let requested = |(tool, mistake): &(&str, Option<&str>)| RequestedTool {
         tool: (*tool).to_owned(),
         mistake: mistake.map(str::to_owned),
+        children: None,
     };
     let stop = if tools.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
     let tool_calls = tools.iter().map(requested).collect();
@@ -139,7 +141,7 @@ pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
             let more: String = repairs.chain(refusals).chain(cut).collect();
             Some(format!("model {call}{more}"))
         }
-        Effect::CallTool { id } => Some(format!("tool {}.{}", id.call, id.position)),
+        Effect::CallTool { id, .. } => Some(format!("tool {}.{}", id.call, id.position)),
         Effect::Gate(question) => {
             let id = question.tool_call.as_ref()?;
             Some(format!("gates of {}.{}", id.call, id.position))

@@ -1,6 +1,7 @@
 //! The core, driven by a seeded world.
 
 mod agent_budgets;
+mod agent_children;
 mod agent_programs;
 mod agents;
 mod answers;

@@ -251,6 +251,7 @@ impl World {
             | Effect::Dismiss { .. } => None,
             Effect::CallModel { .. }
             | Effect::CallTool { .. }
+            | Effect::StartChild { .. }
             | Effect::ServeClient { .. }
             | Effect::EndAgent { .. } => {
                 unreachable!("no step is done by an agent")

@@ -17,6 +17,7 @@ use wf_model::{
 };
 
 use super::calls::Tool;
+use super::children;
 use super::dice::Dice;
 use super::engine::Job;
 use super::fates::{Fates, outputs};
@@ -47,7 +48,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             continue;
         }
         let with = words.iter().skip(1).map(|word| (name("word"), word.clone()));
-        step.work = StepWork::Agent(Box::new(AgentWork {
+        let mut work = AgentWork {
             model: ModelChoice::Role(name("executor")),
             // After a crash a program calls anew, so that calls have other numbers.
             engine: if !steady && dice.one_in(4) { AgentEngine::Command } else { AgentEngine::Builtin },
@@ -59,7 +60,10 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             max_turns: 1 + if dice.one_in(4) { dice.up_to(20) } else { dice.up_to(5) },
             untrusted: vec!["outside".into()],
             when_untrusted: closed(&mut Dice::of(dice.0, "closed")),
-        }));
+            dispatch: None,
+        };
+        children::of_agent(&mut work, Dice::of(dice.0, "children"));
+        step.work = StepWork::Agent(Box::new(work));
         // Whether an answer comes in time depends on when the engine died.
         let limit = Duration::from_millis(u64::from(dice.up_to(60)) * 100);
         step.timeout = (!steady && dice.one_in(3)).then_some(limit);
@@ -87,10 +91,11 @@ pub fn job(effect: &Effect, is_agent: bool) -> Option<Job> {
             Some(Job::Brief { attempt: attempt.clone() })
         }
         Effect::CallModel { attempt, call, .. } => Some(Job::Model { attempt: attempt.clone(), call: *call }),
-        Effect::CallTool { id } => Some(Job::Tool { id: id.clone() }),
+        Effect::CallTool { id, .. } => Some(Job::Tool { id: id.clone() }),
         Effect::ServeClient { attempt, call, .. } => {
             Some(Job::Serve { attempt: attempt.clone(), call: *call })
         }
+        Effect::StartChild { id, .. } => Some(Job::Child { id: id.clone() }),
         Effect::EndAgent { attempt, exit, .. } => {
             Some(Job::Collect { attempt: attempt.clone(), exit: exit.clone() })
         }
@@ -143,7 +148,7 @@ impl Fates {
     }
 
     /// What a model says in a call: some models never come to an end.
-    fn said(self, run: usize, attempt: &Attempt, call: u32) -> Said {
+    fn said(self, run: usize, attempt: &Attempt, call: u32, dispatches: bool) -> Said {
         let endless = self.dice(run, &format!("model of {attempt}")).one_in(6);
         let mut dice = self.dice(run, &format!("call {call} of {attempt}"));
         let (mut stop, mut tool_calls, mut mistake) = (StopReason::EndTurn, Vec::new(), None);
@@ -160,6 +165,9 @@ impl Fates {
         }
         if stop == StopReason::ToolCalls || stop == StopReason::MaxTokens && dice.one_in(3) {
             tool_calls = (0..=dice.below(3)).map(|_| requested(&mut dice)).collect();
+        }
+        if dispatches {
+            children::requested(&mut tool_calls, Dice::of(dice.0, "children"));
         }
         let outcome = if let Some(failure_class) = failed {
             ModelCallOutcome::Failed { reason: "it is overloaded".into(), failure_class }
@@ -180,10 +188,14 @@ fn requested(dice: &mut Dice) -> RequestedTool {
         2..5 => ("run", None),
         _ => ("read", None),
     };
-    RequestedTool { tool: tool.into(), mistake: mistake.map(str::to_owned) }
+    RequestedTool { tool: tool.into(), mistake: mistake.map(str::to_owned), children: None }
 }
 
 impl World {
+    fn said(&self, at: usize, attempt: &Attempt, call: u32) -> Said {
+        self.fates.said(at, attempt, call, self.dispatches(at, attempt))
+    }
+
     /// Whether the work of an attempt is an agent now: a planner may have replaced it.
     pub fn is_agent(&mut self, at: usize, attempt: &Attempt) -> bool {
         let plan = Arc::clone(self.engine(at).machine.plan());
@@ -193,7 +205,7 @@ impl World {
     /// Lets something for an agent begin, which takes its time.
     pub fn begin_for_agent(&mut self, at: usize, number: usize, job: &Job) -> Result<(), Broken> {
         let duration_ms = match job {
-            Job::Model { attempt, call } => self.fates.said(at, attempt, *call).duration_ms,
+            Job::Model { attempt, call } => self.said(at, attempt, *call).duration_ms,
             _ => self.dice.up_to(700),
         };
         let due = self.now + i64::from(duration_ms);
@@ -211,7 +223,7 @@ impl World {
             return InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Cancelled));
         }
         let call = self.runs[at].durable.agents.at(&attempt.place).call();
-        let mistake = (call > 0).then(|| self.fates.said(at, &attempt, call).mistake).flatten();
+        let mistake = (call > 0).then(|| self.said(at, &attempt, call).mistake).flatten();
         let StepWork::Agent(work) = &step_of(&self.runs[at].plan, &attempt.place).work else {
             unreachable!("only agents are briefed")
         };
@@ -226,7 +238,7 @@ impl World {
     pub fn replied(&self, at: usize, attempt: Attempt, call: u32, stop: bool) -> InputKind {
         let agent = self.runs[at].durable.agents.at(&attempt.place);
         let limits = agent.limits.clone().unwrap_or_default();
-        let mut said = self.fates.said(at, &attempt, call);
+        let mut said = self.said(at, &attempt, call);
         let input = agent.last_input();
         let input = input - input.min(u64::from(said.output) / 4);
         let cut = matches!(said.outcome, ModelCallOutcome::Replied { stop: StopReason::MaxTokens, .. });

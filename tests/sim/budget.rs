@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, AttemptUsage, Event, EventKind};
+use wf_core::machine::{AttemptUsage, Event, EventKind};
 use wf_model::{BudgetResource, Money, RunBudget};
 
 use super::dice::Dice;
@@ -29,7 +29,7 @@ pub fn of_plan(dice: &mut Dice, steps: usize) -> RunBudget {
 }
 
 /// What an attempt uses up: a function of the attempt alone.
-pub fn usage(attempt: &Attempt) -> AttemptUsage {
+pub fn usage(attempt: &impl std::fmt::Display) -> AttemptUsage {
     let mut dice = Dice::of(7, &attempt.to_string());
     let mut some = |most: u32| {
         if dice.one_in(2) { u64::from(dice.up_to(most)) } else { 0 }
@@ -63,6 +63,7 @@ impl Book {
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
             | EventKind::PlannerRejected { usage, .. } => self.used = self.used.plus(*usage),
+            EventKind::ChildEnded(end) => self.used = self.used.plus(end.usage),
             EventKind::GateEvaluated { result, .. } => {
                 let (tokens, cost) = (result.tokens, result.cost);
                 self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_core::agent::{ContextCut, estimate_tokens};
+use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ModelCallOutcome, ModelCallStart,
-    ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, ModelCallOutcome,
+    ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject,
+    WorkExit,
 };
-use wf_model::Money;
+use wf_model::{JsonObject, Money};
 
 /// The most tokens of what stands for a long result, or for turns.
 const NOTE: u64 = 60;
@@ -42,8 +44,21 @@ pub struct Agent {
     pub asked: Option<(ApprovalRequest, Moment)>,
     /// The tool call that people agreed to, until it begins.
     pub agreed: Option<ToolCallSubject>,
-    /// How long it waited for people, in milliseconds.
+    /// How long it waited for people and child runs, in milliseconds.
     pub waited_ms: u64,
+    /// Since when it waits for child runs.
+    pub collecting: Option<Moment>,
+    /// The child runs that it asked for.
+    pub children: Vec<Child>,
+}
+
+/// What is known about a child run.
+#[derive(Clone, Debug)]
+pub struct Child {
+    pub start: ChildStart,
+    pub begun: bool,
+    /// Whether it succeeded, once it has ended.
+    pub end: Option<bool>,
 }
 
 /// What is known about a model call.
@@ -125,7 +140,13 @@ impl Agents {
                     self.of(place).heard.push(result.clone());
                 }
             }
-            EventKind::ToolCallStarted(start) => self.tool(&start.id, Tool::Begun),
+            EventKind::ToolCallStarted(start) => {
+                self.tool(&start.id, Tool::Begun);
+                let agent = self.of(&start.id.attempt.place);
+                let request = agent.requested().get(start.id.position as usize);
+                let request = request.and_then(|call| call.children.as_deref());
+                agent.collecting = matches!(request, Some(ChildRequest::Collect(_))).then_some(event.at);
+            }
             EventKind::ToolCallRefused(refusal) => {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }
@@ -141,10 +162,39 @@ impl Agents {
                 let place = end.untrusted.is_some().then(|| end.id.attempt.place.clone());
                 self.untrusted.extend(place);
                 self.end_tool(&end.id, end.tokens);
+                let agent = self.of(&end.id.attempt.place);
+                if let Some(since) = agent.collecting.take() {
+                    agent.waited_ms += u64::try_from(event.at.since(since).as_millis()).expect("it is short");
+                }
+            }
+            EventKind::ChildDispatched(_) | EventKind::ChildStarted(_) => self.take_child(&event.fact),
+            EventKind::ChildEnded(end) => {
+                self.used = self.used.plus(end.usage);
+                self.take_child(&event.fact);
             }
             EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
             _ => {}
         }
+    }
+
+    fn take_child(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::ChildDispatched(dispatch) => {
+                let ChildDispatch { id, child, plan, depends_on } = dispatch.clone();
+                let start = ChildStart { child, plan, params: JsonObject::new(), depends_on };
+                self.of(&id.attempt.place).children.push(Child { start, begun: false, end: None });
+            }
+            EventKind::ChildStarted(id) => self.change_child(id, |child| child.begun = true),
+            EventKind::ChildEnded(end) => {
+                self.change_child(&end.id, |child| child.end = Some(end.exit.is_success()));
+            }
+            _ => {}
+        }
+    }
+
+    fn change_child(&mut self, id: &ChildId, change: impl Fn(&mut Child)) {
+        let children = &mut self.of(&id.attempt.place).children;
+        children.iter_mut().filter(|child| child.start.child == id.child).for_each(change);
     }
 
     fn pay(&mut self, tokens: u64, cost: Money) {
@@ -181,6 +231,11 @@ impl Agent {
         self.waited_ms += u64::try_from(at.since(since).as_millis()).expect("it is short");
         let whole = decision == RequestDecision::Approved && ask.deferred_results.is_empty();
         self.agreed = ask.tool_call.filter(|_| whole);
+    }
+
+    /// What is known about a child run.
+    pub fn child(&self, child: &Name) -> Option<&Child> {
+        self.children.iter().find(|known| known.start.child == *child)
     }
 
     /// The number of the last call.

@@ -14,7 +14,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 40] = [
+const FACTS: [&str; 43] = [
     "run_started",
     "step_reused",
     "item_reused",
@@ -29,6 +29,9 @@ const FACTS: [&str; 40] = [
     "tool_call_started",
     "tool_call_ended",
     "tool_call_refused",
+    "child_dispatched",
+    "child_started",
+    "child_ended",
     "agent_ended",
     "attempt_ended",
     "check_completed",
@@ -58,7 +61,7 @@ const FACTS: [&str; 40] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 18] = [
+const EFFECTS: [&str; 19] = [
     "start",
     "check",
     "wake",
@@ -75,6 +78,7 @@ const EFFECTS: [&str; 18] = [
     "dismiss",
     "call_model",
     "call_tool",
+    "start_child",
     "end_agent",
     "serve_client",
 ];
@@ -86,11 +90,12 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 16] = [
+const INPUTS: [&str; 17] = [
     "begin",
     "briefed",
     "replied",
     "tool_ended",
+    "child_ended",
     "client_called",
     "client_ended",
     "ended",
@@ -106,7 +111,7 @@ const INPUTS: [&str; 16] = [
 ];
 
 /// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 19] = [
+const AGENTS: [&str; 22] = [
     "done",
     "cancelled",
     "timed_out",
@@ -126,6 +131,9 @@ const AGENTS: [&str; 19] = [
     "is asked about",
     "is refused by people",
     "is closed",
+    "a child run fails with another",
+    "a child run is cancelled",
+    "asks for another child run",
 ];
 
 /// What is asked of whole worlds.
@@ -210,6 +218,9 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::ToolCallStarted(_) => "tool_call_started",
         EventKind::ToolCallEnded(_) => "tool_call_ended",
         EventKind::ToolCallRefused(_) => "tool_call_refused",
+        EventKind::ChildDispatched(_) => "child_dispatched",
+        EventKind::ChildStarted(_) => "child_started",
+        EventKind::ChildEnded(_) => "child_ended",
         EventKind::AgentEnded(_) => "agent_ended",
         EventKind::AttemptEnded { .. } => "attempt_ended",
         EventKind::CheckCompleted { .. } => "check_completed",
@@ -265,6 +276,14 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
         EventKind::ApprovalRequested(ask) if ask.tool_call.is_some() => "is asked about",
+        EventKind::ChildEnded(end) => match &end.exit {
+            WorkExit::Cancelled => "a child run is cancelled",
+            WorkExit::Error { reason, .. } if reason.contains("depends") => "a child run fails with another",
+            _ => return None,
+        },
+        EventKind::ToolCallRefused(refusal) if refusal.reason.contains("with th") => {
+            "asks for another child run"
+        }
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("not approved") => {
             "is refused by people"
         }
@@ -295,6 +314,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Dismiss { .. } => "dismiss",
         Effect::CallModel { .. } => "call_model",
         Effect::CallTool { .. } => "call_tool",
+        Effect::StartChild { .. } => "start_child",
         Effect::EndAgent { .. } => "end_agent",
         Effect::ServeClient { .. } => "serve_client",
     }
@@ -333,6 +353,7 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Briefed { .. } => "briefed",
         InputKind::Replied { .. } => "replied",
         InputKind::ToolEnded(_) => "tool_ended",
+        InputKind::ChildEnded(_) => "child_ended",
         InputKind::ClientCalled { .. } => "client_called",
         InputKind::ClientEnded { .. } => "client_ended",
         InputKind::Ended(_) => "ended",

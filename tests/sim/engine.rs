@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind, ToolCallId,
-    WorkExit,
+    ApprovalRequest, Attempt, ChildId, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind,
+    ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -65,6 +65,8 @@ pub enum Job {
     Model { attempt: Attempt, call: u32 },
     /// A tool call of an agent.
     Tool { id: ToolCallId },
+    /// A child run of an agent.
+    Child { id: ChildId },
     /// The program of an agent, until it calls or ends; the number of its last call.
     Serve { attempt: Attempt, call: u32 },
     /// A look at what an agent left.
@@ -150,7 +152,7 @@ impl Engine {
             }
             InputKind::ToolEnded(end) => {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
-                    || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id } if *id == end.id))
+                    || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id, .. } if *id == end.id))
             }
             _ => return None,
         })
@@ -166,6 +168,10 @@ impl Engine {
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
+            InputKind::ChildEnded(end) => {
+                done(&|job| matches!(job, Job::Child { id } if *id == end.id))
+                    || self.waiting().any(|effect| matches!(effect, Effect::StartChild { id, .. } if *id == end.id))
+            }
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(

@@ -13,6 +13,7 @@ mod agents;
 mod anew;
 mod budget;
 mod calls;
+mod children;
 mod coverage;
 pub mod dice;
 mod engine;

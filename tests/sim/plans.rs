@@ -207,7 +207,8 @@ fn work(step: &mut Step, dice: &mut Dice, from: i64, steady: bool) {
     }
 }
 
-fn nested() -> NestedPlan {
+/// The plan of nested runs.
+pub fn nested() -> NestedPlan {
     let steps = vec![Step::new(name("inner"), StepWork::Exec(vec![Template::literal("true")]))];
     let policy = PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
     let parts = PlanParts::new(PlanId::parse("inner").expect("a name"), steps, 1, policy);

@@ -72,6 +72,7 @@ impl World {
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
             // Those of agents have begun.
             Effect::CallModel { .. }
+            | Effect::StartChild { .. }
             | Effect::CallTool { .. }
             | Effect::ServeClient { .. }
             | Effect::EndAgent { .. }
@@ -94,6 +95,7 @@ impl World {
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
                 Job::Tool { id } => Some(&id.attempt) == attempt,
+                Job::Child { id } => Some(&id.attempt) == attempt,
                 _ => false,
             };
             unit.told |= hit;
@@ -117,6 +119,8 @@ impl World {
             {
                 return self.begin_for_agent(at, number, &job);
             }
+            Job::Child { id } if !begun && !stop => return self.begin_child(at, number, &id),
+            Job::Child { id } => self.child_ended(at, id, stop),
             Job::Brief { attempt } => self.briefed(at, attempt, stop),
             Job::Model { attempt, call } => self.replied(at, attempt, call, stop),
             Job::Tool { id } => self.tool_ended(at, id, stop),

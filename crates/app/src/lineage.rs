@@ -48,7 +48,9 @@ pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option
     let Some(outer) = retried_run_of_nested(reader, above)? else {
         return Ok(None);
     };
-    let Ok(subject) = attempt.parse::<TaskPath>() else {
+    // The child run of an agent repeats nothing.
+    let subject = attempt.parse::<TaskPath>().ok().filter(|subject| subject.above.is_empty());
+    let Some(subject) = subject else {
         return Ok(None);
     };
     let spot = subject.spot;

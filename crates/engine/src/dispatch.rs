@@ -14,6 +14,7 @@ use wf_core::machine::{
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
 
+use super::children::LiveChildren;
 use super::commit_queue::{CommitQueue, PendingTurn};
 use super::end::finished_run_of;
 use super::run::RunContext;
@@ -41,6 +42,8 @@ pub(super) struct RunDispatcher {
     pub(super) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
     /// The attempts that are nested runs.
     pub(super) nested: BTreeSet<Attempt>,
+    /// The child runs of agents, which are nested runs, too.
+    pub(super) children: LiveChildren,
     /// The unit that checks evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
     commit_queue: CommitQueue,
@@ -84,6 +87,7 @@ impl RunDispatcher {
             releasing_locks: BTreeMap::new(),
             asks: BTreeMap::new(),
             nested: BTreeSet::new(),
+            children: LiveChildren::default(),
             confirms: None,
             commit_queue: CommitQueue::new(new),
             stop_level,
@@ -184,8 +188,9 @@ impl RunDispatcher {
     fn park(&self) -> Result<(), EngineError> {
         let session = &self.run.session;
         let now = session.clock.now();
-        let busy = self.units.len() > self.nested.len() || !self.commit_queue.is_empty();
-        let waits = !self.asks.is_empty() || !self.nested.is_empty();
+        let nested = self.nested.len() + self.children.len();
+        let busy = self.units.len() > nested || !self.commit_queue.is_empty();
+        let waits = !self.asks.is_empty() || nested > 0;
         let idle = !busy && waits && self.end.is_none() && self.timers.are_patient(now);
         let questions = || {
             let asks = self
@@ -281,6 +286,7 @@ impl RunDispatcher {
                 self.nested.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
             }
+            InputKind::ChildEnded(end) => self.children.remove(&end.id),
             InputKind::Gated { place, .. } => {
                 let task = place.as_ref();
                 self.stops.retain(|name, _| name.as_ref().map(|name| &name.place) != task);

@@ -1,6 +1,7 @@
 //! The effects that the machine orders, and the units that carry them out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -10,7 +11,9 @@ use wf_model::StepWork;
 
 use super::dispatch::RunDispatcher;
 use super::run::RunContext;
-use super::{agent, asking, attempt_task, current_step, evidence, gating, judging, locks, planning};
+use super::{
+    agent, asking, attempt_task, children, current_step, evidence, gating, judging, locks, planning,
+};
 
 impl RunDispatcher {
     /// Carries out an effect.
@@ -63,9 +66,14 @@ impl RunDispatcher {
                 let call = agent::ModelCall { attempt, call, repairs, refusals, context };
                 self.spawn_unit(agent::call_model(run, call, stop));
             }
-            Effect::CallTool { id } => {
+            Effect::CallTool { id, waited_ms, children } => {
                 let stop = self.stopper(Some(id.attempt.clone()));
-                self.spawn_unit(agent::call_tool(run, id, stop));
+                let order = agent::ToolOrder { id, waited: Duration::from_millis(waited_ms), children };
+                self.spawn_unit(agent::call_tool(run, order, stop));
+            }
+            Effect::StartChild { id, plan, params } => {
+                let stop = self.children.insert(id.clone());
+                self.spawn_unit(children::run(run, children::ChildRun { id, plan, params }, stop));
             }
             Effect::ServeClient { attempt, call, refusals } => {
                 let stop = self.stopper(Some(attempt.clone()));
@@ -79,8 +87,11 @@ impl RunDispatcher {
         }
     }
 
-    /// Tells the activity for an attempt to end.
+    /// Tells the activity for an attempt to end, and its child runs.
     pub(super) fn send_stop(&self, attempt: Option<&Attempt>, degree: StopLevel) {
+        if let Some(attempt) = attempt {
+            self.children.stop(attempt, degree);
+        }
         if let Some(stop) = self.stops.get(&attempt.cloned()) {
             stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
         }

@@ -18,6 +18,7 @@ mod asking;
 mod attempt_task;
 mod begin;
 mod cache;
+mod children;
 mod commit_queue;
 mod copies;
 mod current_step;

@@ -10,10 +10,11 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::reuse::RepeatedRun;
-use wf_core::machine::{AttemptEnd, Machine, RunOutcome, Standing, WorkExit};
+use wf_base::name::RunId;
+use wf_core::machine::{AttemptEnd, Event, Machine, RunOutcome, Standing, TaskId, WorkExit};
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
-use wf_model::{FailureClass, JsonObject, NestedPlan, Step, resolve_params};
+use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, resolve_params};
 use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
@@ -35,18 +36,27 @@ pub(super) fn run<'a>(
             Ok(params) => params,
             Err(unable) => return Ok(task.end_without_outputs(unable.into())),
         };
-        let (dispatcher, spent) = prepare(task, uses, params)?;
+        let place = &task.attempt.place;
+        let inside = NestedPlace {
+            outer: &task.run,
+            task: place,
+            path: place.to_string(),
+            attempt: task.attempt.to_string(),
+        };
+        let events = match task.since {
+            Some(_) => inside.recorded_events()?,
+            None => Vec::new(),
+        };
+        let past = nested_past_run(task, &params)?;
+        let begun = NestedBeginning { plan: &uses.plan, path: &uses.path, params, past, events };
+        let (dispatcher, spent) = prepare(inside, begun)?;
         let nested = Arc::clone(&dispatcher.run);
-        let (inner, heard) = watch::channel(*stop.borrow());
-        let work = dispatcher.work(heard);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));
-        let (finished, timed_out) = run_limited(work, left, stop.clone(), &inner).await;
-        // A run that was not told to end was ended by a limit: this one's, or that of an engine
-        // that died before it could report it.
-        let finished = finished?;
-        copies::adopt(&task.run, &task.attempt.place, &nested);
-        let unasked = finished.outcome == RunOutcome::Cancelled && *stop.borrow() == StopLevel::No;
-        let mut ended = attempt_end(task, finished, timed_out || unasked);
+        let (finished, timed_out) = run_limited(dispatcher, left, stop).await?;
+        copies::adopt(&task.run, place, &nested);
+        let exit = exit_of(&finished, timed_out);
+        let standing = Some(finished.standing);
+        let mut ended = AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) };
         if ended.standing.is_some_and(Standing::is_checked) {
             ended.seen = nested.evidence_files();
         }
@@ -56,20 +66,27 @@ pub(super) fn run<'a>(
     })
 }
 
-/// Works on a nested run; passes stop requests on, and ends it when its time is up.
-async fn run_limited(
-    work: impl Future<Output = Result<FinishedRun, EngineError>>,
+/// Works on a nested run; passes stop requests on, and ends it when its time is up. Returns its end, and true if a limit
+/// ended it.
+pub(super) async fn run_limited(
+    dispatcher: RunDispatcher,
     left: Option<Duration>,
     mut stop: watch::Receiver<StopLevel>,
-    inner: &watch::Sender<StopLevel>,
-) -> (Result<FinishedRun, EngineError>, bool) {
-    let mut work = std::pin::pin!(work);
+) -> Result<(FinishedRun, bool), EngineError> {
+    let (inner, heard) = watch::channel(*stop.borrow());
+    let mut work = std::pin::pin!(dispatcher.work(heard));
     let mut limit = std::pin::pin!(tokio::time::sleep(left.unwrap_or_default()));
     let mut timed_out = false;
     let mut listening = true;
     loop {
         tokio::select! {
-            finished = &mut work => return (finished, timed_out),
+            finished = &mut work => {
+                let finished = finished?;
+                // A run that was not told to end was ended by a limit: this one's, or that of an engine
+                // that died before it could report it.
+                let unasked = finished.outcome == RunOutcome::Cancelled && *stop.borrow() == StopLevel::No;
+                return Ok((finished, timed_out || unasked));
+            }
             () = &mut limit, if left.is_some() && !timed_out => {
                 timed_out = true;
                 inner.send_modify(|degree| *degree = (*degree).max(StopLevel::Gently));
@@ -103,25 +120,57 @@ fn params(task: &AttemptTask, uses: &NestedPlan) -> Result<JsonObject, WorkError
         .map_err(|bad| WorkError::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
 }
 
+/// The place of a nested run in another one.
+pub(super) struct NestedPlace<'a> {
+    pub(super) outer: &'a RunContext,
+    /// The task that it is nested in.
+    pub(super) task: &'a TaskId,
+    /// Its place in the names of tasks.
+    pub(super) path: String,
+    /// The attempt that it is, by its name: the same name always has the same nested run.
+    pub(super) attempt: String,
+}
+
+/// The content of a nested run.
+pub(super) struct NestedBeginning<'a> {
+    pub(super) plan: &'a Arc<Plan>,
+    /// The path of the plan.
+    pub(super) path: &'a str,
+    pub(super) params: JsonObject,
+    /// The run that it repeats.
+    pub(super) past: Option<RepeatedRun>,
+    /// Its events, if it has begun.
+    pub(super) events: Vec<(u64, Event)>,
+}
+
+impl NestedPlace<'_> {
+    fn id(&self) -> RunId {
+        self.outer.run_ref.id.child(&self.attempt)
+    }
+
+    /// Returns the events of the run, if it has begun.
+    pub(super) fn recorded_events(&self) -> Result<Vec<(u64, Event)>, EngineError> {
+        Ok(self.outer.session.store.log_reader()?.events(&self.id(), 0)?)
+    }
+}
+
 /// Returns the nested run, ready to be worked on, and the time it has been under way.
-fn prepare(
-    task: &AttemptTask,
-    uses: &NestedPlan,
-    params: JsonObject,
+pub(super) fn prepare(
+    place: NestedPlace<'_>,
+    beginning: NestedBeginning<'_>,
 ) -> Result<(RunDispatcher, Duration), EngineError> {
-    let outer = &task.run;
+    let NestedBeginning { plan, path: file, params, past, events } = beginning;
+    let outer = place.outer;
     let session = Arc::clone(&outer.session);
-    let id = outer.run_ref.id.child(&task.attempt.to_string());
+    let id = place.id();
     let mut path = outer.run_ref.path.clone();
-    path.push(task.attempt.place.to_string());
-    let this = RunRef { id: id.clone(), plan: uses.plan.id().clone(), path };
-    let mut machine = Machine::new(Arc::clone(&uses.plan), id.clone(), params.clone());
-    let events = if task.since.is_some() { session.store.log_reader()?.events(&id, 0)? } else { Vec::new() };
+    path.push(place.path);
+    let this = RunRef { id: id.clone(), plan: plan.id().clone(), path };
+    let mut machine = Machine::new(Arc::clone(plan), id.clone(), params.clone());
     for (_, event) in &events {
         machine.replay(event)?;
     }
     let began = events.first().map(|(_, event)| event.at);
-    let past = nested_past_run(task, &params)?;
     let past = match past {
         Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
         past => session.without_changed(past)?,
@@ -130,10 +179,10 @@ fn prepare(
     let now = session.clock.now().max(last.unwrap_or_default());
     let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     let new = events.is_empty().then(|| NewRun {
-        plan: uses.plan.id().clone(),
-        path: uses.path.clone(),
+        plan: plan.id().clone(),
+        path: file.to_owned(),
         params: params.clone(),
-        parent: Some((outer.run_ref.id.clone(), task.attempt.to_string())),
+        parent: Some((outer.run_ref.id.clone(), place.attempt)),
         retry_of: past.as_ref().and_then(|past| past.run().cloned()),
         sources: Vec::new(),
         created: session.clock.now(),
@@ -141,7 +190,7 @@ fn prepare(
         claim: None,
     });
     let tenure = outer.ownership.clone();
-    let plan = Arc::clone(&uses.plan);
+    let plan = Arc::clone(plan);
     let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params));
     let view = outer.view.as_ref().map(within);
     let errand = RunInputs {
@@ -154,7 +203,7 @@ fn prepare(
         evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
     };
     let run = RunContext::new(session, this, errand, tenure)?;
-    run.inherit(copies::kept_files(outer, Some(&task.attempt.place)));
+    run.inherit(copies::kept_files(outer, Some(place.task)));
     copies::release_recorded(&run, &events);
     let end = super::end::recorded_end(&id, &events);
     let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
@@ -173,8 +222,9 @@ fn nested_past_run(task: &AttemptTask, params: &JsonObject) -> Result<Option<Rep
     Ok(past.nested(&reader, step, key, Some(params))?)
 }
 
-fn attempt_end(task: &AttemptTask, finished: FinishedRun, timed_out: bool) -> AttemptEnd {
-    let exit = match finished.outcome {
+/// Returns the exit of a nested run, which a limit may have ended.
+pub(super) fn exit_of(finished: &FinishedRun, timed_out: bool) -> WorkExit {
+    match finished.outcome {
         _ if timed_out => WorkExit::TimedOut,
         RunOutcome::Succeeded => WorkExit::Completed,
         RunOutcome::Cancelled => WorkExit::Cancelled,
@@ -182,7 +232,5 @@ fn attempt_end(task: &AttemptTask, finished: FinishedRun, timed_out: bool) -> At
             reason: format!("nested run {} failed: {}", finished.run.short(), finished.reason),
             failure_class: FailureClass::Logical,
         },
-    };
-    let standing = Some(finished.standing);
-    AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) }
+    }
 }

@@ -318,7 +318,7 @@ fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned
     let started = escalations.chain(own);
     let started = started.filter_map(|(_, escalation): &(_, EscalationSpec)| escalation.plan.as_ref());
     let ways = steps.flat_map(super::ast::StepSpec::with_all_alternatives);
-    let used = ways.filter_map(|step| step.uses.as_deref());
+    let used = ways.flat_map(super::ast::StepSpec::used_paths);
     for used in used.chain(started) {
         first.entry(used.value.clone()).or_insert(used.span);
     }

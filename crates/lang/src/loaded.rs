@@ -43,8 +43,12 @@ impl LoadedSpec {
     /// Returns the index of the file that a step of the file `from` uses; `None` if the step uses
     /// none or it could not be read.
     pub fn used(&self, from: usize, step: &StepSpec) -> Option<usize> {
-        let path = self.resolve(from, step.uses.as_deref()?)?;
-        self.index.get(&path).copied()
+        self.file_at(from, step.uses.as_deref()?)
+    }
+
+    /// Returns the index of the file that the file `from` names by a path; `None` if it could not be read.
+    pub fn file_at(&self, from: usize, path: &str) -> Option<usize> {
+        self.index.get(&self.resolve(from, path)?).copied()
     }
 
     /// Returns a gate that a plan names, or contains, with the index of its file; `None` if it

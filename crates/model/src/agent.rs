@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
+use super::AgentDispatch;
 use crate::expr::Template;
 
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
@@ -32,6 +33,9 @@ pub struct AgentWork {
     /// The tools that are closed once the model was given text from outside.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub when_untrusted: BTreeMap<AgentTool, UntrustedRule>,
+    /// The plans that the model may start as child runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatch: Option<Box<AgentDispatch>>,
 }
 
 impl AgentWork {
@@ -92,6 +96,10 @@ keywords! {
         Edit = "edit",
         /// Runs a shell script.
         Run = "run",
+        /// Starts a plan as a child run.
+        Dispatch = "dispatch",
+        /// Returns the results of child runs.
+        Collect = "collect",
     }
 }
 

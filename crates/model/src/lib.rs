@@ -13,6 +13,7 @@ pub mod graph;
 pub mod schedule;
 
 mod agent;
+mod agent_dispatch;
 mod approve;
 mod autonomy;
 mod budget;
@@ -44,6 +45,7 @@ mod vocabulary;
 mod work;
 
 pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice, UntrustedRule};
+pub use agent_dispatch::{AgentDispatch, ChildPlan};
 pub use approve::{ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};

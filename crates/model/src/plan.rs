@@ -6,7 +6,7 @@ use wf_base::keywords;
 
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, OnStuck, PlanParam, Planner, ReplanSettings, RunBudget,
-    Step, StepIx, StepWork, ValueSchema,
+    Step, StepIx, ValueSchema,
 };
 use crate::expr::Template;
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
@@ -240,12 +240,9 @@ impl Plan {
         Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
     }
 
-    /// Returns the plans that its steps use, in any alternative.
+    /// Returns the plans that its steps use or may start, in any alternative.
     pub fn plans_used(&self) -> impl Iterator<Item = &Arc<Self>> {
-        self.steps().iter().flat_map(Step::ways).filter_map(|way| match &way.work {
-            StepWork::Uses(uses) => Some(&uses.plan),
-            _ => None,
-        })
+        self.steps().iter().flat_map(Step::ways).flat_map(|way| way.work.plans_used())
     }
 
     /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs

@@ -51,6 +51,20 @@ impl StepWork {
     }
 }
 
+impl StepWork {
+    /// Returns the plans that the work uses, or may start.
+    pub fn plans_used(&self) -> Vec<&Arc<Plan>> {
+        match self {
+            Self::Uses(uses) => vec![&uses.plan],
+            Self::Agent(agent) => {
+                let dispatch = agent.dispatch.iter();
+                dispatch.flat_map(|dispatch| &dispatch.plans).map(|child| &child.plan).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// A script and the shell that reads it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShellScript {

@@ -96,6 +96,9 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::ToolCallStarted(_)
         | EventKind::ToolCallEnded(_)
         | EventKind::ToolCallRefused(_)
+        | EventKind::ChildDispatched(_)
+        | EventKind::ChildStarted(_)
+        | EventKind::ChildEnded(_)
         | EventKind::AgentEnded(_)
         | EventKind::ItemReused { .. }
         | EventKind::StepDeselected { .. }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wf_base::time::Moment;
+use wf_core::agent::ChildRequest;
 use wf_core::gate::{GateRuling, ruling};
 use wf_core::machine::{
-    Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId, ToolCallId, ToolCallSubject,
-    WorkExit, gates_at,
+    BUDGET_SPENT_PREFIX, Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId,
+    ToolCallId, ToolCallRefusal, ToolCallSubject, WorkExit, gates_at,
 };
 use wf_model::{BudgetResource, StepWork, UntrustedRule};
 
@@ -15,6 +16,7 @@ use super::super::calls::{Agent, Tool};
 use super::super::gates::arguments_of;
 use super::super::ledger::{is_finally, step_of};
 use super::super::look::{Look, Seen};
+use super::children::is_refused;
 use super::ensure;
 
 pub fn called(look: &Look<'_>) -> Result<(), String> {
@@ -43,7 +45,7 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
             open.is_some() && same && agent.exit.is_none() && before == *refusals
         }
-        Effect::CallTool { id } => {
+        Effect::CallTool { id, .. } => {
             let agent = agent(&id.attempt.place);
             is_open(&agent, id) && agent.exit.is_none()
         }
@@ -140,9 +142,17 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
             GateRuling::Ask { .. } => agreed,
             GateRuling::Block { .. } => false,
         };
+    let request = next.children.as_deref();
+    let vain = request.is_some_and(|request| is_refused(look, place, &agent, request));
+    let short = |refusal: &ToolCallRefusal| refusal.reason.starts_with(BUDGET_SPENT_PREFIX);
+    let short = matches!(&event.fact, EventKind::ToolCallRefused(refusal) if short(refusal));
     let right = match (begins, &next.mistake) {
-        (true, mistake) => mistake.is_none() && let_pass && rule != Some(UntrustedRule::Deny),
+        (true, mistake) => mistake.is_none() && let_pass && rule != Some(UntrustedRule::Deny) && !vain,
         (false, Some(_)) => agent.heard.is_empty(),
+        (false, None) if vain => agent.heard.is_empty(),
+        (false, None) if short => {
+            matches!(request, Some(ChildRequest::Dispatch(_))) && look.decided().budget.budget.is_some()
+        }
         (false, None) if rule == Some(UntrustedRule::Deny) => agent.heard.is_empty(),
         // A rewrite is in no event.
         (false, None) => asked && (gates > 0 || rule.is_some()),
@@ -255,6 +265,10 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
 fn is_late(look: &Look<'_>, place: &TaskId, at: Moment) -> bool {
     let limit = step_of(look.plan(), place).timeout;
     let agent = look.decided().agents.at(place);
+    // The time that it waits for child runs does not count.
+    if agent.collecting.is_some() {
+        return false;
+    }
     let since = agent.since.map(|since| since.after(Duration::from_millis(agent.waited_ms)));
     since.zip(limit).is_some_and(|(since, limit)| since.after(limit) <= at)
 }
@@ -265,7 +279,7 @@ fn begins_late(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
     let late = |place: &TaskId| is_late(look, place, Moment::from_millis(clock));
     let late = turn.effects.iter().find(|effect| match effect {
         Effect::CallModel { attempt, .. } | Effect::ServeClient { attempt, .. } => late(&attempt.place),
-        Effect::CallTool { id } => late(&id.attempt.place),
+        Effect::CallTool { id, .. } => late(&id.attempt.place),
         _ => false,
     });
     ensure(late.is_none(), || format!("{late:?} begins once its time is over"))

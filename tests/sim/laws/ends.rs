@@ -76,6 +76,7 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
         | Job::Model { attempt, .. }
         | Job::Serve { attempt, .. } => Some(Some(attempt)),
         Job::Tool { id } => Some(Some(&id.attempt)),
+        Job::Child { id } => Some(Some(&id.attempt)),
         Job::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
@@ -84,7 +85,8 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
         | Effect::Watch { attempt, .. }
         | Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. } => Some(Some(attempt)),
-        Effect::CallTool { id } => Some(Some(&id.attempt)),
+        Effect::CallTool { id, .. } => Some(Some(&id.attempt)),
+        Effect::StartChild { id, .. } => Some(Some(&id.attempt)),
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });

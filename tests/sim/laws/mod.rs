@@ -2,6 +2,7 @@
 
 mod agents;
 mod budget;
+mod children;
 mod ends;
 mod gates;
 mod phases;
@@ -243,6 +244,16 @@ pub const LAWS: &[Law] = &[
         name: "refused",
         says: "A tool call is executed only if the model asked for it in its turn, nothing is wrong with it, every gate let it pass and no untrusted text closed its tool; else it is refused, and never executed.",
         holds: agents::refused_calls,
+    },
+    Law {
+        name: "children",
+        says: "A child run begins once, after the log says so, only if a tool call of its attempt asked for it and what it depends on succeeded, and no more at once than the plan allows; each has ended before its attempt does.",
+        holds: children::children,
+    },
+    Law {
+        name: "collects",
+        says: "What waits for no child run is answered in the turn in which it begins; a call that waits is answered once all that it asks for has ended.",
+        holds: children::collects,
     },
     Law {
         name: "approved_calls",

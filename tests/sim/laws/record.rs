@@ -93,13 +93,18 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         // It may have ended by itself, and its round with it.
         Effect::Kill { attempt, .. } => {
             let late = attempt.as_ref().is_some_and(|attempt| is_late(look, &attempt.place));
-            known.ending() || known.stopping || !known.rounds.is_empty() || late
+            let parent = attempt.as_ref().is_some_and(|attempt| {
+                let agent = known.agents.at(&attempt.place);
+                agent.children.iter().any(|child| child.begun)
+            });
+            known.ending() || known.stopping || !known.rounds.is_empty() || late || parent
         }
         // More is asked of them elsewhere.
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
         | Effect::EndAgent { attempt, .. } => known.book(&attempt.place).live == Some(attempt.attempt),
-        Effect::CallTool { id } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
+        Effect::CallTool { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
+        Effect::StartChild { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
         Effect::Gate(GateQuestion { place, point, .. }) => known.may_ask(place.as_ref(), *point),
@@ -187,10 +192,13 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
             Effect::Plan { .. } => (None, "plans"),
             Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
-            Effect::CallTool { id } => (Some(&id.attempt.place), "calls a tool"),
+            Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
             Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
             Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
-            Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,
+            Effect::StartChild { .. }
+            | Effect::Wake { .. }
+            | Effect::Finish { .. }
+            | Effect::Dismiss { .. } => continue,
         };
         *told.entry((place, kind)).or_default() += 1;
     }
@@ -212,7 +220,10 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
         | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.place),
-        Effect::CallTool { id } => works_for(engine, &id.attempt.place),
+        Effect::CallTool { id, .. } => works_for(engine, &id.attempt.place),
+        Effect::StartChild { id, .. } => {
+            under_way(&|job| matches!(job, Job::Child { id: other } if other == id))
+        }
         Effect::Gate(GateQuestion { place: Some(place), point, .. }) => {
             let same = |job: &Job| matches!(job, Job::Gate { place: Some(p), point: q, .. } if (p, q) == (place, point));
             under_way(&same) || works_for(engine, place)

@@ -63,6 +63,7 @@ pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
             let works = look.engine().is_some_and(|engine| {
                 engine.units.iter().any(|unit| match &unit.job {
                     Job::Tool { id } => id.attempt.place == *place && unit.begun && !unit.stop,
+                    Job::Child { id } => id.attempt.place == *place && unit.begun && !unit.stop,
                     Job::Work { attempt, .. }
                     | Job::Check { attempt: Some(attempt), .. }
                     | Job::Brief { attempt }

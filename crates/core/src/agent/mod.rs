@@ -7,6 +7,7 @@ mod briefing;
 pub mod client;
 mod context;
 mod conversation;
+mod dispatch;
 mod mcp;
 mod planning;
 mod tools;
@@ -18,6 +19,10 @@ pub use context::{ContextCut, ContextLimits};
 pub(crate) use context::{ConversationSize, TokenScale, TurnSize};
 pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
+};
+pub use dispatch::{
+    ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition,
+    read_child_request,
 };
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};

@@ -26,8 +26,13 @@ impl Machine {
             return;
         }
         self.flight.set(task, Some(TaskRequest::Briefing));
+        self.agent_timer(task, attempt, since);
+    }
+
+    /// Sets the timer of an agent that began at an instant.
+    fn agent_timer(&mut self, task: TaskIx, attempt: &Attempt, since: wf_base::time::Moment) {
         if let Some(limit) = self.plan.step(task.ix()).timeout {
-            let waited = self.waited_for_people(task);
+            let waited = self.waited(task);
             self.set_timer(TimerKind::Agent(attempt.clone()), since.after(waited).after(limit));
         }
     }
@@ -88,7 +93,12 @@ impl Machine {
         });
         if open {
             let attempt = end.id.attempt.clone();
+            let waited = self.waited(task);
             self.emit(EventKind::ToolCallEnded(end));
+            // A wait for child runs does not count.
+            if let Some(activity) = self.state.activity(task).filter(|_| self.waited(task) != waited) {
+                self.agent_timer(task, &attempt, activity.since);
+            }
             self.advance_agent(task, &attempt, None);
         }
     }
@@ -128,11 +138,14 @@ impl Machine {
         self.is_agent_late(task).then_some(WorkExit::TimedOut)
     }
 
-    /// True if the time of an agent is over.
+    /// True if the time of an agent is over. It does not pass while the agent waits for child runs.
     fn is_agent_late(&self, task: TaskIx) -> bool {
         let since = self.state.activity(task).map(|activity| activity.since);
         let limit = self.plan.step(task.ix()).timeout;
-        let waited = self.waited_for_people(task);
+        let waited = self.waited(task);
+        if self.agent_record(task).is_some_and(|record| record.collecting_since.is_some()) {
+            return false;
+        }
         since.zip(limit).is_some_and(|(since, limit)| since.after(waited).after(limit) <= self.now)
     }
 
@@ -240,19 +253,33 @@ impl Machine {
         self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals, context });
     }
 
-    fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
-        let call = self.agent_record(task).map_or(0, AgentRecord::call);
-        let id = ToolCallId { attempt: attempt.clone(), call, position };
-        self.turn.effects.push(Effect::CallTool { id });
+    /// Executes a tool call, or lets it wait for child runs.
+    pub(super) fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
+        let Some(record) = self.agent_record(task) else {
+            return;
+        };
+        let (waited_ms, id) =
+            (record.waited_ms, ToolCallId { attempt: attempt.clone(), call: record.call(), position });
+        let mut children = None;
+        if let Some(request) = record.child_request(position).cloned() {
+            let Some(report) = self.answer_child_request(task, &id, &request) else {
+                return;
+            };
+            children = Some(Box::new(report));
+        }
+        self.turn.effects.push(Effect::CallTool { id, waited_ms, children });
     }
 
-    /// Ends an agent; `answer` is the digest of the answer of a program of its own.
+    /// Ends an agent, once its child runs have ended; `answer` is the digest of the answer of a program of its own.
     pub(super) fn end_agent(&mut self, attempt: &Attempt, exit: WorkExit, answer: Option<Sha256Digest>) {
         let task = self.task_ix(&attempt.place);
         let record = task.and_then(|task| self.agent_record(task));
         if record.is_some_and(|record| record.exit.is_none()) {
             let (attempt, exit) = (attempt.clone(), exit.clone());
             self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer }));
+        }
+        if task.is_some_and(|task| self.stop_children(task, attempt)) {
+            return;
         }
         self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer });
     }

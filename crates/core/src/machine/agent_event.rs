@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, WorkExit};
-use crate::agent::{ContextCut, StopReason, TokenUsage};
+use crate::agent::{ChildRequest, ContextCut, StopReason, TokenUsage};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::{AgentEngine, FailureClass, ModelPrice, Money};
@@ -133,6 +133,9 @@ pub struct RequestedTool {
     /// The reason why it is not executed, for the model; absent: it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mistake: Option<String>,
+    /// The meaning of a valid call of `dispatch` or `collect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children: Option<Box<ChildRequest>>,
 }
 
 /// A tool call of an agent.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentBriefing, ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
-use crate::agent::{ContextCut, StopReason};
+use super::{AgentBriefing, ChildRecord, ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
+use crate::agent::{ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
 use wf_model::AgentEngine;
 
 /// The progress of an agent in one attempt.
@@ -22,10 +23,16 @@ pub struct AgentRecord {
     pub limits: ModelLimits,
     /// The model calls, with the tool calls that they asked for.
     pub turns: Vec<AgentTurn>,
+    /// The child runs that it asked for, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildRecord>,
+    /// The time since when it waits for child runs: a call of `collect` has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collecting_since: Option<Moment>,
     /// True if an approval lets the next tool call begin; false again once it has, or is refused.
     #[serde(default)]
     pub approved: bool,
-    /// The time that it waited for approvals, in milliseconds.
+    /// The time that it waited for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
     /// The exit, once the agent is done.
@@ -125,6 +132,8 @@ impl AgentRecord {
             request: briefing.request,
             limits: briefing.limits.clone(),
             turns: Vec::new(),
+            children: Vec::new(),
+            collecting_since: None,
             approved: false,
             waited_ms: 0,
             exit: None,
@@ -132,7 +141,7 @@ impl AgentRecord {
         }
     }
 
-    /// Returns the time that it waited for approvals: no limit of its attempt counts it.
+    /// Returns the time that it waited for approvals and child runs: no limit of its attempt counts it.
     pub fn waited(&self) -> Duration {
         Duration::from_millis(self.waited_ms)
     }
@@ -162,9 +171,25 @@ impl AgentRecord {
         replies
     }
 
+    /// Returns the call of `dispatch` or `collect` at a position in the last reply, if it is one.
+    pub fn child_request(&self, position: u32) -> Option<&ChildRequest> {
+        match &self.turns.last()?.outcome {
+            Some(ModelCallOutcome::Replied { tool_calls, .. }) => {
+                tool_calls.get(position as usize)?.children.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the number of the current model call; 0 before the first.
     pub fn call(&self) -> u32 {
         u32::try_from(self.turns.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Adds a time that no limit of its attempt counts.
+    pub(super) fn add_wait(&mut self, waited: Duration) {
+        let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        self.waited_ms = self.waited_ms.saturating_add(waited);
     }
 
     /// True if an answer was already repaired.

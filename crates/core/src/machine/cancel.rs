@@ -113,6 +113,7 @@ impl Machine {
             match doing {
                 ActivityKind::Working if timed => self.end_attempt(attempt, WorkExit::Cancelled),
                 ActivityKind::Asking if !of_tool => self.cancel_ask(task, attempt),
+                _ if self.stop_collecting(task, &attempt) => continue,
                 _ => {
                     self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force });
                     continue;

@@ -3,11 +3,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem,
-    TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, PlanRequest,
+    StepItem, TaskId, ToolCallId, WorkExit,
 };
-use crate::agent::ContextCut;
+use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, JsonObject};
 
@@ -156,6 +157,21 @@ pub enum Effect {
         /// The tool call.
         #[serde(flatten)]
         id: ToolCallId,
+        /// The time that no limit of the attempt counts, in milliseconds.
+        waited_ms: u64,
+        /// The result, of a call of `dispatch` or `collect`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        children: Option<Box<ChildrenReport>>,
+    },
+    /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
+    StartChild {
+        /// The child run.
+        #[serde(flatten)]
+        id: ChildId,
+        /// The plan.
+        plan: PlanId,
+        /// Its resolved parameters.
+        params: JsonObject,
     },
     /// Give the program of an agent the reply to its last request, if it waits for one, and wait until it makes the
     /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
@@ -181,7 +197,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
     },
-    /// End an attempt's work or checks, or the plan's own checks, or its planner.
+    /// End an attempt's work and child runs, or its checks, or the plan's own checks, or its planner.
     Kill {
         /// The attempt; `None`: the plan's own checks, or its planner.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,26 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
-    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, CriteriaCount, GatePoint, IntentAdvice,
-    ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase,
-    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
-    ToolCallStart, WorkExit,
+    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
+    CriteriaCount, GatePoint, IntentAdvice, ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop,
+    Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
+    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
-
-/// A fact about a run: the record's unit and the public event format, version 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Event {
-    /// The time.
-    pub at: Moment,
-    /// The fact.
-    #[serde(flatten)]
-    pub fact: EventKind,
-}
 
 /// A fact that can be true of a run, in the past tense.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -130,6 +120,12 @@ pub enum EventKind {
     ToolCallEnded(ToolCallEnd),
     /// A tool call of an agent was refused: it is not executed.
     ToolCallRefused(ToolCallRefusal),
+    /// An agent asked for a child run.
+    ChildDispatched(ChildDispatch),
+    /// A child run of an agent began. Durable before it does.
+    ChildStarted(ChildId),
+    /// A child run of an agent ended, or cannot begin any more.
+    ChildEnded(Box<ChildEnd>),
     /// The work of an agent ended; what it left is collected.
     AgentEnded(AgentExit),
     /// The work of an attempt ended; nothing is verified yet.

@@ -113,7 +113,7 @@ impl MachineState {
             }
             EventKind::EvidenceStale(stale) => self.mark_stale(plan, stale),
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
-            _ => self.apply_to_agent(plan, fact),
+            _ => self.apply_to_agent(plan, at, fact),
         }
     }
 

@@ -6,6 +6,7 @@ use super::fold::takes_room;
 use super::serde_pairs;
 use super::state::{MachineState, TaskIx};
 use super::task_phase::TaskPhase;
+use super::{AttemptEnd, ChildId};
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
@@ -20,6 +21,13 @@ pub struct InFlight {
     pub(super) locked: BTreeSet<TaskIx>,
     /// Tasks whose agent was told to end, since its time is over.
     pub(super) overdue: BTreeSet<TaskIx>,
+    /// Child runs of agents that this engine was asked for.
+    pub(super) children: BTreeSet<ChildId>,
+    /// Tasks whose agent waits for child runs.
+    pub(super) collecting: BTreeSet<TaskIx>,
+    /// The ends of agents that wait for their child runs to end.
+    #[serde(serialize_with = "serde_pairs::serialize")]
+    pub(super) held: BTreeMap<TaskIx, AttemptEnd>,
     #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ClientCall,
-    EventKind, GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind,
-    ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ChildEnd,
+    ClientCall, EventKind, GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId,
+    TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -90,6 +90,8 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
     },
+    /// A child run of an agent ended. Answers [`Effect::StartChild`](super::Effect::StartChild).
+    ChildEnded(Box<ChildEnd>),
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).

@@ -94,11 +94,12 @@ impl AttemptUsage {
 
 impl BudgetLedger {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 15] = [
+    pub const EVENTS: [&'static str; 16] = [
         "run_started",
         "budget_set",
         "attempt_started",
         "attempt_ended",
+        "child_ended",
         "model_call_ended",
         "gate_evaluated",
         "check_completed",
@@ -130,6 +131,7 @@ impl BudgetLedger {
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
             | EventKind::PlannerRejected { usage, .. } => self.add(*usage),
+            EventKind::ChildEnded(end) => self.add(end.usage),
             EventKind::GateEvaluated { result, .. } => {
                 self.add(AttemptUsage { attempts: 0, tokens: result.tokens, cost: result.cost });
             }

@@ -25,6 +25,7 @@
 //! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
 //! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
+//! | child runs that agents start | `children` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -49,6 +50,8 @@ mod approvals;
 mod budget;
 mod cancel;
 mod checks;
+mod child_event;
+mod children;
 mod confirm;
 mod control;
 mod effect;
@@ -56,6 +59,7 @@ mod escalation;
 mod event;
 mod evidence;
 mod exit;
+mod fact;
 mod fan_out;
 mod feedback;
 mod finish;
@@ -103,10 +107,12 @@ pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
+pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
 pub use effect::{Effect, GateQuestion, TimerKind};
-pub use event::{Event, EventKind};
+pub use event::EventKind;
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exit::WorkExit;
+pub use fact::Event;
 pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
 pub use gates::{GatePoint, gates_at};
 pub use in_flight::InFlight;

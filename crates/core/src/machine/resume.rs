@@ -121,6 +121,7 @@ impl Machine {
         };
         let attempt = state::attempt(&plan, task, live.attempt);
         let item_value = self.state.item(task).cloned();
+        self.request_children(task, &attempt);
         match (live.doing, &step.work) {
             // The approval is requested again with all others.
             (ActivityKind::Asking, _) => {

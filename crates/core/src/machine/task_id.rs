@@ -57,6 +57,9 @@ impl FromStr for TaskId {
     fn from_str(text: &str) -> Result<Self, TaskPathError> {
         let bad = || TaskPathError(text.to_owned());
         let subject: TaskPath = text.parse()?;
+        if !subject.above.is_empty() {
+            return Err(bad());
+        }
         let item = subject.spot.item.map(|item| item.parse::<u32>());
         Ok(Self { step: subject.spot.step, item: item.transpose().map_err(|_| bad())? })
     }
@@ -99,5 +102,6 @@ mod tests {
         }
         assert_eq!(TaskId::of_step(&place.step).display_name(Some("eu")), "build");
         assert!("build[eu]".parse::<TaskId>().is_err());
+        assert!("audit/docs".parse::<TaskId>().is_err());
     }
 }

@@ -66,6 +66,10 @@ impl Machine {
         if let Some(mistake) = &requested.mistake {
             return ToolEntry::Refused(mistake.clone());
         }
+        let request = requested.children.as_ref();
+        if let Some(obstacle) = request.and_then(|request| self.child_obstacle(task, request)) {
+            return ToolEntry::Refused(obstacle);
+        }
         if self.agent_record(task).is_some_and(|record| record.approved) {
             return ToolEntry::Free;
         }
@@ -205,8 +209,8 @@ impl Machine {
         }
     }
 
-    /// Returns the time that the agent of a task waited for approvals.
-    pub(super) fn waited_for_people(&self, task: TaskIx) -> Duration {
+    /// Returns the time that the agent of a task waited for approvals and child runs.
+    pub(super) fn waited(&self, task: TaskIx) -> Duration {
         self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
     }
 }
@@ -217,8 +221,7 @@ impl MachineState {
         self.set_activity(task, ActivityKind::Working);
         self.set_step_state(task, StepState::Running);
         if let Some(agent) = self.task_record_mut(task).and_then(|record| record.agent.as_mut()) {
-            let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
-            agent.waited_ms = agent.waited_ms.saturating_add(waited);
+            agent.add_wait(waited);
             agent.approved = approved;
         }
     }

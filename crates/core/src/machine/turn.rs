@@ -131,6 +131,7 @@ impl Machine {
             InputKind::ToolEnded(end) => self.on_tool_end(end),
             InputKind::ClientCalled { attempt, call, tools } => self.on_client_call(&attempt, call, tools),
             InputKind::ClientEnded { attempt, exit, answer } => self.on_client_end(&attempt, exit, answer),
+            InputKind::ChildEnded(end) => self.on_child_end(*end),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
                 self.on_verdicts(&attempt, phase, verdicts, seen);
@@ -217,6 +218,9 @@ impl Machine {
             return;
         };
         ended.exit = exit;
+        if self.hold_for_children(task, &ended) {
+            return;
+        }
         if ended.exit.is_success()
             && let Some(reason) = bad_outputs(self.plan.step(task.ix()), &ended.outputs)
         {

@@ -14,7 +14,8 @@ use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
-    BriefingParts, ContextCut, ModelReply, ModelRequest, ToolResult, read_answer, tool_definition,
+    BriefingParts, ContextCut, ModelReply, ModelRequest, ToolDefinition, ToolResult, dispatch_definition,
+    read_answer, tool_definition,
 };
 use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
@@ -24,7 +25,8 @@ use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::WorkspaceLayer;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::EvalError;
-use wf_model::{AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork};
+use wf_model::taint::taints;
+use wf_model::{AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork};
 
 /// The reason why an agent does not begin.
 const UNCONFINED: &str =
@@ -84,12 +86,12 @@ impl AttemptTask {
             },
         };
         let mistake = dialogue.mistake(&step.outputs);
-        let waited = record.as_ref().map(|record| record.waited()).unwrap_or_default();
         run.agents.insert(AgentSession {
-            began: self.since.unwrap_or_else(|| run.session.clock.now()).after(waited),
+            began: self.since.unwrap_or_else(|| run.session.clock.now()),
             task: self,
             model,
             tools: work.tools.clone(),
+            dispatch: work.dispatch.clone(),
             untrusted: work.untrusted.clone(),
             servers,
             outputs: step.outputs.clone(),
@@ -204,6 +206,7 @@ impl AttemptTask {
         self.run.mask().await.value(&mut values);
         let untrusted = step.untrusted_input();
         let has_network = step.allow.as_ref().is_some_and(|allow| allow.net);
+        let mut children = step.work.plans_used().into_iter();
         Ok(ModelRequest::from_briefing(BriefingParts {
             briefing: &work.briefing,
             values: values.as_object().unwrap_or(&JsonObject::new()),
@@ -212,11 +215,20 @@ impl AttemptTask {
             may_be_untrusted: untrusted.is_some()
                 || !work.untrusted.is_empty()
                 || !work.mcp.is_empty()
-                || has_network,
+                || has_network
+                || children.any(|plan| taints(plan).has_external_outputs()),
             untrusted_values: untrusted.as_deref(),
-            tools: work.tools.iter().copied().map(tool_definition).collect(),
+            tools: work.tools.iter().map(|tool| definition(work, *tool)).collect(),
             max_output: model.max_output,
         }))
+    }
+}
+
+/// Returns the definition of a tool of an agent.
+fn definition(work: &AgentWork, tool: AgentTool) -> ToolDefinition {
+    match &work.dispatch {
+        Some(dispatch) if tool == AgentTool::Dispatch => dispatch_definition(dispatch),
+        _ => tool_definition(tool),
     }
 }
 

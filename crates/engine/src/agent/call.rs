@@ -7,7 +7,9 @@ use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
-use wf_core::agent::{ContextCut, ModelReply, TokenUsage, parse_call};
+use wf_core::agent::{
+    ChildRequest, ContextCut, ModelReply, TokenUsage, ToolCall, parse_call, read_child_request,
+};
 use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallError;
@@ -117,17 +119,27 @@ impl AgentDialogue {
 impl AgentSession {
     /// Returns the tools that a reply calls, each with the mistake for which it is not executed.
     fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
-        let screened = reply.tool_calls.iter().map(|call| RequestedTool {
-            tool: call.tool.chars().take(64).collect(),
-            // A program of its own brings its tools.
-            mistake: match (&self.client, self.servers.parse(call)) {
-                (Some(_), _) => None,
-                (None, Some(parsed)) => parsed.err(),
-                (None, None) => {
-                    parse_call(&self.tools, call).err().map(|mistake| self.servers.told(&mistake))
-                }
-            },
+        let screened = reply.tool_calls.iter().map(|call| {
+            let screened = self.screen_call(call);
+            RequestedTool {
+                tool: call.tool.chars().take(64).collect(),
+                mistake: screened.as_ref().err().cloned(),
+                children: screened.ok().flatten().map(Box::new),
+            }
         });
         screened.collect()
+    }
+
+    /// Returns the meaning of a call of `dispatch` or `collect`, or the mistake in a call.
+    fn screen_call(&self, call: &ToolCall) -> Result<Option<ChildRequest>, String> {
+        // A program of its own brings its tools.
+        if self.client.is_some() {
+            return Ok(None);
+        }
+        if let Some(parsed) = self.servers.parse(call) {
+            return parsed.map(|_| None);
+        }
+        let request = parse_call(&self.tools, call).map_err(|mistake| self.servers.told(&mistake))?;
+        read_child_request(self.dispatch.as_deref(), &request).transpose()
     }
 }

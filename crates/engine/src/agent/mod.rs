@@ -16,4 +16,4 @@ mod tool;
 pub(super) use call::{ModelCall, call_model};
 pub(super) use client::{ClientTurn, serve_client};
 pub(super) use session::{LiveAgents, end};
-pub(super) use tool::{call_tool, tool_call};
+pub(super) use tool::{ToolOrder, call_tool, tool_call};

@@ -15,7 +15,7 @@ use wf_base::time::Moment;
 use wf_core::agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
 use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
-use wf_model::{AgentTool, FailureClass, ModelDefinition, RequiredOutput};
+use wf_model::{AgentDispatch, AgentTool, FailureClass, ModelDefinition, RequiredOutput};
 
 /// The agents of a run that are at work.
 #[derive(Default)]
@@ -24,10 +24,12 @@ pub(in super::super) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>
 /// An agent at work: its conversation, and the place where its tools run.
 pub(in super::super) struct AgentSession {
     pub(super) task: AttemptTask,
-    /// The start time of the attempt, later by the time that it waited for approvals.
+    /// The start time of the attempt.
     pub(super) began: Moment,
     pub(super) model: ModelDefinition,
     pub(super) tools: Vec<AgentTool>,
+    /// The plans that it may start as child runs.
+    pub(super) dispatch: Option<Box<AgentDispatch>>,
     /// The files and folders whose text is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) servers: AgentServers,

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -7,8 +8,8 @@ use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use wf_core::agent::{
-    ToolCall, ToolRequest, ToolResult, cut_result, estimate_tokens, parse_call, source_of_result,
-    untrusted_block,
+    ChildrenReport, ToolCall, ToolRequest, ToolResult, cut_result, estimate_tokens, parse_call,
+    source_of_result, untrusted_block,
 };
 use wf_core::machine::{InputKind, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
@@ -25,12 +26,22 @@ pub(in super::super) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Op
     dialogue.reply.as_ref()?.tool_calls.get(id.position as usize).cloned()
 }
 
+/// A tool call to be executed.
+pub(in super::super) struct ToolOrder {
+    pub(in super::super) id: ToolCallId,
+    /// The time that no limit of the attempt counts.
+    pub(in super::super) waited: Duration,
+    /// The result, of a call of `dispatch` or `collect`.
+    pub(in super::super) children: Option<Box<ChildrenReport>>,
+}
+
 /// Executes a tool call of an agent. Its result is stored before it is reported.
 pub(in super::super) async fn call_tool(
     run: Arc<RunContext>,
-    id: ToolCallId,
+    order: ToolOrder,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
+    let ToolOrder { id, waited, children } = order;
     let session = run.agents.get(&id.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
@@ -39,7 +50,15 @@ pub(in super::super) async fn call_tool(
     };
     let began = run.session.clock.now();
     let interrupted = dialogue.interrupted.take() == Some(id.position);
-    let (result, untrusted) = session.execute(&run, &call, interrupted, stop).await;
+    let (result, untrusted) = match children {
+        Some(report) => session.report_children(&run, &call, &report).await,
+        None => {
+            let step = step_of(&run, &id.attempt.place);
+            let spent = began.since(session.began.after(waited));
+            let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
+            session.execute(&run, &call, time_left, interrupted, stop).await
+        }
+    };
     run.session.executor.ensure_supervised()?;
     let took = run.session.clock.now().since(began).as_millis();
     dialogue.log_tool(&call, &result);
@@ -56,18 +75,33 @@ pub(in super::super) async fn call_tool(
 }
 
 impl AgentSession {
+    /// Returns the result of a call of `dispatch` or `collect`, and its source if that is not trusted.
+    async fn report_children(
+        &self,
+        run: &RunContext,
+        call: &ToolCall,
+        report: &ChildrenReport,
+    ) -> (ToolResult, Option<String>) {
+        let text = cut_result(&run.mask().await.text(&report.text()));
+        let source = self.dispatch.as_ref().and_then(|dispatch| report.untrusted_source(dispatch));
+        let text = match &source {
+            Some(source) => untrusted_block(source, &text),
+            None => text,
+        };
+        (ToolResult { id: call.id.clone(), text, is_error: false }, source)
+    }
+
     /// Executes a call. Returns the result, and its source if that is not trusted.
     async fn execute(
         &self,
         run: &RunContext,
         call: &ToolCall,
+        time_left: Option<Duration>,
         interrupted: bool,
         stop: watch::Receiver<StopLevel>,
     ) -> (ToolResult, Option<String>) {
         let failed = |text: String| (ToolResult { id: call.id.clone(), text, is_error: true }, None);
         let step = step_of(run, &self.task.attempt.place);
-        let now = run.session.clock.now();
-        let time_left = step.timeout.map(|limit| limit.saturating_sub(now.since(self.began)));
         if let Some(parsed) = self.servers.parse(call) {
             let (text, is_error) = match parsed {
                 Err(mistake) => return failed(mistake),
@@ -112,6 +146,9 @@ fn is_repeatable(request: &ToolRequest) -> bool {
         | ToolRequest::List { .. }
         | ToolRequest::Search { .. }
         | ToolRequest::Write { .. } => true,
-        ToolRequest::Edit { .. } | ToolRequest::Run { .. } => false,
+        ToolRequest::Edit { .. }
+        | ToolRequest::Run { .. }
+        | ToolRequest::Dispatch { .. }
+        | ToolRequest::Collect { .. } => false,
     }
 }

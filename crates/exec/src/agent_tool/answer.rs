@@ -66,7 +66,9 @@ impl FileToolOrder {
             ToolRequest::Edit { path, old, new } => {
                 edit(workspace, path, &TextReplacement { old, new }, writable)
             }
-            ToolRequest::Run { .. } => Err(FileToolError::OtherRequest),
+            ToolRequest::Run { .. } | ToolRequest::Dispatch { .. } | ToolRequest::Collect { .. } => {
+                Err(FileToolError::OtherRequest)
+            }
         }
     }
 }

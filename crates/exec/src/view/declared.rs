@@ -4,7 +4,7 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use crate::{environment, files};
-use wf_model::{Check, JsonObject, Plan, Step, StepWork};
+use wf_model::{Check, JsonObject, Plan, Step};
 
 /// The declared products of the steps of a plan and of all plans that it uses.
 #[derive(Clone, Debug, Default)]
@@ -85,17 +85,15 @@ fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<Path
 
 /// Returns a test for the paths that a step, or a plan that it uses, declares to make or change.
 pub fn declared_by(step: &Step, params: &JsonObject) -> impl Fn(&Path) -> bool + use<> {
-    let of_plan = match &step.work {
-        StepWork::Uses(uses) => DeclaredProducts::new(&uses.plan, &JsonObject::new()),
-        _ => DeclaredProducts::default(),
-    };
+    let used = step.work.plans_used().into_iter();
+    let of_plans: Vec<_> = used.map(|plan| DeclaredProducts::new(plan, &JsonObject::new())).collect();
     let globs: Vec<String> = products_of(step, Some(params)).collect();
     let own = DeclaredProducts {
         globs: files::globs(globs.iter().map(String::as_str)),
         grants: writes(step).collect(),
         approved: Vec::new(),
     };
-    move |path| own.has(path) || of_plan.has(path)
+    move |path| own.has(path) || of_plans.iter().any(|plan| plan.has(path))
 }
 
 /// Returns the glob that matches exactly this path.

@@ -1,5 +1,5 @@
-use super::AllowSpec;
 use super::step::StepSpec;
+use super::{AllowSpec, DispatchSpec};
 use crate::decode::{
     ArgumentTemplate, EntryKey, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath, record, words,
 };
@@ -36,6 +36,8 @@ record! {
         /// The tools that are closed once the model was given text from outside: `deny` refuses their calls, `ask`
         /// lets approvers decide about each.
         default when_untrusted: OrderedEntries<AgentTool, UntrustedRule>,
+        /// The plans that the model may start with the tool `dispatch`.
+        optional dispatch: Box<Spanned<DispatchSpec>>,
     }
     later {
         "skills",
@@ -93,6 +95,7 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
         _ => {}
     }
     check_engine(agent, fields, decoder);
+    super::dispatch::check_tools(agent, decoder);
     for (at, tool) in agent.tools.iter().enumerate() {
         if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
             let message = format!("the tool `{}` is listed twice", tool.value);
@@ -116,7 +119,7 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
 /// Notes keys that do not apply to the engine of an agent.
 fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let engine = agent.engine.unwrap_or_default();
-    let own_tools = ["tools", "mcp", "untrusted", "when_untrusted"];
+    let own_tools = ["tools", "mcp", "untrusted", "when_untrusted", "dispatch"];
     for key in own_tools.into_iter().filter(|key| engine.is_client() && fields.has(key)) {
         let message =
             format!("an agent with `engine: {engine}` brings its own tools, so `{key}` does not apply");

@@ -65,6 +65,7 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         mcp: Vec::new(),
         untrusted: Vec::new(),
         when_untrusted: OrderedEntries::default(),
+        dispatch: None,
         tools: Vec::new(),
         max_turns: None,
         with: OrderedEntries::default(),

@@ -139,6 +139,13 @@ impl StepSpec {
     pub fn with_all_alternatives(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.ways)
     }
+
+    /// Returns the paths of the plans that it uses, or may start.
+    pub fn used_paths(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let agent = self.agent.as_ref().and_then(|agent| agent.value.dispatch.as_ref());
+        let started = agent.into_iter().flat_map(|dispatch| &dispatch.value.plans);
+        self.uses.as_deref().into_iter().chain(started)
+    }
 }
 
 /// The keys of executors.

@@ -4,6 +4,7 @@ use super::{ExprRead, reads};
 use crate::LoadedSpec;
 use crate::ast::{PlanSpec, StepSpec};
 use wf_base::source::SourceText;
+use wf_base::source::Spanned;
 use wf_model::graph::StepGraph;
 
 /// One file as seen by the rules.
@@ -103,6 +104,18 @@ impl<'a> RuleContext<'a> {
         let file = self.loaded.used(self.file, step)?;
         let plan = self.loaded.plans.get(file)?.as_ref()?;
         Some((file, plan))
+    }
+
+    /// Returns the plans that a step uses or may start, each with the path that names it, as far as they could be read.
+    pub(super) fn all_used(
+        &self,
+        step: &'a StepSpec,
+    ) -> impl Iterator<Item = (&'a Spanned<String>, usize, &'a PlanSpec)> {
+        let (loaded, from) = (self.loaded, self.file);
+        step.used_paths().filter_map(move |path| {
+            let file = loaded.file_at(from, path)?;
+            Some((path, file, loaded.plans.get(file)?.as_ref()?))
+        })
     }
 }
 

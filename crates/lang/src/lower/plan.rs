@@ -79,13 +79,9 @@ impl SpecLowering<'_> {
         Ok(plan)
     }
 
-    /// Returns the model and the path of the file that a step uses.
-    pub(super) fn used(
-        &mut self,
-        file: usize,
-        step: &ast::StepSpec,
-    ) -> Result<(Arc<Plan>, String), LoweringError> {
-        let used = self.loaded.used(file, step).ok_or(LoweringError::Broken)?;
+    /// Returns the model and the path of the file that a file names by a path.
+    pub(super) fn plan_at(&mut self, file: usize, path: &str) -> Result<(Arc<Plan>, String), LoweringError> {
+        let used = self.loaded.file_at(file, path).ok_or(LoweringError::Broken)?;
         let path = self.loaded.sources.get(used).map(|source| source.path().to_owned());
         Ok((self.file(used)?, path.unwrap_or_default()))
     }

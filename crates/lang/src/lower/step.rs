@@ -9,9 +9,9 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    AgentWork, Alternative, ApprovalStep, FailureClass, FailureClassRule, HttpCall, NestedPlan,
-    RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx, StepRepetition,
-    StepWork, ValueSchema, WaitCondition,
+    AgentDispatch, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass, FailureClassRule, HttpCall,
+    NestedPlan, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx,
+    StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -145,7 +145,7 @@ fn work(
         return Ok(StepWork::Skill(Box::new(call)));
     }
     if let Some(agent) = &step.agent {
-        return work_of_agent(step, &agent.value).map(StepWork::Agent);
+        return work_of_agent(step, &agent.value, file, lowering).map(StepWork::Agent);
     }
     if let Some(request) = &step.http {
         return Ok(StepWork::Http(Box::new(http(request))));
@@ -161,7 +161,8 @@ fn work(
             needs: needs(Some(&approve.needs())),
         })));
     }
-    let (plan, path) = lowering.used(file, step)?;
+    let used = step.uses.as_deref().ok_or(LoweringError::Broken)?;
+    let (plan, path) = lowering.plan_at(file, used)?;
     let with = step.with.iter();
     Ok(StepWork::Uses(Box::new(NestedPlan {
         plan,
@@ -170,7 +171,14 @@ fn work(
     })))
 }
 
-fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<AgentWork>, LoweringError> {
+fn work_of_agent(
+    step: &ast::StepSpec,
+    agent: &ast::AgentSpec,
+    file: usize,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<Box<AgentWork>, LoweringError> {
+    let dispatch = agent.dispatch.as_ref();
+    let dispatch = dispatch.map(|dispatch| dispatched(&dispatch.value, file, lowering)).transpose()?;
     let with = agent.with.iter();
     Ok(Box::new(AgentWork {
         model: agent.choice().ok_or(LoweringError::Broken)?,
@@ -183,7 +191,25 @@ fn work_of_agent(step: &ast::StepSpec, agent: &ast::AgentSpec) -> Result<Box<Age
         when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value, *rule)).collect(),
         mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
+        dispatch: dispatch.map(Box::new),
     }))
+}
+
+/// The plans that an agent may start.
+fn dispatched(
+    dispatch: &ast::DispatchSpec,
+    file: usize,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<AgentDispatch, LoweringError> {
+    let plans = dispatch.plans.iter().map(|path| {
+        let (plan, path) = lowering.plan_at(file, path)?;
+        Ok(ChildPlan { plan, path })
+    });
+    Ok(AgentDispatch {
+        plans: plans.collect::<Result<_, LoweringError>>()?,
+        max: dispatch.max.as_ref().map_or(AgentDispatch::MAX, |max| max.value),
+        max_parallel: dispatch.max_parallel.as_ref().map_or(AgentDispatch::MAX_PARALLEL, |max| max.value),
+    })
 }
 
 fn http(http: &ast::HttpSpec) -> HttpCall {

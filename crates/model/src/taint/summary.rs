@@ -50,6 +50,11 @@ impl TaintSummary {
         summary
     }
 
+    /// True if an output of the plan is from outside.
+    pub fn has_external_outputs(&self) -> bool {
+        self.outputs.values().any(|output| output.taint == TaintLevel::External)
+    }
+
     /// Returns the trust in a name where a step or the plan itself reads it.
     pub fn value(&self, step: Option<&StepTaint>, name: &ExprReference) -> MixedTaint {
         match name {

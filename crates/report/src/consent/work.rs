@@ -3,8 +3,8 @@ use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
-    AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork,
-    WaitCondition,
+    AgentDispatch, AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg, SkillCall,
+    Step, StepWork, WaitCondition,
 };
 
 pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -12,7 +12,7 @@ pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBu
         StepWork::Run(own) => script(own, sheet, ""),
         StepWork::Exec(own) => argv(own, sheet, ""),
         StepWork::Skill(call) => skill(call, sheet),
-        StepWork::Agent(own) => agent(own, sheet),
+        StepWork::Agent(own) => agent(own, used, sheet),
         StepWork::Http(request) => http(request, sheet),
         StepWork::Uses(nested) => uses(nested, used, sheet),
         StepWork::Wait(what) => wait(what, sheet),
@@ -69,7 +69,7 @@ fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
 }
 
 /// The model, its tools and its briefing.
-fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
+fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let AgentWork {
         model,
         engine,
@@ -81,6 +81,7 @@ fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
         max_turns,
         untrusted,
         when_untrusted,
+        dispatch,
     } = work;
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
     let (key, name) = match model {
@@ -108,6 +109,16 @@ fn agent(work: &AgentWork, sheet: &mut SummaryBuilder) {
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
     let servers: Vec<String> = mcp.iter().map(ToString::to_string).collect();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.mcp", &servers);
+    if let Some(AgentDispatch { plans, max, max_parallel }) = dispatch.as_deref() {
+        let names: Vec<String> = plans.iter().map(|child| used.name(&child.plan, &child.path)).collect();
+        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.dispatch.plans", &names);
+        let mut put = |key: &str, count: &u32| {
+            let text = count.to_string();
+            sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, key, text);
+        };
+        put("agent.dispatch.max", max);
+        put("agent.dispatch.max_parallel", max_parallel);
+    }
 }
 
 fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {

@@ -152,6 +152,12 @@ fn marks(step: &Step) -> Vec<String> {
     if let StepWork::Uses(uses) = &step.work {
         marks.push(format!("uses {}", uses.plan.id()));
     }
+    if let StepWork::Agent(agent) = &step.work
+        && let Some(dispatch) = &agent.dispatch
+    {
+        let ids: Vec<&str> = dispatch.plans.iter().map(|child| child.plan.id().as_str()).collect();
+        marks.push(format!("may start {}", ids.join(", ")));
+    }
     if let Some(when) = &step.when {
         marks.push(format!("when {}", when.source()));
     }

@@ -6,7 +6,7 @@ use super::{
     AgentCalls, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions, RunLifecycle, StaleDependant,
 };
 use wf_base::name::RunId;
-use wf_core::machine::{BudgetLedger, StepState, TaskId};
+use wf_core::machine::{BudgetLedger, ChildId, StepState, TaskId};
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
 
 /// The version of the document of `wf show --json`. Within a version, keys are only added.
@@ -143,6 +143,13 @@ impl RunRecord {
             Some(row) => row_display_name(row),
             None => place.to_string(),
         }
+    }
+
+    /// Returns the child runs that agents of a task started.
+    pub fn children_of(&self, place: &TaskId) -> impl Iterator<Item = (ChildId, &Self)> {
+        let named =
+            self.nested.iter().filter_map(|nested| Some((nested.attempt.parse().ok()?, &nested.record)));
+        named.filter(move |(id, _): &(ChildId, &Self)| id.attempt.place == *place)
     }
 
     /// Returns the runs nested in attempts of a task.

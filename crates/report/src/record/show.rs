@@ -12,7 +12,7 @@ use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::StepState;
+use wf_core::machine::{ChildId, RunOutcome, StepState};
 use wf_model::JsonObject;
 use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
@@ -159,10 +159,31 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         for check in rulings {
             text.push_str(&ruling(check));
         }
+        let depth = depth + 1 + usize::from(row.item.is_some());
         for nested in record.nested_in(&place) {
-            steps(nested, depth + 1 + usize::from(row.item.is_some()), text);
+            steps(nested, depth, text);
+        }
+        for (id, child) in record.children_of(&place) {
+            text.push_str(&child_line(&id, child, depth));
+            steps(child, depth + 1, text);
         }
     }
+}
+
+/// The line of a child run of an agent.
+fn child_line(id: &ChildId, child: &RunRecord, depth: usize) -> String {
+    let run = &child.run;
+    let state = match run.state {
+        RunState::Running if child.life == RunLifecycle::Waiting => StepState::Waiting,
+        RunState::Running => StepState::Running,
+        RunState::Ended(RunOutcome::Succeeded) => StepState::Succeeded,
+        RunState::Ended(RunOutcome::Cancelled) => StepState::Cancelled,
+        RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned) => StepState::Failed,
+    };
+    let margin = "  ".repeat(depth);
+    let attempt = attempt_label(id.attempt.attempt);
+    let about = format!("{margin}{}{attempt} · plan {} · run {}", id.child, run.plan, run.id.short());
+    line(state_style(state), state_word(state, run.standing), run.duration(), &about)
 }
 
 /// The doubts about a result that was verified or reported.

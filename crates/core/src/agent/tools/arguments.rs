@@ -3,7 +3,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-use wf_model::AgentTool;
+use wf_model::{AgentTool, JsonObject};
 
 use super::mistake::{ToolMistake, quoted, words};
 use super::parameter::{ParameterKind, ToolParameter, parameters};
@@ -22,6 +22,8 @@ pub(super) struct ToolArguments {
 enum ArgumentValue {
     Text(String),
     Count(u64),
+    Object(JsonObject),
+    Texts(Vec<String>),
 }
 
 impl ToolArguments {
@@ -65,7 +67,23 @@ impl ToolArguments {
     pub(super) fn optional_text(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             ArgumentValue::Text(text) => Some(text),
-            ArgumentValue::Count(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Takes an object that need not be given.
+    pub(super) fn optional_object(&mut self, name: &str) -> Option<JsonObject> {
+        match self.take(name)? {
+            ArgumentValue::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Takes a list of texts that need not be given.
+    pub(super) fn optional_texts(&mut self, name: &str) -> Option<Vec<String>> {
+        match self.take(name)? {
+            ArgumentValue::Texts(texts) => Some(texts),
+            _ => None,
         }
     }
 
@@ -73,7 +91,7 @@ impl ToolArguments {
     pub(super) fn optional_count(&mut self, name: &str) -> Option<u64> {
         match self.take(name)? {
             ArgumentValue::Count(count) => Some(count),
-            ArgumentValue::Text(_) => None,
+            _ => None,
         }
     }
 
@@ -108,6 +126,15 @@ fn parse_value(
         (ParameterKind::Text | ParameterKind::FilledText, other) => {
             Err(unfit("a text".into(), kind_of(other)))
         }
+        (ParameterKind::Object, Value::Object(object)) => Ok(ArgumentValue::Object(object.clone())),
+        (ParameterKind::Object, other) => Err(unfit("an object".into(), kind_of(other))),
+        (ParameterKind::Texts, Value::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().filter(|text| !text.is_empty()));
+            let texts: Option<Vec<String>> = texts.map(|text| text.map(str::to_owned)).collect();
+            let unfit = || unfit("a list of texts".into(), "one with another value in it");
+            texts.map(ArgumentValue::Texts).ok_or_else(unfit)
+        }
+        (ParameterKind::Texts, other) => Err(unfit("a list of texts".into(), kind_of(other))),
         (ParameterKind::Count(most), value) => {
             let count = whole_number(value).filter(|count| (1..=most).contains(count));
             let expected = match most {

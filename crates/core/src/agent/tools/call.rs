@@ -34,5 +34,12 @@ pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<ToolRequest, T
             script: given.text("script")?,
             timeout_seconds: given.optional_count("timeout_seconds"),
         },
+        AgentTool::Dispatch => ToolRequest::Dispatch {
+            id: given.text("id")?,
+            plan: given.text("plan")?,
+            params: given.optional_object("params").unwrap_or_default(),
+            depends_on: given.optional_texts("depends_on").unwrap_or_default(),
+        },
+        AgentTool::Collect => ToolRequest::Collect { id: given.text("id")? },
     })
 }

@@ -25,6 +25,10 @@ pub(super) enum ParameterKind {
     FilledText,
     /// A whole number from 1 to a maximum.
     Count(u64),
+    /// An object, whose values another schema describes.
+    Object,
+    /// A list of texts that are not empty.
+    Texts,
 }
 
 const PATH: ToolParameter = ToolParameter {
@@ -117,6 +121,35 @@ const RUN: &[ToolParameter] = &[
     },
 ];
 
+const DISPATCH: &[ToolParameter] = &[
+    ToolParameter {
+        name: "id",
+        about: "A name of your choice for this run, in lower case letters, digits and `_`; each has another one.",
+        ..PATH
+    },
+    ToolParameter { name: "plan", about: "The id of the plan to run.", ..PATH },
+    ToolParameter {
+        name: "params",
+        kind: ParameterKind::Object,
+        required: false,
+        about: "The parameters of the plan, by name. Default: none.",
+    },
+    ToolParameter {
+        name: "depends_on",
+        kind: ParameterKind::Texts,
+        required: false,
+        about: "The ids of runs that you started before and that must have succeeded first. If one fails, this \
+            one fails, too. Default: none.",
+    },
+];
+
+const COLLECT: &[ToolParameter] = &[ToolParameter {
+    name: "id",
+    about: "The id of a run, or `all`: waits until it, or each of them, has ended. `ready` waits for nothing, and \
+        returns those that have ended.",
+    ..PATH
+}];
+
 /// Returns the parameters of a tool.
 pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
     match tool {
@@ -126,6 +159,8 @@ pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
         AgentTool::Write => WRITE,
         AgentTool::Edit => EDIT,
         AgentTool::Run => RUN,
+        AgentTool::Dispatch => DISPATCH,
+        AgentTool::Collect => COLLECT,
     }
 }
 
@@ -170,6 +205,15 @@ const fn description(tool: AgentTool) -> &'static str {
             "Runs a shell script in the sandbox of the step. Returns what it printed, both streams together, \
              and its exit code. Nothing that it starts runs on after it."
         }
+        AgentTool::Dispatch => {
+            "Starts a run of a plan, and returns at once; collect returns its result. Runs that have not ended when \
+             you answer are cancelled."
+        }
+        AgentTool::Collect => {
+            "Returns the results of runs that dispatch started: for each its status and its outputs or the error; \
+             `ready` also how many have not ended (`pending`). Only `verified` is a result that checks confirmed; `reported` is the \
+             claim of the run itself."
+        }
     }
 }
 
@@ -179,6 +223,10 @@ impl ToolParameter {
             ParameterKind::Text => json!({ "type": "string" }),
             ParameterKind::FilledText => json!({ "type": "string", "minLength": 1 }),
             ParameterKind::Count(u64::MAX) => json!({ "type": "integer", "minimum": 1 }),
+            ParameterKind::Object => json!({ "type": "object" }),
+            ParameterKind::Texts => {
+                json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
+            }
             ParameterKind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
         };
         if let Some(schema) = schema.as_object_mut() {

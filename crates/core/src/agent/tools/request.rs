@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use wf_model::AgentTool;
+use wf_model::{AgentTool, JsonObject};
 
 /// A valid call of a tool. Paths are as the model wrote them: only the process that carries the request out
 /// can tell where they lead.
@@ -58,6 +58,24 @@ pub enum ToolRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_seconds: Option<u64>,
     },
+    /// Starts a plan as a child run.
+    Dispatch {
+        /// The id that the model gives it.
+        id: String,
+        /// The id of the plan.
+        plan: String,
+        /// The parameters of the plan.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        params: JsonObject,
+        /// The ids of the child runs that must have succeeded first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        depends_on: Vec<String>,
+    },
+    /// Returns the results of child runs.
+    Collect {
+        /// The id of one, `ready` or `all`.
+        id: String,
+    },
 }
 
 impl ToolRequest {
@@ -70,6 +88,8 @@ impl ToolRequest {
             Self::Write { .. } => AgentTool::Write,
             Self::Edit { .. } => AgentTool::Edit,
             Self::Run { .. } => AgentTool::Run,
+            Self::Dispatch { .. } => AgentTool::Dispatch,
+            Self::Collect { .. } => AgentTool::Collect,
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::{FileDiagnostics, RuleContext};
 use crate::ast::{AgentSpec, StepSpec};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::PlanId;
 use wf_base::source::Spanned;
 use wf_model::AgentTool;
 use wf_model::expr::{ScriptReference, templates_in_script};
@@ -12,6 +13,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             check_writing_tools(step, agent, notes);
             check_closed_tools(agent, notes);
             check_templates(step, agent, notes);
+            check_child_plans(scene, step, notes);
         }
     }
 }
@@ -36,6 +38,22 @@ fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
             let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
             notes.note(mistake.with_help("remove the rule, or add the tool to `tools`"));
         }
+    }
+}
+
+/// Notes a plan that the agent could not tell from another one: it knows them by their ids.
+fn check_child_plans(scene: &RuleContext<'_>, step: &StepSpec, notes: &mut FileDiagnostics) {
+    let mut known: Vec<(&PlanId, usize)> = Vec::new();
+    for (path, file, plan) in scene.all_used(step) {
+        let Some(id) = plan.id.as_ref().map(|id| &id.value) else {
+            continue;
+        };
+        if known.iter().any(|(other, from)| *other == id && *from != file) {
+            let message = format!("another plan of `dispatch` has the id `{id}`, too");
+            let mistake = Diagnostic::new(Code::DuplicateId, path.span, message);
+            notes.note(mistake.with_help("give one of the plans another `id`: the model knows them by it"));
+        }
+        known.push((id, file));
     }
 }
 

@@ -20,10 +20,13 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     }
 }
 
-/// Returns the step, in a plan that a step uses directly or indirectly, that waits for a lock.
+/// Returns the step, in a plan that a step uses or may start, directly or indirectly, that waits for a lock.
 fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Option<String> {
     let mut seen = BTreeSet::new();
-    let mut open: Vec<usize> = loaded.used(file, step).into_iter().collect();
+    let used = |file: usize, step: &StepSpec| -> Vec<usize> {
+        step.used_paths().filter_map(|path| loaded.file_at(file, path)).collect()
+    };
+    let mut open = used(file, step);
     while let Some(file) = open.pop() {
         if !seen.insert(file) {
             continue;
@@ -36,7 +39,7 @@ fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Opti
                 let path = loaded.sources.get(file).map_or("", |source| source.path());
                 return Some(format!("`{}` of {path}", step.id.value));
             }
-            open.extend(loaded.used(file, step));
+            open.extend(used(file, step));
         }
     }
     None

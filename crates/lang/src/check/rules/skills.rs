@@ -213,18 +213,17 @@ fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, not
             let mistake = Diagnostic::new(Code::SkillOutside, name.span, message);
             notes.note(mistake.with_help("add it there, or use another"));
         }
-        let (Some((file, plan)), Some(path)) = (scene.used(step), step.uses.as_deref()) else {
-            continue;
-        };
-        let mut seen = BTreeSet::from([scene.file]);
-        for name in usable_skills(scene, file, plan, &mut seen) {
-            if !own.contains(name) {
-                let message = format!(
-                    "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
-                    path.value
-                );
-                let mistake = Diagnostic::new(Code::SkillOutside, path.span, message);
-                notes.note(mistake.with_help("add it there, or remove it from that plan"));
+        for (path, file, plan) in scene.all_used(step) {
+            let mut seen = BTreeSet::from([scene.file]);
+            for name in usable_skills(scene, file, plan, &mut seen) {
+                if !own.contains(name) {
+                    let message = format!(
+                        "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
+                        path.value
+                    );
+                    let mistake = Diagnostic::new(Code::SkillOutside, path.span, message);
+                    notes.note(mistake.with_help("add it there, or remove it from that plan"));
+                }
             }
         }
     }
@@ -247,10 +246,11 @@ fn usable_skills<'a>(
     let mut all = BTreeSet::new();
     for way in plan.all_steps().flat_map(StepSpec::with_all_alternatives) {
         all.extend(way.skill.as_deref().map(|used| &used.value.name.value));
-        let next = scene.loaded.used(file, way);
-        let plan = |next: usize| Some((next, scene.loaded.plans.get(next)?.as_ref()?));
-        if let Some((next, plan)) = next.and_then(plan) {
-            all.extend(usable_skills(scene, next, plan, seen));
+        let used = way.used_paths().filter_map(|path| scene.loaded.file_at(file, path));
+        for next in used {
+            if let Some(plan) = scene.loaded.plans.get(next).and_then(Option::as_ref) {
+                all.extend(usable_skills(scene, next, plan, seen));
+            }
         }
     }
     all

@@ -1,0 +1,227 @@
+//! The child runs that an agent starts with `dispatch`, and whose results it gets with `collect`.
+//!
+//! ```text
+//! dispatch ──▶ ChildDispatched ──▶ waiting ──▶ ChildStarted ──▶ running ──▶ ChildEnded
+//!                                     │  others ended well, and there is room         ▲
+//!                                     └── one of them failed, or the agent ends ──────┘
+//! ```
+//!
+//! A child run is a nested run, as that of a step with `uses`: a run of its own inside this one, with its own limit on
+//! parallel attempts, so an agent that waits for it holds nothing that it needs. A call of `collect` that waits is a tool
+//! call that has begun and is not executed yet; no process waits, and the time limit of the attempt does not count it.
+//!
+//! **Invariant:** a child run begins only once the fact that it does is durable, and each once: which have begun follows
+//! from the facts, and [`InFlight`](super::InFlight) knows which of them this engine was told to begin.
+//! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
+
+use super::agent_record::AgentStep;
+use super::budget::BUDGET_SPENT_PREFIX;
+use super::child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
+use super::state::TaskIx;
+use super::{AgentRecord, Attempt, AttemptEnd, Effect, EventKind, Machine, ToolCallId, WorkExit};
+use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
+use wf_base::name::Name;
+use wf_model::FailureClass;
+
+impl Machine {
+    /// Returns the reason why a call of `dispatch` or `collect` is refused, if it is.
+    pub(super) fn child_obstacle(&self, task: TaskIx, request: &ChildRequest) -> Option<String> {
+        let start = match request {
+            ChildRequest::Collect(ChildChoice::Child(child)) if self.child(task, child).is_none() => {
+                return Some(format!("no run with the id `{child}` was started"));
+            }
+            ChildRequest::Collect(_) => return None,
+            ChildRequest::Dispatch(start) => start,
+        };
+        let child = &start.child;
+        let max = self.agent_work(task)?.dispatch.as_ref()?.max;
+        if self.child(task, child).is_some() {
+            return Some(format!("a run with the id `{child}` was started before; give this one another id"));
+        }
+        if self.children(task).len() >= max as usize {
+            return Some(format!("the plan allows this step {max} runs, and all were started"));
+        }
+        let unknown = start.depends_on.iter().find(|other| self.child(task, other).is_none());
+        if let Some(other) = unknown {
+            return Some(format!("`{child}` depends on `{other}`, and no run with this id was started"));
+        }
+        self.child_shortage(task)
+    }
+
+    /// Returns the reason why the budget lets no child run begin, if it does not.
+    fn child_shortage(&self, task: TaskIx) -> Option<String> {
+        let is_allowed = self.plan.is_finally(task.ix()) || self.budget_allows_attempt();
+        (!is_allowed).then(|| self.budget_exhausted_reason().unwrap_or_else(|| BUDGET_SPENT_PREFIX.into()))
+    }
+
+    /// Carries out a call of `dispatch` or `collect` as far as it needs no answer from outside, and returns what the
+    /// model is told; `None` if the call waits.
+    pub(super) fn answer_child_request(
+        &mut self,
+        task: TaskIx,
+        id: &ToolCallId,
+        request: &ChildRequest,
+    ) -> Option<ChildrenReport> {
+        let choice = match request {
+            ChildRequest::Dispatch(start) => {
+                self.dispatch_child(task, id, start);
+                // What a model is told must not depend on how fast others are: a replay tells it the same.
+                return Some(ChildrenReport { runs: vec![ChildReport::dispatched(start)], pending: None });
+            }
+            ChildRequest::Collect(choice) => choice,
+        };
+        let is_open = |record: &ChildRecord| record.end().is_none();
+        let children = self.children(task);
+        let is_meant = |record: &&ChildRecord| match choice {
+            ChildChoice::Child(child) => record.start.child == *child,
+            ChildChoice::Ready => !is_open(record),
+            ChildChoice::All => true,
+        };
+        let meant = || children.iter().filter(is_meant);
+        if meant().any(is_open) {
+            self.flight.collecting.insert(task);
+            return None;
+        }
+        let runs = meant().map(ChildRecord::report).collect();
+        let pending = children.iter().filter(|record| is_open(record)).count();
+        let pending = (*choice == ChildChoice::Ready).then_some(pending);
+        Some(ChildrenReport { runs, pending })
+    }
+
+    /// Records a child run that was asked for, and lets it begin if it is its turn. After a crash the call is executed
+    /// again, and the child run is there.
+    fn dispatch_child(&mut self, task: TaskIx, id: &ToolCallId, start: &ChildStart) {
+        if self.child(task, &start.child).is_none() {
+            let ChildStart { child, plan, depends_on, .. } = start.clone();
+            self.emit(EventKind::ChildDispatched(ChildDispatch { id: id.clone(), child, plan, depends_on }));
+            self.start_children(task, &id.attempt);
+        }
+    }
+
+    /// Lets the child runs of an attempt begin whose turn it is, and ends those that cannot begin any more.
+    fn start_children(&mut self, task: TaskIx, attempt: &Attempt) {
+        while let Some((child, obstacle)) = self.next_child(task) {
+            let id = ChildId { attempt: attempt.clone(), child };
+            match obstacle {
+                None => self.emit(EventKind::ChildStarted(id)),
+                Some(reason) => {
+                    let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+                    self.emit(EventKind::ChildEnded(Box::new(ChildEnd::unbegun(id, exit))));
+                }
+            }
+        }
+        self.request_children(task, attempt);
+    }
+
+    /// Returns the first child run that need not wait any more, with the reason why it cannot begin, if there is one.
+    fn next_child(&self, task: TaskIx) -> Option<(Name, Option<String>)> {
+        if self.forced_exit(task).is_some() {
+            return None;
+        }
+        let children = self.children(task);
+        let running = children.iter().filter(|record| record.phase == ChildPhase::Running).count();
+        let most = self.agent_work(task)?.dispatch.as_ref()?.max_parallel;
+        let mut waiting = children.iter().filter(|record| record.phase == ChildPhase::Waiting);
+        waiting.find_map(|ChildRecord { start, .. }| {
+            let end = |other: &&Name| self.child(task, other).and_then(ChildRecord::end);
+            let has_failed = |other: &&Name| end(other).is_some_and(|end| !end.exit.is_success());
+            if let Some(other) = start.depends_on.iter().find(has_failed) {
+                let reason = format!("`{other}`, on which it depends, did not succeed");
+                return Some((start.child.clone(), Some(reason)));
+            }
+            let is_ready =
+                running < most as usize && start.depends_on.iter().all(|other| end(&other).is_some());
+            is_ready.then(|| (start.child.clone(), self.child_shortage(task)))
+        })
+    }
+
+    /// Asks for the child runs of an attempt that have begun and that this engine was not asked for: the new ones, and
+    /// after a resume all.
+    pub(super) fn request_children(&mut self, task: TaskIx, attempt: &Attempt) {
+        let running = self.children(task).iter().filter(|record| record.phase == ChildPhase::Running);
+        let starts: Vec<ChildStart> = running.map(|record| record.start.clone()).collect();
+        for ChildStart { child, plan, params, .. } in starts {
+            let id = ChildId { attempt: attempt.clone(), child };
+            if self.flight.children.insert(id.clone()) {
+                self.turn.effects.push(Effect::StartChild { id, plan, params });
+            }
+        }
+    }
+
+    /// Applies the end of a child run.
+    pub(super) fn on_child_end(&mut self, end: ChildEnd) {
+        let attempt = end.id.attempt.clone();
+        let Some(task) = self.task_ix(&attempt.place).filter(|_| self.flight.children.remove(&end.id)) else {
+            return;
+        };
+        self.emit(EventKind::ChildEnded(Box::new(end)));
+        let is_last = !self.has_open_children(task);
+        if is_last && let Some(ended) = self.flight.held.remove(&task) {
+            return self.on_attempt_end(ended);
+        }
+        let record = self.agent_record(task);
+        if let Some((exit, answer)) = record.and_then(|record| Some((record.exit.clone()?, record.answer))) {
+            if is_last {
+                self.turn.effects.push(Effect::EndAgent { attempt, exit, answer });
+            }
+            return;
+        }
+        self.start_children(task, &attempt);
+        if self.flight.collecting.remove(&task)
+            && let Some(AgentStep::AwaitTool(position)) = self.agent_record(task).map(AgentRecord::next_step)
+        {
+            self.call_tool(task, &attempt, position);
+        }
+    }
+
+    /// Ends the child runs of an attempt that is about to end: what waits does not begin, what runs is told to end. True
+    /// if the attempt has to wait for that.
+    pub(super) fn stop_children(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
+        self.flight.collecting.remove(&task);
+        let waiting = self.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
+        let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
+        for child in waiting {
+            let id = ChildId { attempt: attempt.clone(), child };
+            let end = ChildEnd::unbegun(id, WorkExit::Cancelled);
+            self.emit(EventKind::ChildEnded(Box::new(end)));
+        }
+        let is_open = self.has_open_children(task);
+        if is_open {
+            let force = self.state.is_force_cancelled();
+            self.turn.effects.push(Effect::Kill { attempt: Some(attempt.clone()), force });
+        }
+        is_open
+    }
+
+    /// Ends an agent that is told to end while it waits for child runs, and these with it: nothing else answers its
+    /// call. True if it waits for some.
+    pub(super) fn stop_collecting(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
+        let waits = self.flight.collecting.contains(&task);
+        if waits {
+            self.end_agent(attempt, WorkExit::Cancelled, None);
+        }
+        waits
+    }
+
+    /// Keeps the end of an agent that could not go on after a crash until its child runs have ended. True if it did.
+    pub(super) fn hold_for_children(&mut self, task: TaskIx, ended: &AttemptEnd) -> bool {
+        let holds = self.has_open_children(task) && self.stop_children(task, &ended.attempt);
+        if holds {
+            self.flight.held.insert(task, ended.clone());
+        }
+        holds
+    }
+
+    /// Returns the child runs of the current attempt of a task, in the order in which they were asked for.
+    fn children(&self, task: TaskIx) -> &[ChildRecord] {
+        self.agent_record(task).map_or(&[], |record| &record.children)
+    }
+
+    fn child(&self, task: TaskIx, child: &Name) -> Option<&ChildRecord> {
+        self.children(task).iter().find(|record| record.start.child == *child)
+    }
+
+    fn has_open_children(&self, task: TaskIx) -> bool {
+        self.children(task).iter().any(|record| record.end().is_none())
+    }
+}

@@ -1,0 +1,88 @@
+//! The child runs of agents, as runs nested in their attempt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::current_step::step_of;
+use super::dispatch::UnitResult;
+use super::nested::{self, NestedBeginning, NestedPlace};
+use super::run::RunContext;
+use super::{EngineError, copies};
+use wf_base::name::PlanId;
+use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
+use wf_exec::StopLevel;
+use wf_model::{JsonObject, StepWork};
+
+/// The child runs that are worked on, each with the switch that ends it.
+#[derive(Default)]
+pub(super) struct LiveChildren(BTreeMap<ChildId, watch::Sender<StopLevel>>);
+
+impl LiveChildren {
+    /// Adds a child run, and returns what tells it to end.
+    pub(super) fn insert(&mut self, id: ChildId) -> watch::Receiver<StopLevel> {
+        let (stop, heard) = watch::channel(StopLevel::No);
+        self.0.insert(id, stop);
+        heard
+    }
+
+    /// Forgets a child run that has ended.
+    pub(super) fn remove(&mut self, id: &ChildId) {
+        self.0.remove(id);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Tells the child runs of an attempt to end.
+    pub(super) fn stop(&self, attempt: &Attempt, degree: StopLevel) {
+        for (_, stop) in self.0.iter().filter(|(id, _)| id.attempt == *attempt) {
+            stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+        }
+    }
+}
+
+/// A child run to be begun, or to go on with.
+pub(super) struct ChildRun {
+    pub(super) id: ChildId,
+    pub(super) plan: PlanId,
+    pub(super) params: JsonObject,
+}
+
+/// Works on a child run to its end. The same id always has the same nested run, so an interrupted one is resumed.
+pub(super) async fn run(
+    run: Arc<RunContext>,
+    child: ChildRun,
+    stop: watch::Receiver<StopLevel>,
+) -> UnitResult {
+    let ChildRun { id, plan, params } = child;
+    let step = step_of(&run, &id.attempt.place);
+    let StepWork::Agent(work) = &step.work else {
+        return Err(EngineError::Stuck);
+    };
+    // The machine names only plans that the step lists.
+    let listed = work.dispatch.as_ref().and_then(|dispatch| dispatch.plan(plan.as_str()));
+    let listed = listed.ok_or(EngineError::Stuck)?;
+    let place = NestedPlace {
+        outer: &run,
+        task: &id.attempt.place,
+        path: id.task_path(),
+        attempt: id.attempt_path(),
+    };
+    let events = place.recorded_events()?;
+    let beginning = NestedBeginning { plan: &listed.plan, path: &listed.path, params, past: None, events };
+    let (dispatcher, _) = nested::prepare(place, beginning)?;
+    let context = Arc::clone(&dispatcher.run);
+    let work = Box::pin(nested::run_limited(dispatcher, None, stop));
+    let (finished, timed_out) = work.await?;
+    copies::discard(&context);
+    Ok(Some(InputKind::ChildEnded(Box::new(ChildEnd {
+        id,
+        exit: nested::exit_of(&finished, timed_out),
+        standing: finished.standing,
+        outputs: finished.outputs,
+        usage: context.usage(),
+    }))))
+}

@@ -82,6 +82,8 @@ pub enum CliCommand {
     Replay(LazyArgs<commands::replay::ReplayArgs>),
     /// Cancel a run: its steps are asked to exit, its `finally` steps run
     Cancel(LazyArgs<commands::cancel::CancelArgs>),
+    /// Answer the question of an agent
+    Answer(LazyArgs<commands::answer::AnswerCommandArgs>),
     /// Reject a waiting run
     Deny(LazyArgs<commands::deny::DenyArgs>),
     /// List the plans and goals of this workspace, with their ids

@@ -125,11 +125,18 @@ fn report_waiting(
             Some(path) => format!("`{path}` of run {short}"),
         };
         let message = &ask.message;
-        caller.message_line(&format!("{name} waits for approval (expires in {time}): {message}"));
+        let wanted = if ask.is_question() { "an answer" } else { "approval" };
+        caller.message_line(&format!("{name} waits for {wanted} (expires in {time}): {message}"));
     }
     let step = if questions.len() > 1 { " STEP" } else { "" };
+    let asks = questions.iter().all(|question| question.ask.is_question());
+    let yes = if asks {
+        format!("wf answer {short}{step} --text TEXT")
+    } else {
+        format!("wf approve {short}{step}")
+    };
     caller.message_line(&format!(
-        "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}"
+        "{hint} {yes}, or wf deny {short}{step} --reason WHY; then wf resume {short}"
     ));
     Ok(())
 }

@@ -64,6 +64,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Retry(args) => commands::retry::run(ui, args),
         CliCommand::Replay(args) => commands::replay::run(ui, args),
         CliCommand::Cancel(args) => commands::cancel::run(ui, args),
+        CliCommand::Answer(args) => commands::answer::run(ui, args),
         CliCommand::Deny(args) => commands::deny::run(ui, args),
         CliCommand::List(args) => commands::list::run(ui, args),
         CliCommand::Runs(args) => commands::runs::run(ui, args),

@@ -1,6 +1,7 @@
 //! One binary for all integration tests.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
+mod agent_tools;
 mod approvals;
 mod attest;
 mod audit;

@@ -4,21 +4,21 @@ use clap::Args;
 
 use crate::Ui;
 use crate::keys::SigningArgs;
-use wf_app::approve::{AnswerRequest, AnswerReview};
+use wf_app::approve::{AnswerForm, AnswerRequest, AnswerReview};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::{NAME, paint};
 use wf_report::questions;
-use wf_sign::approval::{ApprovalDecision, QuorumState};
+use wf_sign::approval::QuorumState;
 
 /// The options for answering a pending approval.
 #[derive(Args, Clone, Debug, Default)]
 pub struct AnswerArgs {
     /// Reason, for the record
     #[arg(long, value_name = "TEXT")]
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
     #[command(flatten)]
-    pub(super) signing: SigningArgs,
+    pub signing: SigningArgs,
 }
 
 /// Answers a pending approval.
@@ -26,13 +26,13 @@ pub fn answer_approval(
     ui: &Ui,
     run: &RunId,
     step: Option<&str>,
-    decision: ApprovalDecision,
+    form: AnswerForm,
     args: &AnswerArgs,
 ) -> Result<CliExitCode, CommandError> {
     let (reason, signing) = (args.reason.as_ref(), args.signing.options(None));
-    let answer = AnswerRequest { run, step, decision, reason, signing: &signing };
+    let answer = AnswerRequest { run, step, form, reason, signing: &signing };
     let review = AnswerReview::of(&ui.host, &answer)?;
-    if let Some(message) = review.request.late_answer_message(decision)? {
+    if let Some(message) = review.request.late_answer_message(form.decision())? {
         ui.print_line(&message)?;
         return Ok(CliExitCode::Ok);
     }
@@ -42,20 +42,21 @@ pub fn answer_approval(
         Ok(())
     };
     let state = review.sign(ui, &answer, &show)?;
-    ui.print(&result_message(&review, decision, &state))?;
+    ui.print(&result_message(&review, form, &state))?;
     Ok(CliExitCode::Ok)
 }
 
 /// The message with the result and the next step.
-fn result_message(review: &AnswerReview, decision: ApprovalDecision, state: &QuorumState) -> String {
+fn result_message(review: &AnswerReview, form: AnswerForm, state: &QuorumState) -> String {
     let (name, short) = (review.request.name(), review.request.run.short());
-    let mut text = match (decision, state) {
-        (ApprovalDecision::Denied, _) => format!("`{name}` of run {short} is denied\n"),
+    let mut text = match (form, state) {
+        (AnswerForm::Denial, _) => format!("`{name}` of run {short} is denied\n"),
         (_, QuorumState::Open { by, required }) => {
             let found = by.len();
             return format!("`{name}` of run {short}: {found} of {required} approvals given\n");
         }
-        _ => format!("`{name}` of run {short} is approved\n"),
+        (AnswerForm::Text, _) => format!("`{name}` of run {short} is answered\n"),
+        (AnswerForm::Approval, _) => format!("`{name}` of run {short} is approved\n"),
     };
     let hint = paint(NAME, "hint:");
     let top = review.outermost.short();

@@ -7,8 +7,8 @@ use super::skill;
 use crate::approve::answer_approval;
 use crate::approve::plan::{self, PlanApprovalArgs};
 use crate::{Ui, which};
+use wf_app::approve::AnswerForm;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};
-use wf_sign::approval::ApprovalDecision;
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
@@ -69,7 +69,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     let run = which::find_run(run, &reader)?;
     drop(reader);
     let given = args.plan.for_answer(args.reason.as_ref());
-    answer_approval(ui, &run, step, ApprovalDecision::Approved, &given)
+    answer_approval(ui, &run, step, AnswerForm::Approval, &given)
 }
 
 /// True if a name may be that of a run.

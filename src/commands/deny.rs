@@ -3,8 +3,8 @@ use clap::Args;
 use crate::Ui;
 use crate::approve::{AnswerArgs, answer_approval};
 use crate::which::PendingApprovalArg;
+use wf_app::approve::AnswerForm;
 use wf_app::{CliExitCode, CommandError};
-use wf_sign::approval::ApprovalDecision;
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
@@ -27,5 +27,5 @@ pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
-    answer_approval(ui, &run, step, ApprovalDecision::Denied, &args.answer)
+    answer_approval(ui, &run, step, AnswerForm::Denial, &args.answer)
 }

@@ -3,6 +3,7 @@
 //! The comments on the arguments of a command are its help. **Invariant:** a command returns its
 //! outcome; only `start` turns that into an exit code and a message.
 
+pub mod answer;
 pub mod approve;
 pub mod attest;
 pub mod audit;

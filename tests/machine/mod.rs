@@ -16,6 +16,7 @@ mod looks;
 mod more_rules;
 mod plants;
 mod play;
+mod questions;
 mod repeats;
 mod rooms;
 mod rounds;

@@ -55,8 +55,11 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             command: Vec::new(),
             briefing: "do it".into(),
             with: with.collect(),
-            tools: vec![AgentTool::Read, AgentTool::Run],
+            tools: vec![AgentTool::Read, AgentTool::Run, AgentTool::Ask],
             mcp: Vec::new(),
+            skills: Vec::new(),
+            fetch: Vec::new(),
+            max_questions: dice.up_to(2),
             max_turns: 1 + if dice.one_in(4) { dice.up_to(20) } else { dice.up_to(5) },
             untrusted: vec!["outside".into()],
             when_untrusted: closed(&mut Dice::of(dice.0, "closed")),
@@ -77,7 +80,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
 /// The tools that untrusted text closes: none for half of the agents.
 fn closed(dice: &mut Dice) -> BTreeMap<AgentTool, UntrustedRule> {
     let mut rules = BTreeMap::new();
-    for tool in [AgentTool::Read, AgentTool::Run] {
+    for tool in [AgentTool::Read, AgentTool::Run, AgentTool::Ask] {
         let rule = *dice.pick(&[None, None, Some(UntrustedRule::Deny), Some(UntrustedRule::Ask)]);
         rules.extend(rule.map(|rule| (tool, rule)));
     }
@@ -185,7 +188,8 @@ fn requested(dice: &mut Dice) -> RequestedTool {
     let (tool, mistake) = match dice.below(8) {
         0 => ("fly", Some("there is no tool `fly`")),
         1 => ("run", Some("the arguments are not a JSON object")),
-        2..5 => ("run", None),
+        2..4 => ("run", None),
+        4 => ("ask", None),
         _ => ("read", None),
     };
     RequestedTool { tool: tool.into(), mistake: mistake.map(str::to_owned), children: None }

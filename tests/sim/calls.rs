@@ -44,6 +44,8 @@ pub struct Agent {
     pub asked: Option<(ApprovalRequest, Moment)>,
     /// The tool call that people agreed to, until it begins.
     pub agreed: Option<ToolCallSubject>,
+    /// The calls and positions of its questions to people.
+    pub questions: BTreeSet<(u32, u32)>,
     /// How long it waited for people and child runs, in milliseconds.
     pub waited_ms: u64,
     /// Since when it waits for child runs.
@@ -140,23 +142,35 @@ impl Agents {
                     self.of(place).heard.push(result.clone());
                 }
             }
+            EventKind::ToolCallRefused(refusal) => {
+                self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
+            }
+            EventKind::ApprovalRequested(ask) => {
+                if let Some(place) = ask.place.as_ref().filter(|_| ask.tool_call.is_some()) {
+                    self.of(place).take_request(ask, event.at);
+                }
+            }
+            EventKind::ApprovalResolved { request, place: Some(place), given } => {
+                self.of(place).take_decision(*request, given.decision, event.at);
+            }
+            EventKind::ChildDispatched(_) | EventKind::ChildStarted(_) => self.take_child(&event.fact),
+            EventKind::ChildEnded(end) => {
+                self.used = self.used.plus(end.usage);
+                self.take_child(&event.fact);
+            }
+            EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
+            _ => self.take_tool(event),
+        }
+    }
+
+    fn take_tool(&mut self, event: &Event) {
+        match &event.fact {
             EventKind::ToolCallStarted(start) => {
                 self.tool(&start.id, Tool::Begun);
                 let agent = self.of(&start.id.attempt.place);
                 let request = agent.requested().get(start.id.position as usize);
                 let request = request.and_then(|call| call.children.as_deref());
                 agent.collecting = matches!(request, Some(ChildRequest::Collect(_))).then_some(event.at);
-            }
-            EventKind::ToolCallRefused(refusal) => {
-                self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
-            }
-            EventKind::ApprovalRequested(ask) => {
-                if let Some(place) = ask.place.as_ref().filter(|_| ask.tool_call.is_some()) {
-                    self.of(place).asked = Some(((**ask).clone(), event.at));
-                }
-            }
-            EventKind::ApprovalResolved { request, place: Some(place), given } => {
-                self.of(place).take_decision(*request, given.decision, event.at);
             }
             EventKind::ToolCallEnded(end) => {
                 let place = end.untrusted.is_some().then(|| end.id.attempt.place.clone());
@@ -167,12 +181,6 @@ impl Agents {
                     agent.waited_ms += u64::try_from(event.at.since(since).as_millis()).expect("it is short");
                 }
             }
-            EventKind::ChildDispatched(_) | EventKind::ChildStarted(_) => self.take_child(&event.fact),
-            EventKind::ChildEnded(end) => {
-                self.used = self.used.plus(end.usage);
-                self.take_child(&event.fact);
-            }
-            EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
             _ => {}
         }
     }
@@ -223,13 +231,20 @@ impl Agents {
 }
 
 impl Agent {
+    /// Takes a request to people about a tool call into account.
+    fn take_request(&mut self, ask: &ApprovalRequest, at: Moment) {
+        let question = ask.tool_call.as_ref().filter(|_| ask.is_question());
+        self.questions.extend(question.map(|subject| (subject.call, subject.position)));
+        self.asked = Some((ask.clone(), at));
+    }
+
     /// Takes a decision of people into account, if it is about a tool call.
     fn take_decision(&mut self, number: u32, decision: RequestDecision, at: Moment) {
         let Some((ask, since)) = self.asked.take_if(|(ask, _)| ask.request == number) else {
             return;
         };
         self.waited_ms += u64::try_from(at.since(since).as_millis()).expect("it is short");
-        let whole = decision == RequestDecision::Approved && ask.deferred_results.is_empty();
+        let whole = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
         self.agreed = ask.tool_call.filter(|_| whole);
     }
 

@@ -36,7 +36,7 @@ pub fn requested(calls: &mut [RequestedTool], mut dice: Dice) {
             0..3 => ("dispatch", ChildRequest::Dispatch(start(&mut dice))),
             3 => ("collect", ChildRequest::Collect(ChildChoice::Ready)),
             4 => ("collect", ChildRequest::Collect(ChildChoice::All)),
-            5 => ("collect", ChildRequest::Collect(ChildChoice::Child(name(*dice.pick(&IDS))))),
+            5 => ("collect", ChildRequest::Collect(ChildChoice::Child(child_id(&mut dice)))),
             _ => continue,
         };
         (call.tool, call.children) = (tool.to_owned(), Some(Box::new(request)));
@@ -44,9 +44,9 @@ pub fn requested(calls: &mut [RequestedTool], mut dice: Dice) {
 }
 
 fn start(dice: &mut Dice) -> ChildStart {
-    let depends_on = (0..dice.below(3)).map(|_| name(*dice.pick(&IDS))).collect();
+    let depends_on = (0..dice.below(3)).map(|_| child_id(dice)).collect();
     let plan = PlanId::parse("inner").expect("a name");
-    ChildStart { child: name(*dice.pick(&IDS)), plan, params: JsonObject::new(), depends_on }
+    ChildStart { child: child_id(dice), plan, params: JsonObject::new(), depends_on }
 }
 
 impl World {
@@ -85,6 +85,11 @@ impl World {
         let end = ChildEnd { id, exit, standing, outputs: JsonObject::new(), usage };
         InputKind::ChildEnded(Box::new(end))
     }
+}
+
+fn child_id(dice: &mut Dice) -> Name {
+    let id: &&str = dice.pick(&IDS);
+    name(id)
 }
 
 fn name(text: &str) -> Name {

@@ -154,6 +154,10 @@ impl Engine {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
                     || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id, .. } if *id == end.id))
             }
+            InputKind::ChildEnded(end) => {
+                done(&|job| matches!(job, Job::Child { id } if *id == end.id))
+                    || self.waiting().any(|effect| matches!(effect, Effect::StartChild { id, .. } if *id == end.id))
+            }
             _ => return None,
         })
     }
@@ -168,10 +172,6 @@ impl Engine {
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
-            InputKind::ChildEnded(end) => {
-                done(&|job| matches!(job, Job::Child { id } if *id == end.id))
-                    || self.waiting().any(|effect| matches!(effect, Effect::StartChild { id, .. } if *id == end.id))
-            }
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(

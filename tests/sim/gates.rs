@@ -139,6 +139,7 @@ impl World {
         let decision = match dice.below(8) {
             0 | 1 => RequestDecision::Denied,
             2 if self.changed.insert(whole) => RequestDecision::Void,
+            _ if ask.is_question() => RequestDecision::Answered,
             _ => RequestDecision::Approved,
         };
         InputKind::Answered {

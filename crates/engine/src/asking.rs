@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use wf_base::digest::Sha256Digest;
-use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Artifact, InputKind, RequestDecision, TimerKind};
+use wf_core::machine::{
+    ApprovalOutcome, ApprovalRequest, ApprovalSigner, Artifact, InputKind, RequestDecision, TimerKind,
+};
 use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
@@ -72,7 +74,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         names: &ask.approvers,
     };
     let (decided, _) = approval::decide(&tokens, &subject, &quorum);
-    Ok(answer(run, decided, &evidence))
+    Ok(answer(run, ask, decided, &evidence))
 }
 
 /// Returns the scope of an approval for a request.
@@ -91,7 +93,12 @@ fn evidence(run: &RunContext, ask: &ApprovalRequest) -> Vec<Artifact> {
 }
 
 /// Returns the answer for the machine. The approved files must still be there.
-fn answer(run: &RunContext, decided: QuorumState, evidence: &[Artifact]) -> Option<ApprovalOutcome> {
+fn answer(
+    run: &RunContext,
+    ask: &ApprovalRequest,
+    decided: QuorumState,
+    evidence: &[Artifact],
+) -> Option<ApprovalOutcome> {
     match decided {
         QuorumState::Open { .. } => None,
         QuorumState::Denied { by, token, reason } => Some(ApprovalOutcome {
@@ -100,14 +107,26 @@ fn answer(run: &RunContext, decided: QuorumState, evidence: &[Artifact]) -> Opti
             tokens: vec![token],
             reason: reason.unwrap_or_default(),
         }),
-        QuorumState::Approved { by, tokens } => {
+        QuorumState::Approved { by, tokens, texts } => {
             let session = &run.session;
             let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.shared.memo, true);
             let (decision, reason) = match changed {
+                None if ask.is_question() => (RequestDecision::Answered, answers_text(&by, &texts)),
                 None => (RequestDecision::Approved, String::new()),
                 Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),
             };
             Some(ApprovalOutcome { decision, by, tokens, reason })
+        }
+    }
+}
+
+/// Returns the answers of people to a question; of several, each with its name.
+fn answers_text(by: &[ApprovalSigner], texts: &[String]) -> String {
+    match texts {
+        [text] => text.clone(),
+        texts => {
+            let each = by.iter().zip(texts).map(|(by, text)| format!("{}: {text}", by.name));
+            each.collect::<Vec<_>>().join("\n")
         }
     }
 }

@@ -239,7 +239,7 @@ impl AttemptTask {
     }
 
     /// Returns the path of the file that `WF_OUTPUT` names.
-    fn output(&self) -> std::path::PathBuf {
+    pub(super) fn output(&self) -> std::path::PathBuf {
         log::path(&self.run.dir, &self.attempt).with_extension("out")
     }
 
@@ -258,14 +258,7 @@ impl AttemptTask {
     ) -> Result<attempt::ProcessJob, WorkError> {
         let run = &self.run;
         let output = self.output();
-        let mut command = self.command(step, secrets).await?;
-        let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        let argv = self.argv(step, path, &command.cwd)?;
-        command.argv = argv;
-        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut command.sandbox) {
-            sandbox.starts(command.argv.first());
-        }
-        command.env.extend(skill_argv(step, command.sandbox.is_some(), &run.session.root)?);
+        let mut command = self.whole_command(step, secrets).await?;
         let mut cleanup = None;
         let name = self.container_name();
         if let Some(container) = self.container(step, &name, &output) {
@@ -283,6 +276,23 @@ impl AttemptTask {
             cleanup,
             secrets: run.secrets.known().await,
         })
+    }
+
+    /// Returns the process of the step, with its program.
+    pub(super) async fn whole_command(
+        &self,
+        step: &Step,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<ProcessCommand, WorkError> {
+        let mut command = self.command(step, secrets).await?;
+        let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        let argv = self.argv(step, path, &command.cwd)?;
+        command.argv = argv;
+        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut command.sandbox) {
+            sandbox.starts(command.argv.first());
+        }
+        command.env.extend(skill_argv(step, command.sandbox.is_some(), &self.run.session.root)?);
+        Ok(command)
     }
 
     /// Returns the environment, the folder and the sandbox of the step's processes, without a program.

@@ -61,15 +61,26 @@ impl RunDispatcher {
                     looks.abort();
                 }
             }
+            other => self.work_for_agent(run, other),
+        }
+    }
+
+    /// Carries out an effect that an agent needs.
+    fn work_for_agent(&mut self, run: Arc<RunContext>, effect: Effect) {
+        match effect {
             Effect::CallModel { attempt, call, repairs, refusals, context } => {
                 let stop = self.stopper(Some(attempt.clone()));
                 let call = agent::ModelCall { attempt, call, repairs, refusals, context };
                 self.spawn_unit(agent::call_model(run, call, stop));
             }
-            Effect::CallTool { id, waited_ms, children } => {
+            Effect::CallTool { id, waited_ms, children, answer } => {
                 let stop = self.stopper(Some(id.attempt.clone()));
-                let order = agent::ToolOrder { id, waited: Duration::from_millis(waited_ms), children };
-                self.spawn_unit(agent::call_tool(run, order, stop));
+                let waited = Duration::from_millis(waited_ms);
+                self.spawn_unit(agent::call_tool(
+                    run,
+                    agent::ToolOrder { id, waited, children, answer },
+                    stop,
+                ));
             }
             Effect::StartChild { id, plan, params } => {
                 let stop = self.children.insert(id.clone());

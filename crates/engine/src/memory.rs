@@ -16,7 +16,8 @@ use wf_core::machine::{
     AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
 };
 use wf_core::memory::{
-    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, ToolTarget, advise, potentials, ruled_action,
+    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryQuery, ToolTarget,
+    advise, potentials, ruled_action, search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
@@ -91,6 +92,12 @@ fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<ToolAdvice
         })
     });
     said.collect()
+}
+
+/// Searches all of memory for an agent. That is no recall: nothing is written.
+pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
+    let megrams = run.session.store.reader()?.memory(&MegramSelection::All)?;
+    Ok(search(&megrams, query))
 }
 
 /// Returns the advice from memory on the intent of a plan; `None` if too little is known.

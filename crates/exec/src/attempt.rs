@@ -159,14 +159,24 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
 
 /// Prepares the file for the work's outputs.
 fn prepare_output(job: &ProcessJob) {
-    // Remove the file of an interrupted attempt.
-    if job.output.symlink_metadata().is_ok() {
-        let _ = std::fs::remove_file(&job.output);
+    // A sandbox and a container can only show a file that exists.
+    let is_shown = job.command.sandbox.is_some() || job.cleanup.is_some();
+    begin_output(&job.output, is_shown);
+}
+
+/// Removes what an interrupted attempt left in the place of an output file, and creates it if that is needed.
+pub fn begin_output(path: &Path, create: bool) {
+    if path.symlink_metadata().is_ok() {
+        let _ = std::fs::remove_file(path);
     }
-    if job.command.sandbox.is_some() || job.cleanup.is_some() {
-        // A sandbox and a container can only show a file that exists.
-        let _ = File::create_new(&job.output);
+    if create {
+        let _ = File::create_new(path);
     }
+}
+
+/// Reads an output file and removes it.
+pub fn take_output(path: &Path, mask: &SecretMask) -> Result<String, WorkError> {
+    read_output(take_file(path), mask)
 }
 
 /// Closes the log and assembles the exit, the result and the log summary. A reason may quote

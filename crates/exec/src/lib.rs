@@ -43,6 +43,7 @@ pub mod correction;
 pub mod dialogue;
 pub mod environment;
 pub mod evidence;
+pub mod fetch;
 pub mod files;
 pub mod gate;
 pub mod http;

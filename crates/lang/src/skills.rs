@@ -111,7 +111,7 @@ pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn SpecFileSource) -
 pub(super) fn named(plan: &PlanSpec) -> Vec<Spanned<SkillName>> {
     let listed = plan.skills.iter().flatten();
     let ways = plan.all_steps().flat_map(StepSpec::with_all_alternatives);
-    let used = ways.filter_map(|step| Some(&step.skill.as_ref()?.value.name));
+    let used = ways.flat_map(StepSpec::named_skills);
     let mut all: Vec<Spanned<SkillName>> = Vec::new();
     for name in listed.chain(used) {
         if all.iter().all(|known| known.value != name.value) {

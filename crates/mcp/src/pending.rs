@@ -17,7 +17,10 @@ pub(crate) fn pending_approvals(document: &Value) -> Vec<Value> {
             "message": ask.get("message"),
             "since": ask.get("since"),
             "expires": ask.get("expires"),
-            "to_approve": format!("wf approve {run}{step}"),
+            "to_approve": match ask.pointer("/tool_call/is_question") {
+                Some(Value::Bool(true)) => format!("wf answer {run}{step} --text TEXT"),
+                _ => format!("wf approve {run}{step}"),
+            },
             "to_deny": format!("wf deny {run}{step} --reason WHY"),
         })
     });

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use super::AgentDispatch;
+use super::{AgentDispatch, AgentSkill, FetchHost};
 use crate::expr::Template;
 
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
@@ -25,8 +25,17 @@ pub struct AgentWork {
     /// The MCP servers whose tools the model may call, by their names in `wf.yaml`, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp: Vec<Name>,
+    /// The skills whose texts the model gets, in order, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<AgentSkill>,
+    /// The hosts from which the model may fetch pages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fetch: Vec<FetchHost>,
     /// The maximum number of model calls of an attempt, without the one that repairs an answer.
     pub max_turns: u32,
+    /// The maximum number of questions to people in an attempt.
+    #[serde(skip_serializing_if = "is_default_questions")]
+    pub max_questions: u32,
     /// The files and folders whose text is from outside, relative to the workspace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untrusted: Vec<String>,
@@ -41,6 +50,20 @@ pub struct AgentWork {
 impl AgentWork {
     /// The default of `max_turns`.
     pub const MAX_TURNS: u32 = 50;
+
+    /// The default of `max_questions`.
+    pub const MAX_QUESTIONS: u32 = 2;
+
+    /// True if the model may be given text from outside by its tools.
+    pub fn reads_outside(&self) -> bool {
+        let brings_it = |tool: &AgentTool| matches!(tool, AgentTool::Memory | AgentTool::Fetch);
+        !self.untrusted.is_empty() || !self.mcp.is_empty() || self.tools.iter().any(brings_it)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_default_questions(count: &u32) -> bool {
+    *count == AgentWork::MAX_QUESTIONS
 }
 
 /// The choice of a model. A model never makes it.
@@ -100,6 +123,14 @@ keywords! {
         Dispatch = "dispatch",
         /// Returns the results of child runs.
         Collect = "collect",
+        /// Runs a script of a skill.
+        Skill = "skill",
+        /// Asks a person.
+        Ask = "ask",
+        /// Searches the memory of the workspace.
+        Memory = "memory",
+        /// Fetches a page from a host that the plan lists.
+        Fetch = "fetch",
     }
 }
 

@@ -14,12 +14,14 @@ pub mod schedule;
 
 mod agent;
 mod agent_dispatch;
+mod agent_skill;
 mod approve;
 mod autonomy;
 mod budget;
 mod check;
 mod connection;
 mod escalation;
+mod fetch_host;
 mod gate;
 mod goal;
 mod json_expect;
@@ -46,12 +48,14 @@ mod work;
 
 pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice, UntrustedRule};
 pub use agent_dispatch::{AgentDispatch, ChildPlan};
+pub use agent_skill::{AgentSkill, AgentSkillScript};
 pub use approve::{ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};
 pub use check::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};
 pub use connection::{AuthMethod, ConnectionDeclaration};
 pub use escalation::{Escalation, EscalationAction};
+pub use fetch_host::FetchHost;
 pub use gate::{
     DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
     OnFinding, PredicateRange,

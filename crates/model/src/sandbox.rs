@@ -28,6 +28,61 @@ impl SandboxPermissions {
             Path::new(path).starts_with(grant)
         })
     }
+
+    /// Returns what both permit.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let both = |own: &[String], other: &[String]| {
+            let inner = |inner: &[String], outer: &[String]| -> Vec<String> {
+                let is_covered = |path: &&String| outer.iter().any(|folder| covers(folder, path));
+                inner.iter().filter(is_covered).cloned().collect()
+            };
+            let mut paths = inner(own, other);
+            paths.extend(inner(other, own));
+            paths.sort();
+            paths.dedup();
+            paths
+        };
+        let common = |own: &[String], other: &[String]| -> Vec<String> {
+            own.iter().filter(|name| other.contains(name)).cloned().collect()
+        };
+        Self {
+            read: both(&self.read, &other.read),
+            write: both(&self.write, &other.write),
+            net: self.net && other.net,
+            env: common(&self.env, &other.env),
+            exec: match (&self.exec, &other.exec) {
+                (Some(own), Some(other)) => Some(common(own, other)),
+                (own, other) => own.clone().or_else(|| other.clone()),
+            },
+        }
+    }
+}
+
+impl ResourceLimits {
+    /// Returns the stricter of each limit.
+    #[must_use]
+    pub fn stricter(&self, other: &Self) -> Self {
+        fn least<T: Copy + Ord>(own: Option<T>, other: Option<T>) -> Option<T> {
+            own.into_iter().chain(other).min()
+        }
+        Self {
+            memory: least(self.memory, other.memory),
+            cpu: least(self.cpu, other.cpu),
+            processes: least(self.processes, other.processes),
+            scratch: least(self.scratch, other.scratch),
+            output: least(self.output, other.output),
+        }
+    }
+}
+
+/// True if a path is a folder, or below it. One that is relative is below no absolute one, nor below `~`.
+fn covers(folder: &str, path: &str) -> bool {
+    let parts = |path: &str| -> PathBuf {
+        Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+    };
+    let root = |path: &str| (path.starts_with('/'), path.starts_with('~'));
+    root(folder) == root(path) && parts(path).starts_with(parts(folder))
 }
 
 /// The limits of a process and its descendants. `None`: the default limit.
@@ -43,4 +98,61 @@ pub struct ResourceLimits {
     pub scratch: Option<u64>,
     /// The size of its output, in bytes.
     pub output: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{ResourceLimits, SandboxPermissions};
+
+    fn allow(read: &[&str], write: &[&str], exec: Option<&[&str]>) -> SandboxPermissions {
+        let all = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        SandboxPermissions {
+            read: all(read),
+            write: all(write),
+            net: true,
+            env: all(&["LANG", "TZ"]),
+            exec: exec.map(all),
+        }
+    }
+
+    #[test]
+    fn both_must_permit_a_thing() {
+        let own = allow(&["/usr/share", "~/data", "/"], &["out", "docs/de"], Some(&["sh", "git"]));
+        let other = allow(&["/usr/share/x", "data", "/etc"], &["./out/deep", "docs"], Some(&["git", "ls"]));
+        let both = own.intersection(&SandboxPermissions { env: vec!["TZ".into()], ..other.clone() });
+        assert_eq!(both.read, ["/etc", "/usr/share/x"]);
+        assert_eq!(both.write, ["./out/deep", "docs/de"]);
+        assert_eq!((both.net, both.env, both.exec), (true, vec!["TZ".into()], Some(vec!["git".into()])));
+        assert!(!own.intersection(&SandboxPermissions { net: false, ..other }).net);
+        // A list of programs is narrower than none.
+        let free = allow(&[], &[], None);
+        assert_eq!(free.intersection(&own).exec, own.exec);
+        assert_eq!(own.intersection(&free).exec, own.exec);
+        assert_eq!(
+            own.intersection(&SandboxPermissions::default()),
+            SandboxPermissions { exec: own.exec.clone(), ..SandboxPermissions::default() }
+        );
+    }
+
+    #[test]
+    fn no_path_is_below_one_of_another_kind() {
+        let both =
+            |read: &str, other: &str| allow(&[read], &[], None).intersection(&allow(&[other], &[], None));
+        assert_eq!(both(".", "/etc").read, Vec::<String>::new());
+        assert_eq!(both(".", "~/x").read, Vec::<String>::new());
+        assert_eq!(both("a", "ab").read, Vec::<String>::new());
+        assert_eq!(both(".", "a").read, ["a"]);
+        assert_eq!(both("a/", "a").read, ["a", "a/"]);
+    }
+
+    #[test]
+    fn the_stricter_limit_counts() {
+        let own = ResourceLimits { memory: Some(5), cpu: None, ..ResourceLimits::default() };
+        let cpu = Some(Duration::from_secs(1));
+        let other = ResourceLimits { memory: Some(7), cpu, ..ResourceLimits::default() };
+        let both = own.stricter(&other);
+        assert_eq!((both.memory, both.cpu, both.processes), (Some(5), cpu, None));
+    }
 }

@@ -24,7 +24,7 @@ pub fn approval_request_text(
     };
     let mut text = format!(
         "{} {name}, plan {} ({})\n  {}\n",
-        paint(BOLD, "approval requested by"),
+        paint(BOLD, if ask.is_question() { "answer requested by" } else { "approval requested by" }),
         row.plan,
         untrusted(&row.path),
         quote_untrusted(&ask.message, "  "),
@@ -78,7 +78,8 @@ fn approvers_and_deadline(ask: &ApprovalRequest) -> String {
         (Some(count), []) => format!("{count} of all approvers"),
         (Some(count), names) => format!("{count} of {}", names.join(", ")),
     };
-    let _ = writeln!(text, "  {} {}", paint(DIM, "required approvals:"), styled_line(&who));
+    let what = if ask.is_question() { "required answers:" } else { "required approvals:" };
+    let _ = writeln!(text, "  {} {}", paint(DIM, what), styled_line(&who));
     if let Some(queue) = &ask.queue {
         let _ = writeln!(text, "  {} {}", paint(DIM, "queue:"), untrusted(queue));
     }

@@ -136,9 +136,10 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
     let asked = agent.heard.len() == gates;
     let rule = closed(look, place, &next.tool);
     let agreed = agent.agreed.as_ref().is_some_and(|subject| is_about(subject, id));
+    let questions = questions_left(look, place, &next.tool);
     let let_pass = asked
         && match ruling(&agent.heard) {
-            GateRuling::Continue => rule.is_none() || agreed,
+            GateRuling::Continue => rule.is_none() && questions.is_none() || agreed,
             GateRuling::Ask { .. } => agreed,
             GateRuling::Block { .. } => false,
         };
@@ -154,12 +155,24 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
             matches!(request, Some(ChildRequest::Dispatch(_))) && look.decided().budget.budget.is_some()
         }
         (false, None) if rule == Some(UntrustedRule::Deny) => agent.heard.is_empty(),
+        // It was asked, and not answered, or it may not be asked any more.
+        (false, None) if questions.is_some() => asked || questions == Some(0) && agent.heard.is_empty(),
         // A rewrite is in no event.
         (false, None) => asked && (gates > 0 || rule.is_some()),
     };
     ensure(same && right && agent.exit.is_none(), || {
         format!("{:?}, where {next:?} is next, and gates said {:?}", event.fact, agent.heard)
     })
+}
+
+/// How many questions an agent may still ask, if the tool asks one. The one that was just asked is counted.
+fn questions_left(look: &Look<'_>, place: &TaskId, tool: &str) -> Option<u32> {
+    let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
+        return None;
+    };
+    let agent = look.decided().agents.at(place);
+    let asked = u32::try_from(agent.questions.len()).expect("questions are few");
+    (tool == "ask" && !agent.is_client).then(|| work.max_questions.saturating_sub(asked))
 }
 
 /// The rule for a tool that untrusted text has closed.
@@ -189,6 +202,7 @@ pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
             let asks = matches!(ruling(&agent.heard), GateRuling::Ask { .. });
             let needs = asks || closed(look, &start.id.attempt.place, &start.tool).is_some();
             let agreed = agent.agreed.as_ref().is_some_and(|subject| is_about(subject, &start.id));
+            let needs = needs || questions_left(look, &start.id.attempt.place, &start.tool).is_some();
             ensure(!needs || agreed, || format!("{start:?} begins, and people agreed to {:?}", agent.agreed))
         }
         EventKind::ApprovalRequested(ask) => match (&ask.tool_call, &ask.place) {
@@ -198,6 +212,9 @@ pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
                 let same = (agent.attempt, agent.call(), next)
                     == (subject.attempt, subject.call, Some(subject.position));
                 let free = agent.asked.is_none() && agent.agreed.is_none() && agent.exit.is_none();
+                let again = agent.questions.contains(&(subject.call, subject.position));
+                let left = questions_left(look, place, &subject.tool);
+                ensure(again || left != Some(0), || format!("{ask:?} is one question too many"))?;
                 ensure(same && free, || format!("{ask:?} is asked, and {next:?} is the next call"))
             }
             _ => Ok(()),

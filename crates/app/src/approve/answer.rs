@@ -22,15 +22,36 @@ use wf_store::{
     StoreReader,
 };
 
+/// The form of an answer to a pending approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// A yes.
+    Approval,
+    /// A no, or no answer to a question.
+    Denial,
+    /// The text that answers the question of an agent.
+    Text,
+}
+
+impl AnswerForm {
+    /// Returns the decision that is signed.
+    pub fn decision(self) -> ApprovalDecision {
+        match self {
+            Self::Approval | Self::Text => ApprovalDecision::Approved,
+            Self::Denial => ApprovalDecision::Denied,
+        }
+    }
+}
+
 /// An answer to a pending approval.
 pub struct AnswerRequest<'a> {
     /// The run.
     pub run: &'a RunId,
     /// The step that waits, if several do.
     pub step: Option<&'a str>,
-    /// The answer.
-    pub decision: ApprovalDecision,
-    /// The reason, for the record.
+    /// The form of the answer.
+    pub form: AnswerForm,
+    /// The reason, for the record; the text of an answer.
     pub reason: Option<&'a String>,
     /// The signature.
     pub signing: &'a SigningOptions,
@@ -61,6 +82,7 @@ impl AnswerReview {
         if review.request.outcome.is_some() {
             return Ok(review);
         }
+        review.check_form(answer)?;
         let expires = review.request.request.expires;
         if expires <= host.now() {
             let refusal = ApprovalRefusal::Late(expires);
@@ -68,9 +90,39 @@ impl AnswerReview {
             return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), answer.run.short())));
         }
         let stale = first_stale(&workspace.root, &review.evidence, &DigestMemo::default(), true);
-        match stale.filter(|_| answer.decision == ApprovalDecision::Approved) {
+        match stale.filter(|_| answer.form.decision() == ApprovalDecision::Approved) {
             Some(path) => Err(review.stale_evidence(answer.run, &path)),
             None => Ok(review),
+        }
+    }
+
+    /// Refuses an approval of a question, a text where nothing is asked, and one that is not to choose from.
+    fn check_form(&self, answer: &AnswerRequest<'_>) -> Result<(), CommandError> {
+        let (name, run) = (self.request.name(), answer.run.short());
+        let ask = &self.request.request;
+        let refused =
+            |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        match answer.form {
+            AnswerForm::Approval if ask.is_question() => refused(
+                format!("`{name}` of run {run} asks a question, which a yes does not answer"),
+                format!("answer it: wf answer {run} --text TEXT"),
+            ),
+            AnswerForm::Text if !ask.is_question() => refused(
+                format!("`{name}` of run {run} asks for an approval, not a question"),
+                format!("decide about it: wf approve {run}, or wf deny {run} --reason WHY"),
+            ),
+            AnswerForm::Text => {
+                let (choices, text) = (ask.choices(), answer.reason.map(String::as_str).unwrap_or_default());
+                if text.trim().is_empty() || !choices.is_empty() && !choices.contains(&text) {
+                    let choices = if choices.is_empty() { "any text".to_owned() } else { choices.join(", ") };
+                    return refused(
+                        format!("`{text}` is no answer to the question"),
+                        format!("the answers are: {choices}"),
+                    );
+                }
+                Ok(())
+            }
+            AnswerForm::Approval | AnswerForm::Denial => Ok(()),
         }
     }
 
@@ -100,14 +152,16 @@ impl AnswerReview {
     ) -> Result<QuorumState, CommandError> {
         let (host, signing) = (caller.host(), answer.signing);
         let workspace = host.workspace();
-        let question = match answer.decision {
-            ApprovalDecision::Approved => "Approve?",
-            ApprovalDecision::Denied => "Deny?",
+        let question = match answer.form {
+            AnswerForm::Approval => "Approve?",
+            AnswerForm::Denial => "Deny?",
+            AnswerForm::Text => "Answer?",
         };
         let mut rules = SigningRules::of(caller, &workspace)?;
         let signer = agree(caller, &mut rules, None, signing, question, show)?;
         let token = ApprovalToken::sign(self.statement(host, answer, &rules)?, &signer);
         let (state, quorum) = self.combine(host, &token, &rules)?;
+        self.refuse_other_text(host, &token, signer.public().id())?;
         self.record(host, &token, signer.public().id(), quorum)?;
         wake_daemon(&workspace.state);
         Ok(state)
@@ -165,7 +219,7 @@ impl AnswerReview {
         // Valid as long as the approval is pending, and never longer than the rules permit.
         let draft = draft_statement(host, &purpose, self.scope(), plan, rules.approvers.validity)?;
         Ok(ApprovalStatement {
-            verdict: answer.decision,
+            verdict: answer.form.decision(),
             reason: answer.reason.cloned(),
             run: Some(self.request.run.clone()),
             ask: Some(ask),
@@ -213,6 +267,28 @@ impl AnswerReview {
         let (count, keys) = quorum.counting(subject.initiator);
         let enough = AnswerQuorum { count: count as usize, keys };
         Ok((decide(&all, &subject, &quorum).0, enough))
+    }
+
+    /// Refuses another text of somebody who has answered the question already: the first one stays.
+    fn refuse_other_text(
+        &self,
+        host: &Host,
+        token: &ApprovalToken,
+        key: Sha256Digest,
+    ) -> Result<(), CommandError> {
+        let request = &self.request.request;
+        let reader = StoreReader::from_whole_log(&host.workspace().state)?;
+        let before = reader.answers(&self.request.run, request.request)?;
+        let differs = |one: &ApprovalAnswer| {
+            let given = ApprovalToken::parse(&one.token).ok();
+            given.is_some_and(|given| given.statement().reason != token.statement().reason)
+        };
+        if request.is_question() && before.iter().any(|one| one.key == key && differs(one)) {
+            let message = format!("`{}` has your answer already, and it stays", self.request.name());
+            let failure = CommandError::new(CliExitCode::Approval, message);
+            return Err(failure.hint(format!("let the agent go on: wf resume {}", self.outermost.short())));
+        }
+        Ok(())
     }
 
     fn record(

@@ -33,7 +33,7 @@ pub use accepted::{
     reviewed_files,
 };
 pub use agree::{confirm, confirmed};
-pub use answer::{AnswerRequest, AnswerReview};
+pub use answer::{AnswerForm, AnswerRequest, AnswerReview};
 pub use before::text_by_digest;
 pub use bounds::ParamBoundsRequest;
 pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};

@@ -149,7 +149,9 @@ impl RunApprovalRequest {
         let (name, word) = (self.name(), given.decision.as_str());
         let message = format!("`{name}` of run {} was already {word}{by}", self.run.short());
         let is_same = match answer {
-            ApprovalDecision::Approved => given.decision == RequestDecision::Approved,
+            ApprovalDecision::Approved => {
+                matches!(given.decision, RequestDecision::Approved | RequestDecision::Answered)
+            }
             ApprovalDecision::Denied => given.decision == RequestDecision::Denied,
         };
         if is_same {

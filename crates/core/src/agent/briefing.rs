@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
 use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
-use super::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult};
+use super::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult, skills_text};
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
-use wf_model::{JsonObject, RequiredOutput, UniqueKeyJson};
+use wf_model::{AgentSkill, JsonObject, RequiredOutput, UniqueKeyJson};
 
 /// The instructions that every agent gets.
 const INSTRUCTIONS: &str = "\
@@ -22,6 +22,8 @@ pub struct BriefingParts<'a> {
     pub briefing: &'a str,
     /// The values for it, by name.
     pub values: &'a JsonObject,
+    /// The skills that the model works by.
+    pub skills: &'a [AgentSkill],
     /// The feedback on the previous attempt, if there was one.
     pub feedback: Option<&'a AttemptFeedback>,
     /// The outputs of the step, which the answer must have.
@@ -68,6 +70,7 @@ impl ModelRequest {
         if parts.may_be_untrusted {
             let _ = write!(system, " {UNTRUSTED_INSTRUCTIONS}");
         }
+        system.push_str(&skills_text(parts.skills));
         Self {
             system,
             messages: vec![Message::User { text }],

@@ -10,6 +10,8 @@ mod conversation;
 mod dispatch;
 mod mcp;
 mod planning;
+mod question;
+mod skills;
 mod tools;
 mod untrusted;
 
@@ -21,10 +23,16 @@ pub use conversation::{
     Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
 };
 pub use dispatch::{
-    ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition,
-    read_child_request,
+    ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition, read_collect,
+    read_dispatch,
 };
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};
-pub use tools::{RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
+pub use question::{Question, answer_text};
+pub(crate) use skills::skills_text;
+pub use skills::{SkillRequest, SkillScriptCall, find_script, skill_definition};
+pub use tools::{
+    AgentRequest, DispatchRequest, RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call,
+    tool_definition,
+};
 pub use untrusted::{source_of_result, untrusted_block};

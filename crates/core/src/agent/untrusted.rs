@@ -36,7 +36,6 @@ pub fn source_of_result(request: &ToolRequest) -> String {
         ToolRequest::Write { path, .. } => format!("write {path}"),
         ToolRequest::Edit { path, .. } => format!("edit {path}"),
         ToolRequest::Run { .. } => "run".to_owned(),
-        ToolRequest::Dispatch { id, .. } | ToolRequest::Collect { id } => format!("the child run {id}"),
     };
     attribute(&source)
 }

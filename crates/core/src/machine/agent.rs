@@ -258,8 +258,9 @@ impl Machine {
         let Some(record) = self.agent_record(task) else {
             return;
         };
-        let (waited_ms, id) =
-            (record.waited_ms, ToolCallId { attempt: attempt.clone(), call: record.call(), position });
+        let id = ToolCallId { attempt: attempt.clone(), call: record.call(), position };
+        let waited_ms = record.waited_ms;
+        let answer = record.person_answer.clone().map(Box::new);
         let mut children = None;
         if let Some(request) = record.child_request(position).cloned() {
             let Some(report) = self.answer_child_request(task, &id, &request) else {
@@ -267,7 +268,7 @@ impl Machine {
             };
             children = Some(Box::new(report));
         }
-        self.turn.effects.push(Effect::CallTool { id, waited_ms, children });
+        self.turn.effects.push(Effect::CallTool { id, waited_ms, children, answer });
     }
 
     /// Ends an agent, once its child runs have ended; `answer` is the digest of the answer of a program of its own.

@@ -1,8 +1,7 @@
 //! The fold of the facts about agents.
 
 use super::state::MachineState;
-use super::{AgentRecord, AgentTurn, Attempt, ChildId, ChildPhase, ChildRecord, EventKind, ToolRecord};
-use crate::agent::ChildRequest;
+use super::{AgentRecord, AgentTurn, Attempt, EventKind, ToolRecord};
 use wf_base::time::Moment;
 use wf_model::Plan;
 
@@ -33,16 +32,15 @@ impl MachineState {
             }
             EventKind::ToolCallStarted(start) => {
                 self.push_tool(plan, &start.id.attempt, ToolRecord::Started);
-                if let Some(record) = self.agent_record_mut(plan, &start.id.attempt)
-                    && let Some(ChildRequest::Collect(_)) = record.child_request(start.id.position)
-                {
-                    record.collecting_since = Some(at);
-                }
+                self.begin_collect(plan, at, &start.id);
             }
             EventKind::ToolCallRefused(refusal) => {
                 self.push_tool(plan, &refusal.id.attempt, ToolRecord::Refused(refusal.reason.clone()));
             }
             EventKind::ToolCallEnded(end) => {
+                if let Some(record) = self.agent_record_mut(plan, &end.id.attempt) {
+                    record.person_answer = None;
+                }
                 let turn = self.agent_turn_mut(plan, &end.id.attempt);
                 if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
                     *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens };
@@ -50,30 +48,14 @@ impl MachineState {
                 if let Some(record) = self.named_record_mut(plan, &end.id.attempt.place) {
                     record.note_untrusted(end.untrusted.as_ref());
                 }
-                if let Some(record) = self.agent_record_mut(plan, &end.id.attempt)
-                    && let Some(since) = record.collecting_since.take()
-                {
-                    record.add_wait(at.since(since));
-                }
-            }
-            EventKind::ChildDispatched(dispatch) => {
-                if let Some(record) = self.agent_record_mut(plan, &dispatch.id.attempt)
-                    && let Some(ChildRequest::Dispatch(start)) = record.child_request(dispatch.id.position)
-                {
-                    let start = start.clone();
-                    record.children.push(ChildRecord { start, phase: ChildPhase::Waiting });
-                }
-            }
-            EventKind::ChildStarted(id) => self.set_child_phase(plan, id, ChildPhase::Running),
-            EventKind::ChildEnded(end) => {
-                self.set_child_phase(plan, &end.id, ChildPhase::Ended(end.clone()));
+                self.end_collect(plan, at, &end.id.attempt);
             }
             EventKind::AgentEnded(end) => {
                 if let Some(record) = self.agent_record_mut(plan, &end.attempt) {
                     (record.exit, record.answer) = (Some(end.exit.clone()), end.answer);
                 }
             }
-            _ => {}
+            _ => self.apply_to_children(plan, fact),
         }
     }
 
@@ -87,15 +69,7 @@ impl MachineState {
         }
     }
 
-    fn set_child_phase(&mut self, plan: &Plan, id: &ChildId, phase: ChildPhase) {
-        let record = self.agent_record_mut(plan, &id.attempt);
-        let children = record.into_iter().flat_map(|record| &mut record.children);
-        for child in children.filter(|child| child.start.child == id.child) {
-            child.phase = phase.clone();
-        }
-    }
-
-    fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
+    pub(super) fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
         self.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
     }
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentBriefing, ChildRecord, ClientCall, ModelCallOutcome, ModelLimits, RequestedTool, WorkExit};
+use super::{
+    AgentBriefing, ChildRecord, ClientCall, ModelCallOutcome, ModelLimits, PersonAnswer, RequestedTool,
+    ToolCallSubject, WorkExit,
+};
 use crate::agent::{ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
@@ -35,6 +38,15 @@ pub struct AgentRecord {
     /// The time that it waited for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
+    /// The number of questions that it asked people.
+    #[serde(default)]
+    pub questions: u32,
+    /// The last of these questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_question: Option<ToolCallSubject>,
+    /// The answer of people to it, until its call ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_answer: Option<PersonAnswer>,
     /// The exit, once the agent is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
@@ -136,6 +148,9 @@ impl AgentRecord {
             collecting_since: None,
             approved: false,
             waited_ms: 0,
+            questions: 0,
+            last_question: None,
+            person_answer: None,
             exit: None,
             answer: None,
         }

@@ -93,12 +93,14 @@ impl ApprovalOutcome {
 }
 
 keywords! {
-    /// A decision on a request for approval. Only the first is a yes.
+    /// A decision on a request for approval. Only the first is a yes, and only a question is answered.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum RequestDecision {
         /// The required approvers agreed.
         Approved = "approved",
+        /// The required approvers answered the question of an agent.
+        Answered = "answered",
         /// An authorized approver refused.
         Denied = "denied",
         /// No answer arrived in time.

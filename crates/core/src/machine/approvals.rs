@@ -180,7 +180,7 @@ impl Machine {
             return;
         };
         match outcome.decision {
-            RequestDecision::Approved => {
+            decision if pending.ask.is_granted_by(decision) => {
                 // A task that goes on with it waits for its lock, and the answer with it.
                 if let Some(task) = pending.task.filter(|task| self.flight.is_returning(*task)) {
                     return self.flight.set(task, Some(TaskRequest::Return { approved: true }));
@@ -197,7 +197,10 @@ impl Machine {
                 self.record_approval_outcome(number, outcome);
                 self.ask_further_approvers(pending.ask, Vec::new());
             }
-            RequestDecision::Expired | RequestDecision::Withdrawn => {}
+            RequestDecision::Approved
+            | RequestDecision::Answered
+            | RequestDecision::Expired
+            | RequestDecision::Withdrawn => {}
         }
     }
 

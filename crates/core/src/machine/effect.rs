@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, PlanRequest,
-    StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, PersonAnswer,
+    PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -162,6 +162,9 @@ pub enum Effect {
         /// The result, of a call of `dispatch` or `collect`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         children: Option<Box<ChildrenReport>>,
+        /// The answer of people, if the call is a question to them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Box<PersonAnswer>>,
     },
     /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
     StartChild {

@@ -2,7 +2,9 @@
 
 use super::state::{self, MachineState, PendingApproval};
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId};
+use super::{
+    ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
+};
 use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
@@ -23,7 +25,7 @@ impl MachineState {
             } => self.apply_gate_retry(plan, place.as_ref(), gate, message),
             EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
             EventKind::ApprovalResolved { request: number, given, .. } => {
-                self.apply_answer(at, *number, given.decision);
+                self.apply_answer(at, *number, given);
             }
             EventKind::RunBlocked { reason, .. } => self.blocked = Some(reason.clone()),
             _ => {}
@@ -97,7 +99,8 @@ impl MachineState {
     }
 
     /// Restores the state that the task or the run had before the approval was requested.
-    fn apply_answer(&mut self, at: Moment, number: u32, decision: RequestDecision) {
+    fn apply_answer(&mut self, at: Moment, number: u32, given: &ApprovalOutcome) {
+        let decision = given.decision;
         let Some(PendingApproval { ask, task }) = self.asks.remove(&number) else {
             return;
         };
@@ -111,7 +114,8 @@ impl MachineState {
         }
         if ask.tool_call.is_some() {
             let waited = at.since(ask.since);
-            let approved = decision == RequestDecision::Approved && ask.deferred_results.is_empty();
+            let approved = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
+            self.note_person_answer(task, &ask, given);
             return self.return_to_agent(task, waited, approved);
         }
         match ask.point {
@@ -132,6 +136,7 @@ impl MachineState {
             self.move_task(task, TaskPhase::Active(activity));
         } else {
             self.set_activity(task, ActivityKind::Asking);
+            self.note_question(task, ask.tool_call.as_ref());
         }
         self.set_step_state(task, StepState::Waiting);
     }

@@ -25,7 +25,7 @@
 //! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
 //! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
-//! | child runs that agents start | `children` |
+//! | child runs that agents start | `children` `child_fold` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -51,6 +51,7 @@ mod budget;
 mod cancel;
 mod checks;
 mod child_event;
+mod child_fold;
 mod children;
 mod confirm;
 mod control;
@@ -76,6 +77,7 @@ mod observations;
 mod omission;
 mod planner;
 mod proposal;
+mod question;
 mod reason;
 mod reopen;
 mod request;
@@ -125,6 +127,7 @@ pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
 pub use proposal::ProposedAlternative;
+pub use question::PersonAnswer;
 pub use reason::REASON_LIMIT;
 pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions};
 pub use restore::RestoreError;

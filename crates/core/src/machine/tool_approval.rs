@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::agent_record::AgentStep;
 use super::gates::has_gates;
 use super::in_flight::TaskRequest;
+use super::question::question_text;
 use super::state::{self, MachineState, TaskIx};
 use super::task_phase::ActivityKind;
 use super::untrusted::ClosedTool;
@@ -39,6 +40,9 @@ pub struct ToolCallSubject {
     pub tool: String,
     /// SHA-256 of its arguments, as the model wrote them.
     pub arguments: Sha256Digest,
+    /// True if the call is a question to people, which what they sign answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_question: bool,
 }
 
 /// The arguments of a tool call.
@@ -78,6 +82,10 @@ impl Machine {
                 "the plan does not allow `{}` after untrusted text was read ({source}); go on without it",
                 requested.tool
             )),
+            _ if let Some(reason) = self.question_obstacle(task, &requested.tool) => {
+                ToolEntry::Refused(reason)
+            }
+            _ if self.is_question(task, &requested.tool) => ToolEntry::Asked,
             Some(ClosedTool { rule: UntrustedRule::Ask, .. }) => ToolEntry::Asked,
             None if has_gates(&self.plan, Some(task), GatePoint::Call) => ToolEntry::Asked,
             None => ToolEntry::Free,
@@ -107,13 +115,14 @@ impl Machine {
         if let Some(exit) = self.forced_exit(task) {
             return self.end_agent(&id.attempt, exit, None);
         }
-        let is_closed = self.closed_tool(task, &tool).is_some();
+        let is_question = self.is_question(task, &tool);
+        let is_free = self.closed_tool(task, &tool).is_none() && !is_question;
         let refused = match gate::ruling(&results) {
             GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
             _ if !rewritten.is_empty() => {
                 Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
             }
-            GateRuling::Continue if !is_closed => None,
+            GateRuling::Continue if is_free => None,
             _ => match arguments {
                 Some(arguments) => {
                     let CallArguments { digest, shown } = *arguments;
@@ -121,7 +130,8 @@ impl Machine {
                         JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
                     let ToolCallId { attempt, call, position } = id;
                     let attempt = attempt.attempt;
-                    let subject = ToolCallSubject { attempt, call, position, tool, arguments: digest };
+                    let subject =
+                        ToolCallSubject { attempt, call, position, tool, arguments: digest, is_question };
                     let asks = |result: &GateResult| {
                         result.lane == GateLane::Policy && result.action == GateAction::RequireApproval
                     };
@@ -165,7 +175,11 @@ impl Machine {
         let closed = self.closed_tool(task, &subject.tool);
         let ask = self.request_of_gates(Some(task), GatePoint::Call, gates);
         let untrusted = closed.map(|closed| format!("untrusted text was read before ({})", closed.source));
-        let parts = [format!("allow one call of `{}`?", subject.tool), ask.message.clone()];
+        let question = match (subject.is_question, show.get("arguments")) {
+            (true, Some(arguments)) => question_text(arguments),
+            _ => format!("allow one call of `{}`?", subject.tool),
+        };
+        let parts = [question, ask.message.clone()];
         let parts = parts.into_iter().chain(untrusted).filter(|part| !part.is_empty());
         let message = super::reason::truncate_reason(parts.collect::<Vec<_>>().join(" · "));
         self.open_request(ApprovalRequest { tool_call: Some(subject), show, message, ..ask });
@@ -185,7 +199,8 @@ impl Machine {
     pub(super) fn on_tool_denied(&mut self, task: TaskIx, call: &ToolCallSubject, reason: &str) {
         let attempt = state::attempt(&self.plan, task, call.attempt);
         let id = ToolCallId { attempt, call: call.call, position: call.position };
-        let (tool, reason) = (call.tool.clone(), format!("the call was not approved: {reason}"));
+        let outcome = if call.is_question { "nobody answered" } else { "the call was not approved" };
+        let (tool, reason) = (call.tool.clone(), format!("{outcome}: {reason}"));
         self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
         self.brief_again(task);
     }

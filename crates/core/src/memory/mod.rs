@@ -19,6 +19,7 @@ mod lines;
 mod megram;
 mod potential;
 mod rule;
+mod search;
 mod state;
 mod tags;
 #[cfg(test)]
@@ -33,5 +34,6 @@ pub use potential::{
     ATTENTION, DECISION, EvidenceShare, MemoryAction, MemoryPotentials, clusters, potentials, share,
 };
 pub use rule::{RuleExpectedError, RuleSense, contradict};
+pub use search::{MAX_FOUND, MemoryFindings, MemoryQuery, search};
 pub use state::{MegramState, MegramWeights};
 pub use tags::{BadTag, MegramTags};

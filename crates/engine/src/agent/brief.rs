@@ -15,7 +15,7 @@ use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
     BriefingParts, ContextCut, ModelReply, ModelRequest, ToolDefinition, ToolResult, dispatch_definition,
-    read_answer, tool_definition,
+    read_answer, skill_definition, tool_definition,
 };
 use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
@@ -92,6 +92,8 @@ impl AttemptTask {
             model,
             tools: work.tools.clone(),
             dispatch: work.dispatch.clone(),
+            skills: work.skills.clone(),
+            hosts: work.fetch.clone(),
             untrusted: work.untrusted.clone(),
             servers,
             outputs: step.outputs.clone(),
@@ -113,6 +115,9 @@ impl AttemptTask {
         stop: &watch::Receiver<StopLevel>,
     ) -> Result<Option<PreparedAgent>, WorkError> {
         let model = self.model(&work.model)?;
+        if let Some(pins) = &self.run.pins {
+            work.skills.iter().try_for_each(|skill| pins.check_skill(&skill.folder))?;
+        }
         let Some(secrets) = self.secrets(step, stop).await? else {
             return Ok(None);
         };
@@ -209,25 +214,26 @@ impl AttemptTask {
         let mut children = step.work.plans_used().into_iter();
         Ok(ModelRequest::from_briefing(BriefingParts {
             briefing: &work.briefing,
+            skills: &work.skills,
             values: values.as_object().unwrap_or(&JsonObject::new()),
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
             may_be_untrusted: untrusted.is_some()
-                || !work.untrusted.is_empty()
-                || !work.mcp.is_empty()
+                || work.reads_outside()
                 || has_network
                 || children.any(|plan| taints(plan).has_external_outputs()),
             untrusted_values: untrusted.as_deref(),
-            tools: work.tools.iter().map(|tool| definition(work, *tool)).collect(),
+            tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         }))
     }
 }
 
-/// Returns the definition of a tool of an agent.
-fn definition(work: &AgentWork, tool: AgentTool) -> ToolDefinition {
-    match &work.dispatch {
-        Some(dispatch) if tool == AgentTool::Dispatch => dispatch_definition(dispatch),
+/// Returns the definition of a tool for the model of an agent.
+fn definition(tool: AgentTool, work: &AgentWork) -> ToolDefinition {
+    match (tool, &work.dispatch) {
+        (AgentTool::Skill, _) => skill_definition(&work.skills),
+        (AgentTool::Dispatch, Some(dispatch)) => dispatch_definition(dispatch),
         _ => tool_definition(tool),
     }
 }

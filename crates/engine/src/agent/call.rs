@@ -3,13 +3,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
-use wf_core::agent::{
-    ChildRequest, ContextCut, ModelReply, TokenUsage, ToolCall, parse_call, read_child_request,
-};
+use wf_core::agent::{ContextCut, ModelReply, TokenUsage};
 use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallError;
@@ -120,26 +119,14 @@ impl AgentSession {
     /// Returns the tools that a reply calls, each with the mistake for which it is not executed.
     fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
         let screened = reply.tool_calls.iter().map(|call| {
-            let screened = self.screen_call(call);
+            // A program of its own brings its tools.
+            let parsed = self.client.is_none().then(|| self.parse(call)).transpose();
             RequestedTool {
                 tool: call.tool.chars().take(64).collect(),
-                mistake: screened.as_ref().err().cloned(),
-                children: screened.ok().flatten().map(Box::new),
+                mistake: parsed.as_ref().err().cloned(),
+                children: parsed.ok().flatten().and_then(AgentCall::children).map(Box::new),
             }
         });
         screened.collect()
-    }
-
-    /// Returns the meaning of a call of `dispatch` or `collect`, or the mistake in a call.
-    fn screen_call(&self, call: &ToolCall) -> Result<Option<ChildRequest>, String> {
-        // A program of its own brings its tools.
-        if self.client.is_some() {
-            return Ok(None);
-        }
-        if let Some(parsed) = self.servers.parse(call) {
-            return parsed.map(|_| None);
-        }
-        let request = parse_call(&self.tools, call).map_err(|mistake| self.servers.told(&mistake))?;
-        read_child_request(self.dispatch.as_deref(), &request).transpose()
     }
 }

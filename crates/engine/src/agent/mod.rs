@@ -7,10 +7,14 @@
 mod bodies;
 mod brief;
 mod call;
+mod call_outcome;
 mod client;
 mod journal;
 mod mcp;
+mod outside;
+mod parse;
 mod session;
+mod skill;
 mod tool;
 
 pub(super) use call::{ModelCall, call_model};

@@ -15,7 +15,9 @@ use wf_base::time::Moment;
 use wf_core::agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
 use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
-use wf_model::{AgentDispatch, AgentTool, FailureClass, ModelDefinition, RequiredOutput};
+use wf_model::{
+    AgentDispatch, AgentSkill, AgentTool, FailureClass, FetchHost, ModelDefinition, RequiredOutput,
+};
 
 /// The agents of a run that are at work.
 #[derive(Default)]
@@ -30,6 +32,10 @@ pub(in super::super) struct AgentSession {
     pub(super) tools: Vec<AgentTool>,
     /// The plans that it may start as child runs.
     pub(super) dispatch: Option<Box<AgentDispatch>>,
+    /// The skills whose scripts the model may call.
+    pub(super) skills: Vec<AgentSkill>,
+    /// The hosts from which the model may fetch pages.
+    pub(super) hosts: Vec<FetchHost>,
     /// The files and folders whose text is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) servers: AgentServers,

@@ -3,15 +3,16 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::call_outcome::CallOutcome;
+use super::outside::{fetch, search_memory};
+use super::parse::AgentCall;
 use super::session::AgentSession;
 use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
-use wf_core::agent::{
-    ChildrenReport, ToolCall, ToolRequest, ToolResult, cut_result, estimate_tokens, parse_call,
-    source_of_result, untrusted_block,
-};
-use wf_core::machine::{InputKind, ToolCallEnd, ToolCallId};
+use wf_base::redact::SecretMask;
+use wf_core::agent::{ChildrenReport, ToolCall, cut_result, estimate_tokens, source_of_result};
+use wf_core::machine::{InputKind, PersonAnswer, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
 use wf_exec::agent_tool::{ToolEnvironment, run_tool};
 
@@ -33,6 +34,8 @@ pub(in super::super) struct ToolOrder {
     pub(in super::super) waited: Duration,
     /// The result, of a call of `dispatch` or `collect`.
     pub(in super::super) children: Option<Box<ChildrenReport>>,
+    /// The answer of people, if it is a question to them.
+    pub(in super::super) answer: Option<Box<PersonAnswer>>,
 }
 
 /// Executes a tool call of an agent. Its result is stored before it is reported.
@@ -41,7 +44,7 @@ pub(in super::super) async fn call_tool(
     order: ToolOrder,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let ToolOrder { id, waited, children } = order;
+    let ToolOrder { id, waited, children, answer } = order;
     let session = run.agents.get(&id.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
@@ -50,15 +53,17 @@ pub(in super::super) async fn call_tool(
     };
     let began = run.session.clock.now();
     let interrupted = dialogue.interrupted.take() == Some(id.position);
-    let (result, untrusted) = match children {
-        Some(report) => session.report_children(&run, &call, &report).await,
-        None => {
+    let outcome = match (children, answer) {
+        (Some(report), _) => session.report_children(&report, &run.mask().await),
+        (None, Some(answer)) => CallOutcome::answered(&answer, &run.mask().await),
+        (None, None) => {
             let step = step_of(&run, &id.attempt.place);
             let spent = began.since(session.began.after(waited));
             let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
             session.execute(&run, &call, time_left, interrupted, stop).await
         }
     };
+    let (result, untrusted) = (outcome.result(&call), outcome.outside);
     run.session.executor.ensure_supervised()?;
     let took = run.session.clock.now().since(began).as_millis();
     dialogue.log_tool(&call, &result);
@@ -75,23 +80,14 @@ pub(in super::super) async fn call_tool(
 }
 
 impl AgentSession {
-    /// Returns the result of a call of `dispatch` or `collect`, and its source if that is not trusted.
-    async fn report_children(
-        &self,
-        run: &RunContext,
-        call: &ToolCall,
-        report: &ChildrenReport,
-    ) -> (ToolResult, Option<String>) {
-        let text = cut_result(&run.mask().await.text(&report.text()));
-        let source = self.dispatch.as_ref().and_then(|dispatch| report.untrusted_source(dispatch));
-        let text = match &source {
-            Some(source) => untrusted_block(source, &text),
-            None => text,
-        };
-        (ToolResult { id: call.id.clone(), text, is_error: false }, source)
+    /// Returns the outcome of a call of `dispatch` or `collect`.
+    fn report_children(&self, report: &ChildrenReport, mask: &SecretMask) -> CallOutcome {
+        let text = cut_result(&mask.text(&report.text()));
+        let outside = self.dispatch.as_ref().and_then(|dispatch| report.untrusted_source(dispatch));
+        CallOutcome { text, is_error: false, outside }
     }
 
-    /// Executes a call. Returns the result, and its source if that is not trusted.
+    /// Executes a call.
     async fn execute(
         &self,
         run: &RunContext,
@@ -99,56 +95,47 @@ impl AgentSession {
         time_left: Option<Duration>,
         interrupted: bool,
         stop: watch::Receiver<StopLevel>,
-    ) -> (ToolResult, Option<String>) {
-        let failed = |text: String| (ToolResult { id: call.id.clone(), text, is_error: true }, None);
+    ) -> CallOutcome {
         let step = step_of(run, &self.task.attempt.place);
-        if let Some(parsed) = self.servers.parse(call) {
-            let (text, is_error) = match parsed {
-                Err(mistake) => return failed(mistake),
-                Ok(_) if interrupted => return failed(INTERRUPTED.into()),
-                Ok(request) => self.servers.call(request, time_left, stop).await,
-            };
-            // A server may pass on what anybody wrote.
-            let source = format!("the tool {}", call.tool);
-            let text = untrusted_block(&source, &cut_result(&run.mask().await.text(&text)));
-            return (ToolResult { id: call.id.clone(), text, is_error }, Some(source));
-        }
-        let request = match parse_call(&self.tools, call) {
-            Ok(request) => request,
-            Err(mistake) => return failed(mistake.to_string()),
+        let parsed = match self.parse(call) {
+            Ok(parsed) => parsed,
+            Err(mistake) => return CallOutcome::failed(mistake),
         };
-        if interrupted && !is_repeatable(&request) {
-            return failed(INTERRUPTED.into());
+        if interrupted && !parsed.is_repeatable() {
+            return CallOutcome::failed(INTERRUPTED.into());
         }
+        let mask = run.mask().await;
         let site = ToolEnvironment {
             command: self.command.clone(),
             root: run.session.root.clone(),
-            mask: run.mask().await,
+            mask: mask.clone(),
             time_left,
             grace: run.plan.parts().policy.grace,
             output_limit: step.limits.output,
             untrusted: self.untrusted.clone(),
         };
-        let outcome = run_tool(&run.session.executor, &site, &request, stop).await;
-        let source = outcome.is_untrusted.then(|| source_of_result(&request));
-        let text = match &source {
-            Some(source) => untrusted_block(source, &outcome.text),
-            None => outcome.text,
-        };
-        (ToolResult { id: call.id.clone(), text, is_error: outcome.is_error }, source)
-    }
-}
-
-/// True if a call may be executed twice.
-fn is_repeatable(request: &ToolRequest) -> bool {
-    match request {
-        ToolRequest::Read { .. }
-        | ToolRequest::List { .. }
-        | ToolRequest::Search { .. }
-        | ToolRequest::Write { .. } => true,
-        ToolRequest::Edit { .. }
-        | ToolRequest::Run { .. }
-        | ToolRequest::Dispatch { .. }
-        | ToolRequest::Collect { .. } => false,
+        match parsed {
+            AgentCall::Server(request) => {
+                let (text, is_error) = self.servers.call(request, time_left, stop).await;
+                // A server may pass on what anybody wrote.
+                let outside = Some(format!("the tool {}", call.tool));
+                CallOutcome { text: cut_result(&mask.text(&text)), is_error, outside }
+            }
+            AgentCall::Sandbox(request) => {
+                let outcome = run_tool(&run.session.executor, &site, &request, stop).await;
+                CallOutcome::of_process(outcome, source_of_result(&request))
+            }
+            AgentCall::Script(script) => {
+                let source = format!("the script {}", script.call.path());
+                match self.run_script(site, script, stop).await {
+                    Ok(outcome) => CallOutcome::of_process(outcome, source),
+                    Err(unable) => CallOutcome::failed(mask.text(&unable.reason).into_owned()),
+                }
+            }
+            AgentCall::Memory(query) => search_memory(Arc::clone(&self.task.run), query, &mask).await,
+            AgentCall::Fetch(target) => fetch(&target, &mask, time_left, stop).await,
+            // The machine lets these begin with an answer only.
+            AgentCall::Ask | AgentCall::Children(_) => CallOutcome::failed("there is no answer".into()),
+        }
     }
 }

@@ -66,9 +66,7 @@ impl FileToolOrder {
             ToolRequest::Edit { path, old, new } => {
                 edit(workspace, path, &TextReplacement { old, new }, writable)
             }
-            ToolRequest::Run { .. } | ToolRequest::Dispatch { .. } | ToolRequest::Collect { .. } => {
-                Err(FileToolError::OtherRequest)
-            }
+            ToolRequest::Run { .. } => Err(FileToolError::OtherRequest),
         }
     }
 }

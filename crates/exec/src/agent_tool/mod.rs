@@ -29,7 +29,7 @@ mod tests;
 mod workspace;
 mod write;
 
-pub use outcome::{ToolEnvironment, ToolOutcome, run_tool};
+pub use outcome::{ToolEnvironment, ToolOutcome, run_program, run_tool};
 pub use stage::{TOOL_STAGE_ARG, stage};
 
 pub(crate) use stage::{carry_out_in, is_stage};

@@ -35,8 +35,7 @@ const BOTH_OUTPUTS: &str = "exec sh -c \"$1\" 2>&1";
 /// The surroundings of an agent's tools: those of its step.
 #[derive(Clone, Debug)]
 pub struct ToolEnvironment {
-    /// The process of the step, with its environment, folder and sandbox. Its arguments and its input are not
-    /// used.
+    /// The process of the step, with its environment, folder and sandbox. Only [`run_program`] uses its arguments.
     pub command: ProcessCommand,
     /// The root of the workspace; absolute. Paths of files are relative to it.
     pub root: PathBuf,
@@ -79,8 +78,10 @@ pub async fn run_tool(
         }
         ToolRequest::Run { script, timeout_seconds } => {
             let timeout = timeout_seconds.map_or(SCRIPT_TIMEOUT, Duration::from_secs);
-            let job = site.script_job(script, site.within(timeout));
-            let timeout = job.timeout;
+            let timeout = site.within(timeout);
+            let argv = ["sh", "-c", BOTH_OUTPUTS, "sh", script].map(str::to_owned).into();
+            let command = ProcessCommand { argv, input: None, ..site.command.clone() };
+            let job = site.script_job(command, timeout);
             site.script_answer(&executor.probe(job, stop).await, timeout)
         }
         request => {
@@ -88,11 +89,33 @@ pub async fn run_tool(
             site.file_answer(&executor.probe(job, stop).await)
         }
     };
-    ToolOutcome {
-        text: answer.text,
-        is_error: answer.is_error,
-        is_untrusted: answer.is_untrusted,
-        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+    ToolOutcome::of(answer, began)
+}
+
+/// Runs the command of the environment as a script: one that is no text of a model. `timeout` is that of the script.
+pub async fn run_program(
+    executor: &ProcessExecutor,
+    site: &ToolEnvironment,
+    timeout: Option<Duration>,
+    stop: watch::Receiver<StopLevel>,
+) -> ToolOutcome {
+    let began = Instant::now();
+    if site.time_left.is_some_and(|left| left.is_zero()) {
+        return ToolOutcome::of(FileToolAnswer::failed("no time of the attempt is left".to_owned()), began);
+    }
+    let timeout = site.within(timeout.unwrap_or(SCRIPT_TIMEOUT));
+    let job = site.script_job(site.command.clone(), timeout);
+    ToolOutcome::of(site.script_answer(&executor.probe(job, stop).await, timeout), began)
+}
+
+impl ToolOutcome {
+    fn of(answer: FileToolAnswer, began: Instant) -> Self {
+        Self {
+            text: answer.text,
+            is_error: answer.is_error,
+            is_untrusted: answer.is_untrusted,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
     }
 }
 
@@ -101,10 +124,9 @@ impl ToolEnvironment {
         self.time_left.map_or(timeout, |left| left.min(timeout))
     }
 
-    fn script_job(&self, script: &str, timeout: Duration) -> ProbeJob {
-        let argv = ["sh", "-c", BOTH_OUTPUTS, "sh", script].map(str::to_owned).into();
+    fn script_job(&self, command: ProcessCommand, timeout: Duration) -> ProbeJob {
         ProbeJob {
-            command: ProcessCommand { argv, input: None, ..self.command.clone() },
+            command,
             timeout,
             grace: self.grace,
             keep: KEPT_OUTPUT_BYTES,

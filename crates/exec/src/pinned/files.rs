@@ -76,15 +76,17 @@ fn path_digests(
     Ok(posts.collect())
 }
 
-/// Returns the folders of the skills whose scripts are run by a plan and all plans that it uses.
+/// Returns the folders of the skills that a plan and all plans that it uses work by: those whose scripts they run, and
+/// those of agents.
 pub fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let plans = family(plan).into_iter();
     let folders = plans.flat_map(|plan| {
-        let folder = |step: &Step| match &step.work {
-            StepWork::Skill(call) => Some(call.folder.clone()),
-            _ => None,
+        let of_step = |step: &Step| match &step.work {
+            StepWork::Skill(call) => vec![call.folder.clone()],
+            StepWork::Agent(work) => work.skills.iter().map(|skill| skill.folder.clone()).collect(),
+            _ => Vec::new(),
         };
-        plan.steps().iter().flat_map(Step::ways).filter_map(folder).collect::<Vec<_>>()
+        plan.steps().iter().flat_map(Step::ways).flat_map(of_step).collect::<Vec<_>>()
     });
     folders.collect()
 }

@@ -43,11 +43,7 @@ impl PinnedFiles {
         let words = self.words(command);
         let is_named = |folder: &Path| words.iter().any(|word| word.starts_with(folder));
         for folder in self.skills.iter().filter(|folder| is_named(Path::new(folder))) {
-            // A script may read each of them, and a file added after the approval could take the
-            // place of another. No step creates them.
-            for path in skill_files(&self.root, folder)? {
-                self.check_file(&path, &mut guard)?;
-            }
+            self.check_folder(folder, &mut guard)?;
         }
         // Some folders inside a skill's folder are not part of it, and nothing in them was approved.
         let is_of_skill = |word: &Path| self.skills.iter().any(|folder| word.starts_with(folder));
@@ -57,6 +53,20 @@ impl PinnedFiles {
             }
         }
         Ok(guard)
+    }
+
+    /// Checks that the folder of a skill is unchanged since its approval.
+    pub fn check_skill(&self, folder: &str) -> Result<(), WorkError> {
+        self.check_folder(folder, &mut SkillFileGuard::new(&self.root))
+    }
+
+    /// Checks each file of a skill. A script may read each of them, and a file added after the approval could take the
+    /// place of another. No step creates them.
+    fn check_folder(&self, folder: &str, guard: &mut SkillFileGuard) -> Result<(), WorkError> {
+        for path in skill_files(&self.root, folder)? {
+            self.check_file(&path, guard)?;
+        }
+        Ok(())
     }
 
     /// Returns the words of a command that could be paths, relative to the root.

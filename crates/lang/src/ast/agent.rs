@@ -1,16 +1,20 @@
 use super::step::StepSpec;
 use super::{AllowSpec, DispatchSpec};
 use crate::decode::{
-    ArgumentTemplate, EntryKey, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath, record, words,
+    ArgumentTemplate, EntryKey, FetchHostText, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath,
+    record, words,
 };
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword as _;
-use wf_base::name::Name;
+use wf_base::name::{Name, SkillName};
 use wf_base::source::{Span, Spanned};
 use wf_model::{AgentEngine, AgentTool, ModelApi, ModelChoice, UntrustedRule};
 
 /// The largest `max_turns`.
 const MOST_TURNS: u32 = 1000;
+
+/// The largest `max_questions`.
+const MOST_QUESTIONS: u32 = 20;
 
 record! {
     /// Work that a model does with tools. Its briefing is the section of the step.
@@ -27,8 +31,14 @@ record! {
         default tools: Vec<Spanned<AgentTool>>,
         /// The MCP servers whose tools the model may call, by their names in `wf.yaml`.
         default mcp: Vec<Spanned<Name>>,
+        /// The skills whose texts the model gets. Of a plan without `steps`, its `skills` if absent.
+        optional skills: Vec<Spanned<SkillName>>,
+        /// The hosts from which the model may fetch pages, with the tool `fetch`: `HOST` or `HOST:PORT`.
+        default fetch: Vec<Spanned<FetchHostText>>,
         /// The maximum number of model calls of an attempt: 50 if absent.
         optional max_turns: Spanned<u32>,
+        /// The maximum number of questions to people in an attempt: 2 if absent.
+        optional max_questions: Spanned<u32>,
         /// Values for the briefing, by name; each may be a template.
         default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
         /// Files and folders whose text is from outside, relative to the workspace.
@@ -39,10 +49,7 @@ record! {
         /// The plans that the model may start with the tool `dispatch`.
         optional dispatch: Box<Spanned<DispatchSpec>>,
     }
-    later {
-        "skills",
-        "workspace",
-    }
+    later { "workspace" }
     instead {
         "prompt" => "write the briefing in the section that bears the name of the step",
         "briefing" => "write the briefing in the section that bears the name of the step",
@@ -96,10 +103,20 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
     }
     check_engine(agent, fields, decoder);
     super::dispatch::check_tools(agent, decoder);
+    check_questions(agent, decoder);
+    check_fetch(agent, fields, decoder);
     for (at, tool) in agent.tools.iter().enumerate() {
         if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
             let message = format!("the tool `{}` is listed twice", tool.value);
             let mistake = Diagnostic::new(Code::DuplicateId, tool.span, message);
+            decoder.emit(mistake.with_related(first.span, "the other one is here"));
+        }
+    }
+    let skills = agent.skills.as_deref().unwrap_or_default();
+    for (at, skill) in skills.iter().enumerate() {
+        if let Some(first) = skills.iter().take(at).find(|other| other.value == skill.value) {
+            let message = format!("the skill `{}` is listed twice", skill.value);
+            let mistake = Diagnostic::new(Code::DuplicateId, skill.span, message);
             decoder.emit(mistake.with_related(first.span, "the other one is here"));
         }
     }
@@ -116,10 +133,40 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
     }
 }
 
+/// Notes a number of questions that is no limit, or limits nothing.
+fn check_questions(agent: &AgentSpec, decoder: &mut SpecDecoder<'_>) {
+    let Some(count) = &agent.max_questions else { return };
+    if !(1..=MOST_QUESTIONS).contains(&count.value) {
+        let message = format!("`max_questions` must be a number from 1 to {MOST_QUESTIONS}");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, count.span, message));
+    } else if agent.tools.iter().all(|tool| tool.value != AgentTool::Ask) {
+        let mistake = Diagnostic::new(Code::KeyUnknown, count.span, "the agent does not have the tool `ask`");
+        decoder.emit(mistake.with_help("remove `max_questions`, or add the tool to `tools`"));
+    }
+}
+
+/// Notes a tool without hosts, and hosts without the tool.
+fn check_fetch(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let tool = agent.tools.iter().find(|tool| tool.value == AgentTool::Fetch);
+    match (tool, fields.has("fetch")) {
+        (Some(tool), false) => {
+            let message = "the tool `fetch` reaches no host: the agent lists none";
+            let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
+            decoder.emit(mistake.with_help("list the hosts inside `agent`: `fetch: [docs.example.com]`"));
+        }
+        (None, true) if !agent.engine.unwrap_or_default().is_client() => {
+            let message = "the agent does not have the tool `fetch`";
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("fetch"), message);
+            decoder.emit(mistake.with_help("remove the hosts, or add the tool to `tools`"));
+        }
+        _ => {}
+    }
+}
+
 /// Notes keys that do not apply to the engine of an agent.
 fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let engine = agent.engine.unwrap_or_default();
-    let own_tools = ["tools", "mcp", "untrusted", "when_untrusted", "dispatch"];
+    let own_tools = ["tools", "mcp", "fetch", "untrusted", "when_untrusted", "dispatch"];
     for key in own_tools.into_iter().filter(|key| engine.is_client() && fields.has(key)) {
         let message =
             format!("an agent with `engine: {engine}` brings its own tools, so `{key}` does not apply");

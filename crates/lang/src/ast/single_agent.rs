@@ -27,11 +27,13 @@ pub(super) fn complete(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, deco
     plan.is_single_agent = true;
     // A plan without a valid id, or with a wrong `agent`, has a mistake already.
     let Some(id) = plan.id.as_ref().and_then(|id| step_id(id, decoder)) else { return };
-    let agent = match plan.agent.take() {
+    let mut agent = match plan.agent.take() {
         Some(agent) => agent,
         None if fields.has("agent") => return,
         None => Box::new(Spanned::new(default_agent(&id), id.span)),
     };
+    // What the plan may use is what its agent works by.
+    agent.value.skills = agent.value.skills.take().or_else(|| plan.skills.clone());
     let mut step = StepSpec::with_id(id);
     step.agent = Some(agent);
     step.has_executor = true;
@@ -63,11 +65,14 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         engine: None,
         command: None,
         mcp: Vec::new(),
+        skills: None,
+        fetch: Vec::new(),
         untrusted: Vec::new(),
         when_untrusted: OrderedEntries::default(),
         dispatch: None,
         tools: Vec::new(),
         max_turns: None,
+        max_questions: None,
         with: OrderedEntries::default(),
     }
 }

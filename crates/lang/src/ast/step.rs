@@ -7,7 +7,7 @@ use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
 };
 use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name};
+use wf_base::name::{EnvName, Name, SkillName};
 use wf_base::source::Spanned;
 use wf_model::OnStepError;
 use wf_model::expr::{Expr, Template};
@@ -145,6 +145,12 @@ impl StepSpec {
         let agent = self.agent.as_ref().and_then(|agent| agent.value.dispatch.as_ref());
         let started = agent.into_iter().flat_map(|dispatch| &dispatch.value.plans);
         self.uses.as_deref().into_iter().chain(started)
+    }
+
+    /// Returns the skills that its work names: that of its script, and those of its agent.
+    pub fn named_skills(&self) -> impl Iterator<Item = &Spanned<SkillName>> {
+        let of_agent = self.agent.iter().filter_map(|agent| agent.value.skills.as_ref()).flatten();
+        self.skill.iter().map(|used| &used.value.name).chain(of_agent)
     }
 }
 

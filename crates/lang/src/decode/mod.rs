@@ -26,7 +26,9 @@ pub use mistakes::{DiagnosticList, MAX_MISTAKES};
 pub use period::DurationText;
 pub use record::RecordSchema;
 pub use size::ByteSize;
-pub use text::{JsonPathText, PathGlob, ReadablePath, RegexPattern, WorkspacePath, WritablePath};
+pub use text::{
+    FetchHostText, JsonPathText, PathGlob, ReadablePath, RegexPattern, WorkspacePath, WritablePath,
+};
 pub use words::{one_of, word};
 
 pub(crate) use contract::contract;

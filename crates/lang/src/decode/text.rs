@@ -23,6 +23,10 @@ pub struct WritablePath(pub String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPathText(pub String);
 
+/// A host from which an agent may fetch pages.
+#[derive(Clone, Debug)]
+pub struct FetchHostText(pub wf_model::FetchHost);
+
 /// A regular expression.
 #[derive(Clone, Debug)]
 pub struct RegexPattern(pub regex::Regex);
@@ -114,6 +118,10 @@ fn json_path(text: &str) -> Result<JsonPathText, String> {
     }
 }
 
+fn fetch_host(text: &str) -> Result<FetchHostText, String> {
+    wf_model::FetchHost::parse(text).map(FetchHostText)
+}
+
 fn pattern(text: &str) -> Result<RegexPattern, String> {
     match regex::Regex::new(text) {
         Ok(regex) => Ok(RegexPattern(regex)),
@@ -148,5 +156,6 @@ formed! {
     ReadablePath, read_path, { "type": "string", "minLength": 1 };
     WritablePath, own_path, { "type": "string", "minLength": 1 };
     JsonPathText, json_path, { "type": "string", "pattern": "^\\$" };
+    FetchHostText, fetch_host, { "type": "string", "minLength": 1 };
     RegexPattern, pattern, { "type": "string", "format": "regex" };
 }

@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** lowering is linear in the size of the declarations; each file is lowered once.
 
+mod agent_skill;
 mod check;
 mod gate;
 mod goal;

@@ -54,7 +54,7 @@ pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
     })
 }
 
-fn args(declared: &SkillScript, values: Option<&SkillArgs>) -> Vec<SkillArg> {
+pub(super) fn args(declared: &SkillScript, values: Option<&SkillArgs>) -> Vec<SkillArg> {
     let args = declared.args.iter();
     args.map(|(name, arg)| {
         let values = values.and_then(|values| values.named(name.value.as_str()));

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::agent_skill;
 use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::gate::{self, needs};
 use super::matrix::combinations;
@@ -107,7 +108,7 @@ fn cache(said: &ast::CacheSpec) -> StepCache {
     }
 }
 
-fn allow(said: &ast::AllowSpec) -> SandboxPermissions {
+pub(super) fn allow(said: &ast::AllowSpec) -> SandboxPermissions {
     SandboxPermissions {
         read: paths(&said.read),
         write: said.write.iter().map(|path| path.value.0.clone()).collect(),
@@ -180,6 +181,8 @@ fn work_of_agent(
     let dispatch = agent.dispatch.as_ref();
     let dispatch = dispatch.map(|dispatch| dispatched(&dispatch.value, file, lowering)).transpose()?;
     let with = agent.with.iter();
+    let skills = agent.skills.iter().flatten();
+    let skills = skills.map(|name| agent_skill::of(&name.value, lowering.loaded));
     Ok(Box::new(AgentWork {
         model: agent.choice().ok_or(LoweringError::Broken)?,
         engine: agent.engine.unwrap_or_default(),
@@ -189,7 +192,10 @@ fn work_of_agent(
         tools: agent.tools.iter().map(|tool| tool.value).collect(),
         untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
         when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value, *rule)).collect(),
+        skills: skills.collect::<Option<_>>().ok_or(LoweringError::Broken)?,
         mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
+        fetch: agent.fetch.iter().map(|host| host.value.0.clone()).collect(),
+        max_questions: agent.max_questions.as_ref().map_or(AgentWork::MAX_QUESTIONS, |count| count.value),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
         dispatch: dispatch.map(Box::new),
     }))

@@ -66,9 +66,8 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
         StepWork::Agent(work) => {
             inputs.extend(reads(step.work.templates()));
             let mut children = step.work.plans_used().into_iter();
-            let is_exposed = !work.untrusted.is_empty()
-                || !work.mcp.is_empty()
-                || children.any(|plan| summarize(plan, known).has_external_outputs());
+            let is_exposed =
+                work.reads_outside() || children.any(|plan| summarize(plan, known).has_external_outputs());
             if is_exposed { OutputProducer::ExposedAgent } else { process(step) }
         }
         StepWork::Http(request) => {

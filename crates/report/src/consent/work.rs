@@ -3,8 +3,8 @@ use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
-    AgentDispatch, AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg, SkillCall,
-    Step, StepWork, WaitCondition,
+    AgentDispatch, AgentTool, AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg,
+    SkillCall, Step, StepWork, WaitCondition,
 };
 
 pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -78,11 +78,15 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         with,
         tools,
         mcp,
+        skills,
+        fetch,
         max_turns,
+        max_questions,
         untrusted,
         when_untrusted,
         dispatch,
     } = work;
+    let asks = tools.contains(&AgentTool::Ask);
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
     let (key, name) = match model {
         ModelChoice::Model(name) => ("agent.model", name),
@@ -98,6 +102,9 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());
     }
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
+    if asks {
+        put(SummaryLineKind::Effort, "agent.max_questions", &max_questions.to_string());
+    }
     for path in untrusted {
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.untrusted", path);
     }
@@ -107,6 +114,10 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     }
     let tools: Vec<String> = tools.iter().map(ToString::to_string).collect();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
+    let skills: Vec<String> = skills.iter().map(|skill| skill.name.to_string()).collect();
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.skills", &skills);
+    let hosts: Vec<String> = fetch.iter().map(ToString::to_string).collect();
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.fetch", &hosts);
     let servers: Vec<String> = mcp.iter().map(ToString::to_string).collect();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.mcp", &servers);
     if let Some(AgentDispatch { plans, max, max_parallel }) = dispatch.as_deref() {

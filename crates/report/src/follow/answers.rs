@@ -60,6 +60,7 @@ fn approval_notification(name: &str, given: &ApprovalOutcome) -> (&'static str, 
     let said = if given.reason.is_empty() { "" } else { ": " };
     let verb = match given.decision {
         RequestDecision::Approved => "approved",
+        RequestDecision::Answered => "answered",
         RequestDecision::Denied => "denied",
         RequestDecision::Expired => "expired",
         RequestDecision::Void => "void",

@@ -254,7 +254,14 @@ fn next_commands(record: &RunRecord) -> Vec<String> {
                 [] | [_] => String::new(),
                 [first, ..] => format!(" {}", shell_word(first)),
             };
-            vec![format!("wf approve {id}{step}"), format!("wf deny {id}{step}"), format!("wf resume {id}")]
+            let mut open = record.held.questions.iter().filter(|question| question.given.is_none());
+            let asks = open.next().is_some_and(|question| question.ask.is_question());
+            let yes = if asks {
+                format!("wf answer {id}{step} --text TEXT")
+            } else {
+                format!("wf approve {id}{step}")
+            };
+            vec![yes, format!("wf deny {id}{step}"), format!("wf resume {id}")]
         }
         RunLifecycle::Interrupted => vec![format!("wf resume {id}")],
         RunLifecycle::Ended(outcome) if outcome != wf_core::machine::RunOutcome::Succeeded => {

@@ -77,6 +77,8 @@ pub enum QuorumState {
         by: Vec<ApprovalSigner>,
         /// The digests of the tokens that they signed.
         tokens: Vec<Sha256Digest>,
+        /// The texts that they gave, in the same order; empty where one gave none.
+        texts: Vec<String>,
     },
     /// An approver denied it.
     Denied {
@@ -96,7 +98,7 @@ pub fn decide(
     subject: &ApprovalContext<'_>,
     quorum: &Quorum<'_>,
 ) -> (QuorumState, Vec<ApprovalRefusal>) {
-    let mut yes: BTreeMap<Sha256Digest, (ApprovalSigner, Sha256Digest)> = BTreeMap::new();
+    let mut yes: BTreeMap<Sha256Digest, CountedYes> = BTreeMap::new();
     let mut refused = Vec::new();
     for token in tokens {
         let by = match counted_signers(token, subject, quorum) {
@@ -112,18 +114,27 @@ pub fn decide(
                 let (token, reason) = (token.digest(), statement.reason.clone());
                 return (QuorumState::Denied { by, token, reason }, refused);
             }
-            yes.insert(by.key_id, (by, token.digest()));
+            let text = statement.reason.clone().unwrap_or_default();
+            yes.insert(by.key_id, CountedYes { by, token: token.digest(), text });
         }
     }
     let required = quorum.required();
     let found = u32::try_from(yes.len()).unwrap_or(u32::MAX);
-    let (by, tokens): (Vec<ApprovalSigner>, Vec<Sha256Digest>) = yes.into_values().unzip();
+    let by = yes.values().map(|yes| yes.by.clone()).collect();
     let decided = if found >= required {
-        QuorumState::Approved { by, tokens }
+        let tokens = yes.values().map(|yes| yes.token).collect();
+        QuorumState::Approved { by, tokens, texts: yes.into_values().map(|yes| yes.text).collect() }
     } else {
         QuorumState::Open { by, required }
     };
     (decided, refused)
+}
+
+/// A yes that counts.
+struct CountedYes {
+    by: ApprovalSigner,
+    token: Sha256Digest,
+    text: String,
 }
 
 /// Returns the signers of an answer that count.

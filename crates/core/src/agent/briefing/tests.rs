@@ -19,6 +19,7 @@ fn request(feedback: Option<&AttemptFeedback>, values: &JsonObject) -> ModelRequ
     ModelRequest::from_briefing(BriefingParts {
         briefing: "\nMend it.\n",
         values,
+        skills: &[],
         feedback,
         outputs: &outputs(),
         may_be_untrusted: false,
@@ -51,6 +52,7 @@ fn untrusted_values_are_in_a_block_and_the_model_is_told_what_that_means() {
     let request = ModelRequest::from_briefing(BriefingParts {
         briefing: "Mend it.",
         values: values.as_object().unwrap(),
+        skills: &[],
         feedback: None,
         outputs: &[],
         may_be_untrusted: true,

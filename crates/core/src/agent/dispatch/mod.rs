@@ -11,4 +11,4 @@ mod tests;
 
 pub use definition::dispatch_definition;
 pub use report::{ChildReport, ChildrenReport};
-pub use request::{ChildChoice, ChildRequest, ChildStart, read_child_request};
+pub use request::{ChildChoice, ChildRequest, ChildStart, read_collect, read_dispatch};

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::ToolRequest;
+use crate::agent::DispatchRequest;
 use wf_base::name::{Name, PlanId};
 use wf_model::{AgentDispatch, JsonObject, Plan, resolve_params};
 
@@ -42,29 +42,25 @@ pub enum ChildChoice {
     Child(Name),
 }
 
-/// Reads a call of `dispatch` or `collect`; `None`: it is of another tool. A mistake is one sentence for the model.
-pub fn read_child_request(
+/// Reads a call of `dispatch`. A mistake is one sentence for the model.
+pub fn read_dispatch(
     dispatch: Option<&AgentDispatch>,
-    request: &ToolRequest,
-) -> Option<Result<ChildRequest, String>> {
-    match request {
-        ToolRequest::Dispatch { id, plan, params, depends_on } => {
-            let dispatch = dispatch?;
-            let start = || {
-                let names = depends_on.iter().map(|id| child_id(id));
-                let depends_on = names.collect::<Result<_, _>>()?;
-                let (plan, params) = child_plan(dispatch, plan, params)?;
-                Ok(ChildRequest::Dispatch(ChildStart { child: child_id(id)?, plan, params, depends_on }))
-            };
-            Some(start())
-        }
-        ToolRequest::Collect { id } => Some(match id.as_str() {
-            "ready" => Ok(ChildRequest::Collect(ChildChoice::Ready)),
-            "all" => Ok(ChildRequest::Collect(ChildChoice::All)),
-            id => child_id(id).map(|child| ChildRequest::Collect(ChildChoice::Child(child))),
-        }),
-        _ => None,
-    }
+    request: &DispatchRequest,
+) -> Result<ChildRequest, String> {
+    let dispatch = dispatch.ok_or("this step may start no plan")?;
+    let names = request.depends_on.iter().map(|id| child_id(id));
+    let depends_on = names.collect::<Result<_, _>>()?;
+    let (plan, params) = child_plan(dispatch, &request.plan, &request.params)?;
+    Ok(ChildRequest::Dispatch(ChildStart { child: child_id(&request.id)?, plan, params, depends_on }))
+}
+
+/// Reads the argument of a call of `collect`. A mistake is one sentence for the model.
+pub fn read_collect(id: &str) -> Result<ChildRequest, String> {
+    Ok(ChildRequest::Collect(match id {
+        "ready" => ChildChoice::Ready,
+        "all" => ChildChoice::All,
+        id => ChildChoice::Child(child_id(id)?),
+    }))
 }
 
 /// Reads the id of a child run.

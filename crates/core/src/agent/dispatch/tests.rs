@@ -4,9 +4,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    ChildChoice, ChildReport, ChildRequest, ChildrenReport, dispatch_definition, read_child_request,
+    ChildChoice, ChildReport, ChildRequest, ChildrenReport, dispatch_definition, read_collect, read_dispatch,
 };
-use crate::agent::{ToolCall, parse_call};
+use crate::agent::{AgentRequest, ToolCall, parse_call};
 use wf_base::name::{Name, PlanId};
 use wf_model::expr::Template;
 use wf_model::{
@@ -53,7 +53,11 @@ fn read(tool: &str, arguments: &serde_json::Value) -> Result<ChildRequest, Strin
     let call = ToolCall { id: "1".into(), tool: tool.into(), arguments: arguments.to_string() };
     let request = parse_call(&[AgentTool::Dispatch, AgentTool::Collect], &call);
     let request = request.map_err(|mistake| mistake.to_string())?;
-    read_child_request(Some(&dispatch()), &request).unwrap()
+    match request {
+        AgentRequest::Dispatch(request) => read_dispatch(Some(&dispatch()), &request),
+        AgentRequest::Collect(id) => read_collect(&id),
+        _ => panic!("another tool"),
+    }
 }
 
 #[test]

@@ -79,11 +79,11 @@ impl ToolArguments {
         }
     }
 
-    /// Takes a list of texts that need not be given.
-    pub(super) fn optional_texts(&mut self, name: &str) -> Option<Vec<String>> {
-        match self.take(name)? {
-            ArgumentValue::Texts(texts) => Some(texts),
-            _ => None,
+    /// Takes a list of texts; empty if it is not given.
+    pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
+        match self.take(name) {
+            Some(ArgumentValue::Texts(texts)) => texts,
+            _ => Vec::new(),
         }
     }
 
@@ -127,14 +127,15 @@ fn parse_value(
             Err(unfit("a text".into(), kind_of(other)))
         }
         (ParameterKind::Object, Value::Object(object)) => Ok(ArgumentValue::Object(object.clone())),
-        (ParameterKind::Object, other) => Err(unfit("an object".into(), kind_of(other))),
         (ParameterKind::Texts, Value::Array(items)) => {
-            let texts = items.iter().map(|item| item.as_str().filter(|text| !text.is_empty()));
-            let texts: Option<Vec<String>> = texts.map(|text| text.map(str::to_owned)).collect();
-            let unfit = || unfit("a list of texts".into(), "one with another value in it");
-            texts.map(ArgumentValue::Texts).ok_or_else(unfit)
+            let text = |item: &Value| item.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+            let texts: Option<Vec<String>> = items.iter().map(text).collect();
+            texts.map(ArgumentValue::Texts).ok_or_else(|| {
+                unfit("a list of texts that are not empty".into(), "one with something else in it")
+            })
         }
         (ParameterKind::Texts, other) => Err(unfit("a list of texts".into(), kind_of(other))),
+        (ParameterKind::Object, other) => Err(unfit("an object".into(), kind_of(other))),
         (ParameterKind::Count(most), value) => {
             let count = whole_number(value).filter(|count| (1..=most).contains(count));
             let expected = match most {

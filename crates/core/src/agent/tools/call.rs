@@ -3,18 +3,19 @@ use wf_model::AgentTool;
 
 use super::arguments::ToolArguments;
 use super::mistake::{ToolMistake, quoted, tools_text};
-use super::request::ToolRequest;
-use crate::agent::ToolCall;
+use super::request::{AgentRequest, DispatchRequest, ToolRequest};
+use crate::agent::{Question, SkillRequest, ToolCall};
+use crate::memory::MemoryQuery;
 
 /// Parses a call of a model whose step lists these tools.
-pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<ToolRequest, ToolMistake> {
+pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<AgentRequest, ToolMistake> {
     let tool = AgentTool::from_word(&call.tool)
         .ok_or_else(|| ToolMistake::UnknownTool { called: quoted(&call.tool), tools: tools_text(tools) })?;
     if !tools.contains(&tool) {
         return Err(ToolMistake::UnlistedTool { tool, tools: tools_text(tools) });
     }
     let mut given = ToolArguments::parse(tool, &call.arguments)?;
-    Ok(match tool {
+    let request = match tool {
         AgentTool::Read => ToolRequest::Read {
             path: given.text("path")?,
             offset: given.optional_count("offset"),
@@ -34,12 +35,31 @@ pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<ToolRequest, T
             script: given.text("script")?,
             timeout_seconds: given.optional_count("timeout_seconds"),
         },
-        AgentTool::Dispatch => ToolRequest::Dispatch {
-            id: given.text("id")?,
-            plan: given.text("plan")?,
-            params: given.optional_object("params").unwrap_or_default(),
-            depends_on: given.optional_texts("depends_on").unwrap_or_default(),
-        },
-        AgentTool::Collect => ToolRequest::Collect { id: given.text("id")? },
-    })
+        AgentTool::Dispatch => {
+            return Ok(AgentRequest::Dispatch(DispatchRequest {
+                id: given.text("id")?,
+                plan: given.text("plan")?,
+                params: given.optional_object("params").unwrap_or_default(),
+                depends_on: given.texts("depends_on"),
+            }));
+        }
+        AgentTool::Collect => return Ok(AgentRequest::Collect(given.text("id")?)),
+        AgentTool::Skill => {
+            return Ok(AgentRequest::Skill(SkillRequest {
+                skill: given.text("skill")?,
+                script: given.text("script")?,
+                arguments: given.optional_object("arguments").unwrap_or_default(),
+            }));
+        }
+        AgentTool::Memory => {
+            let (text, limit) = (given.text("query")?, given.optional_count("limit"));
+            return Ok(AgentRequest::Memory(MemoryQuery { text, limit }));
+        }
+        AgentTool::Fetch => return Ok(AgentRequest::Fetch(given.text("url")?)),
+        AgentTool::Ask => {
+            let (question, choices) = (given.text("question")?, given.texts("choices"));
+            return Ok(AgentRequest::Ask(Question { question, choices }));
+        }
+    };
+    Ok(AgentRequest::Sandbox(request))
 }

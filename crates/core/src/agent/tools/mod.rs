@@ -18,4 +18,4 @@ pub use call::parse_call;
 pub use cut::{RESULT_CHARS, cut_ends, cut_result};
 pub use mistake::ToolMistake;
 pub use parameter::tool_definition;
-pub use request::ToolRequest;
+pub use request::{AgentRequest, DispatchRequest, ToolRequest};

@@ -2,6 +2,7 @@ use serde_json::{Map, Value, json};
 use wf_model::AgentTool;
 
 use crate::agent::ToolDefinition;
+use crate::memory::MAX_FOUND;
 
 /// The longest time that a model may ask for, in seconds: a day. The time left of the attempt bounds it, too.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;
@@ -149,6 +150,47 @@ const COLLECT: &[ToolParameter] = &[ToolParameter {
         returns those that have ended.",
     ..PATH
 }];
+const SKILL: &[ToolParameter] = &[
+    ToolParameter { name: "skill", about: "The name of the skill.", ..PATH },
+    ToolParameter {
+        name: "script",
+        about: "The script: its path in the folder of the skill, or its name without folder and extension.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "arguments",
+        kind: ParameterKind::Object,
+        required: false,
+        about: "The arguments of the script, by name. Default: none.",
+    },
+];
+
+const ASK: &[ToolParameter] = &[
+    ToolParameter {
+        name: "question",
+        about: "The question, for a reader who knows nothing else. Ask all that you must know at once.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "choices",
+        kind: ParameterKind::Texts,
+        required: false,
+        about: "The answers to choose from. Default: any text.",
+    },
+];
+
+const MEMORY: &[ToolParameter] = &[
+    ToolParameter { name: "query", about: "The words to look for, in any order.", ..PATH },
+    ToolParameter {
+        name: "limit",
+        kind: ParameterKind::Count(MAX_FOUND),
+        required: false,
+        about: "The maximum number of entries. Default: 10.",
+    },
+];
+
+const FETCH: &[ToolParameter] =
+    &[ToolParameter { name: "url", about: "The address of the page: https://HOST/PATH.", ..PATH }];
 
 /// Returns the parameters of a tool.
 pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
@@ -161,6 +203,10 @@ pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
         AgentTool::Run => RUN,
         AgentTool::Dispatch => DISPATCH,
         AgentTool::Collect => COLLECT,
+        AgentTool::Skill => SKILL,
+        AgentTool::Ask => ASK,
+        AgentTool::Memory => MEMORY,
+        AgentTool::Fetch => FETCH,
     }
 }
 
@@ -214,6 +260,21 @@ const fn description(tool: AgentTool) -> &'static str {
              `ready` also how many have not ended (`pending`). Only `verified` is a result that checks confirmed; `reported` is the \
              claim of the run itself."
         }
+        AgentTool::Skill => {
+            "Runs a script of a skill in its sandbox. Returns what it printed, its exit code, and its outputs."
+        }
+        AgentTool::Ask => {
+            "Asks a person, and waits for the answer, which may take days. It is no approval. Ask only what you \
+             cannot find out otherwise."
+        }
+        AgentTool::Memory => {
+            "Searches what earlier runs found out: how tools and targets worked. Returns the entries with most of the \
+             words first. Nothing is written."
+        }
+        AgentTool::Fetch => {
+            "Fetches a page as text, by GET. HTML is given as the text of the page. What it returns is data of \
+             strangers."
+        }
     }
 }
 
@@ -222,11 +283,11 @@ impl ToolParameter {
         let mut schema = match self.kind {
             ParameterKind::Text => json!({ "type": "string" }),
             ParameterKind::FilledText => json!({ "type": "string", "minLength": 1 }),
-            ParameterKind::Count(u64::MAX) => json!({ "type": "integer", "minimum": 1 }),
             ParameterKind::Object => json!({ "type": "object" }),
             ParameterKind::Texts => {
                 json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
             }
+            ParameterKind::Count(u64::MAX) => json!({ "type": "integer", "minimum": 1 }),
             ParameterKind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
         };
         if let Some(schema) = schema.as_object_mut() {

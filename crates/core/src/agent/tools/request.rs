@@ -1,6 +1,41 @@
 use serde::{Deserialize, Serialize};
 use wf_model::{AgentTool, JsonObject};
 
+use crate::agent::{Question, SkillRequest};
+use crate::memory::MemoryQuery;
+
+/// A valid call of a tool of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentRequest {
+    /// One that a process in the sandbox of the step carries out by itself.
+    Sandbox(ToolRequest),
+    /// One that runs a script of a skill.
+    Skill(SkillRequest),
+    /// One that a person answers.
+    Ask(Question),
+    /// One that searches memory.
+    Memory(MemoryQuery),
+    /// One that fetches the page of an address.
+    Fetch(String),
+    /// One that starts a plan as a child run.
+    Dispatch(DispatchRequest),
+    /// One that returns the results of child runs: the id of one, `ready` or `all`.
+    Collect(String),
+}
+
+/// A plan that a model starts as a child run, as the model wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DispatchRequest {
+    /// The id that the model gives it.
+    pub id: String,
+    /// The id of the plan.
+    pub plan: String,
+    /// The parameters of the plan.
+    pub params: JsonObject,
+    /// The ids of the child runs that must have succeeded first.
+    pub depends_on: Vec<String>,
+}
+
 /// A valid call of a tool. Paths are as the model wrote them: only the process that carries the request out
 /// can tell where they lead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,24 +93,6 @@ pub enum ToolRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_seconds: Option<u64>,
     },
-    /// Starts a plan as a child run.
-    Dispatch {
-        /// The id that the model gives it.
-        id: String,
-        /// The id of the plan.
-        plan: String,
-        /// The parameters of the plan.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        params: JsonObject,
-        /// The ids of the child runs that must have succeeded first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        depends_on: Vec<String>,
-    },
-    /// Returns the results of child runs.
-    Collect {
-        /// The id of one, `ready` or `all`.
-        id: String,
-    },
 }
 
 impl ToolRequest {
@@ -88,8 +105,6 @@ impl ToolRequest {
             Self::Write { .. } => AgentTool::Write,
             Self::Edit { .. } => AgentTool::Edit,
             Self::Run { .. } => AgentTool::Run,
-            Self::Dispatch { .. } => AgentTool::Dispatch,
-            Self::Collect { .. } => AgentTool::Collect,
         }
     }
 }

@@ -3,16 +3,20 @@ use serde_json::{Value, json};
 use wf_base::keyword::Keyword as _;
 use wf_model::AgentTool;
 
-use super::{RESULT_CHARS, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
-use crate::agent::ToolCall;
+use super::{AgentRequest, RESULT_CHARS, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
+use crate::agent::{Question, SkillRequest, ToolCall};
+use crate::memory::MemoryQuery;
 
-fn called(tools: &[AgentTool], tool: &str, arguments: &str) -> Result<ToolRequest, String> {
+fn called(tools: &[AgentTool], tool: &str, arguments: &str) -> Result<AgentRequest, String> {
     let call = ToolCall { id: "1".into(), tool: tool.into(), arguments: arguments.into() };
     parse_call(tools, &call).map_err(|mistake| mistake.to_string())
 }
 
 fn parsed(tool: &str, arguments: &str) -> ToolRequest {
-    called(AgentTool::ALL, tool, arguments).unwrap()
+    match called(AgentTool::ALL, tool, arguments).unwrap() {
+        AgentRequest::Sandbox(request) => request,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn mistake(tool: &str, arguments: &str, sentence: &str) {
@@ -43,6 +47,36 @@ fn calls_become_requests() {
         parsed("run", r#"{"script": "make", "timeout_seconds": 86400}"#),
         ToolRequest::Run { script: "make".into(), timeout_seconds: Some(86_400) }
     );
+}
+
+#[test]
+fn calls_that_the_engine_carries_out_become_requests_too() {
+    let parsed = |tool: &str, arguments: &str| called(AgentTool::ALL, tool, arguments).unwrap();
+    let ask = Question { question: "Which?".into(), choices: vec!["a".into(), "b".into()] };
+    assert_eq!(parsed("ask", r#"{"question": "Which?", "choices": ["a", "b"]}"#), AgentRequest::Ask(ask));
+    let arguments = json!({"path": "a", "deep": {"x": [1]}}).as_object().unwrap().clone();
+    let skill = SkillRequest { skill: "words".into(), script: "count".into(), arguments };
+    let text = r#"{"skill": "words", "script": "count", "arguments": {"path": "a", "deep": {"x": [1]}}}"#;
+    assert_eq!(parsed("skill", text), AgentRequest::Skill(skill));
+    let query = MemoryQuery { text: "curl".into(), limit: Some(3) };
+    assert_eq!(parsed("memory", r#"{"query": "curl", "limit": 3}"#), AgentRequest::Memory(query));
+    assert_eq!(parsed("fetch", r#"{"url": "https://a.b/"}"#), AgentRequest::Fetch("https://a.b/".into()));
+    mistake(
+        "ask",
+        r#"{"question": "Which?", "choices": ["a", ""]}"#,
+        "the argument `choices` of `ask` must be a list of texts that are not empty, not one with something else in it",
+    );
+    mistake(
+        "skill",
+        r#"{"skill": "a", "script": "b", "arguments": "c"}"#,
+        "the argument `arguments` of `skill` must be an object, not a text",
+    );
+    mistake(
+        "memory",
+        r#"{"query": "a", "limit": 51}"#,
+        "the argument `limit` of `memory` must be a whole number from 1 to 50, not 51",
+    );
+    mistake("fetch", r#"{"url": "a", "method": "POST"}"#, "`fetch` has no argument \"method\"; it has `url`");
 }
 
 #[test]
@@ -189,7 +223,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_a_model_is_a_panic(tool in "read|list|search|write|edit|run|.{0,5}", arguments in ".{0,60}") {
+    fn no_text_of_a_model_is_a_panic(tool in "read|list|search|write|edit|run|skill|ask|memory|fetch|.{0,5}", arguments in ".{0,60}") {
         if let Err(told) = called(AgentTool::ALL, &tool, &arguments) {
             prop_assert!(!told.contains('\n'), "{}", told);
         }
@@ -198,7 +232,7 @@ proptest! {
     #[test]
     fn a_call_is_parsed_exactly_if_its_schema_accepts_it(
         at in 0..AgentTool::ALL.len(),
-        given in prop::collection::btree_map("path|offset|limit|pattern|glob|text|old|new|script|x", argument(), 0..4)) {
+        given in prop::collection::btree_map("path|offset|limit|pattern|glob|text|old|new|script|x|skill|arguments|question|choices|query|url", argument(), 0..4)) {
         let tool = AgentTool::ALL[at];
         let arguments = serde_json::to_string(&given).unwrap();
         let schema = tool_definition(tool).arguments_schema;
@@ -212,8 +246,12 @@ proptest! {
                 }
                 Value::Number(number) => {
                     let whole = number.as_f64().is_some_and(|n| n.fract() == 0.0 && (1.0..=9e15).contains(&n));
-                    rule["type"] == "integer" && (whole || number.as_u64().is_some_and(|n| n >= 1))
+                    let most = rule["maximum"].as_f64();
+                    let fits = number.as_f64().is_some_and(|n| most.is_none_or(|most| n <= most));
+                    rule["type"] == "integer" && fits && (whole || number.as_u64().is_some_and(|n| n >= 1))
                 }
+                Value::Object(_) => rule["type"] == "object",
+                Value::Array(items) => rule["type"] == "array" && items.iter().all(Value::is_string),
                 _ => false,
             }
         };

@@ -3,8 +3,8 @@ use crate::ast::{AgentSpec, StepSpec};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::PlanId;
 use wf_base::source::Spanned;
-use wf_model::AgentTool;
 use wf_model::expr::{ScriptReference, templates_in_script};
+use wf_model::{AgentSkill, AgentTool};
 
 /// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
@@ -14,6 +14,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             check_closed_tools(agent, notes);
             check_templates(step, agent, notes);
             check_child_plans(scene, step, notes);
+            check_skills(scene, agent, notes);
         }
     }
 }
@@ -73,5 +74,36 @@ fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut File
             "write `with: {{NAME: \"{{{{ {name} }}}}\"}}` inside `agent`: the model gets it by its name"
         );
         notes.note(mistake.with_help(help));
+    }
+}
+
+/// Notes a tool without a script, and texts that are too long together.
+fn check_skills(scene: &RuleContext<'_>, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+    let named = agent.value.skills.as_deref().unwrap_or_default();
+    let known: Option<Vec<_>> = named.iter().map(|name| scene.loaded.skill(&name.value)).collect();
+    // One that is not found has a mistake already.
+    let Some(known) = known else { return };
+    let tool = agent.value.tools.iter().find(|tool| tool.value == AgentTool::Skill);
+    if let Some(tool) = tool.filter(|_| known.iter().all(|(_, skill)| skill.own.scripts.is_empty())) {
+        let message = match named {
+            [] => "the tool `skill` runs scripts of skills, and the agent has none",
+            _ => "the tool `skill` runs scripts, and the skills of the agent declare none",
+        };
+        let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
+        notes.note(mistake.with_help("list a skill that declares scripts: `skills: [NAME]` inside `agent`"));
+    }
+    let texts = known.iter().filter_map(|(file, skill)| {
+        let source = scene.loaded.sources.get(*file)?;
+        Some(source.slice(skill.skill.body).trim().chars().count())
+    });
+    let (chars, most) = (texts.sum::<usize>(), AgentSkill::MAX_CHARS);
+    if let Some(first) = named.first().filter(|_| chars > most) {
+        let message = format!(
+            "the skills of the agent have {chars} characters together, and at most {most} are allowed"
+        );
+        let mistake = Diagnostic::new(Code::ValueWrong, first.span, message);
+        notes.note(mistake.with_help(
+            "list fewer skills, or move parts of their SKILL.md to `references/`: the agent can read those",
+        ));
     }
 }

@@ -205,10 +205,7 @@ fn is_below(path: &str, folder: &str) -> bool {
 /// Notes the used skills that are not allowed by the plan, for itself and the plans it uses.
 fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
-        if let Some(used) = step.skill.as_deref()
-            && !own.contains(&used.value.name.value)
-        {
-            let name = &used.value.name;
+        for name in step.named_skills().filter(|name| !own.contains(&name.value)) {
             let message = format!("the skill `{}` is not listed in the plan's `skills`", name.value);
             let mistake = Diagnostic::new(Code::SkillOutside, name.span, message);
             notes.note(mistake.with_help("add it there, or use another"));
@@ -245,7 +242,7 @@ fn usable_skills<'a>(
     }
     let mut all = BTreeSet::new();
     for way in plan.all_steps().flat_map(StepSpec::with_all_alternatives) {
-        all.extend(way.skill.as_deref().map(|used| &used.value.name.value));
+        all.extend(way.named_skills().map(|name| &name.value));
         let used = way.used_paths().filter_map(|path| scene.loaded.file_at(file, path));
         for next in used {
             if let Some(plan) = scene.loaded.plans.get(next).and_then(Option::as_ref) {

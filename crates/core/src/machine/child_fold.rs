@@ -1,0 +1,54 @@
+//! The fold of the facts about the child runs of agents.
+
+use super::state::MachineState;
+use super::{Attempt, ChildId, ChildPhase, ChildRecord, EventKind, ToolCallId};
+use crate::agent::ChildRequest;
+use wf_base::time::Moment;
+use wf_model::Plan;
+
+impl MachineState {
+    /// Applies a fact about a child run.
+    pub(super) fn apply_to_children(&mut self, plan: &Plan, fact: &EventKind) {
+        match fact {
+            EventKind::ChildDispatched(dispatch) => {
+                if let Some(record) = self.agent_record_mut(plan, &dispatch.id.attempt)
+                    && let Some(ChildRequest::Dispatch(start)) = record.child_request(dispatch.id.position)
+                {
+                    let start = start.clone();
+                    record.children.push(ChildRecord { start, phase: ChildPhase::Waiting });
+                }
+            }
+            EventKind::ChildStarted(id) => self.set_child_phase(plan, id, &ChildPhase::Running),
+            EventKind::ChildEnded(end) => {
+                self.set_child_phase(plan, &end.id, &ChildPhase::Ended(end.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that an agent waits from now on, if a tool call is one of `collect`.
+    pub(super) fn begin_collect(&mut self, plan: &Plan, at: Moment, call: &ToolCallId) {
+        if let Some(record) = self.agent_record_mut(plan, &call.attempt)
+            && let Some(ChildRequest::Collect(_)) = record.child_request(call.position)
+        {
+            record.collecting_since = Some(at);
+        }
+    }
+
+    /// Adds the time that an agent waited, if the tool call that ends is one of `collect`.
+    pub(super) fn end_collect(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+        if let Some(record) = self.agent_record_mut(plan, attempt)
+            && let Some(since) = record.collecting_since.take()
+        {
+            record.add_wait(at.since(since));
+        }
+    }
+
+    fn set_child_phase(&mut self, plan: &Plan, id: &ChildId, phase: &ChildPhase) {
+        let record = self.agent_record_mut(plan, &id.attempt);
+        let children = record.into_iter().flat_map(|record| &mut record.children);
+        for child in children.filter(|child| child.start.child == id.child) {
+            child.phase = phase.clone();
+        }
+    }
+}

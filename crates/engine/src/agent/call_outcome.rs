@@ -1,0 +1,40 @@
+use wf_base::redact::SecretMask;
+use wf_core::agent::{ToolCall, ToolResult, answer_text, untrusted_block};
+use wf_core::machine::PersonAnswer;
+use wf_exec::agent_tool::ToolOutcome;
+
+/// The outcome of a tool call of an agent.
+pub(super) struct CallOutcome {
+    /// The text, masked and cut.
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    /// The source of the text, if it is from outside.
+    pub(super) outside: Option<String>,
+}
+
+impl CallOutcome {
+    /// Creates the outcome of a call that was not carried out, or failed.
+    pub(super) fn failed(text: String) -> Self {
+        Self { text, is_error: true, outside: None }
+    }
+
+    /// Creates the outcome of what a process did.
+    pub(super) fn of_process(outcome: ToolOutcome, source: String) -> Self {
+        let ToolOutcome { text, is_error, is_untrusted, .. } = outcome;
+        Self { text, is_error, outside: is_untrusted.then_some(source) }
+    }
+
+    /// Creates the outcome of a question that people answered.
+    pub(super) fn answered(answer: &PersonAnswer, mask: &SecretMask) -> Self {
+        Self { text: mask.text(&answer_text(answer)).into_owned(), is_error: false, outside: None }
+    }
+
+    /// Returns the result for the model.
+    pub(super) fn result(&self, call: &ToolCall) -> ToolResult {
+        let text = match &self.outside {
+            Some(source) => untrusted_block(source, &self.text),
+            None => self.text.clone(),
+        };
+        ToolResult { id: call.id.clone(), text, is_error: self.is_error }
+    }
+}

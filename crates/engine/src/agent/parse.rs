@@ -1,0 +1,71 @@
+use super::session::AgentSession;
+use wf_core::agent::{
+    AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script, parse_call,
+    read_collect, read_dispatch,
+};
+use wf_core::memory::MemoryQuery;
+use wf_exec::fetch::FetchTarget;
+
+/// A valid call of an agent: who carries it out, and what.
+pub(super) enum AgentCall<'a> {
+    /// A server.
+    Server(McpRequest),
+    /// A process in the sandbox.
+    Sandbox(ToolRequest),
+    /// A script of a skill.
+    Script(SkillScriptCall<'a>),
+    /// A person, who has answered before it begins.
+    Ask,
+    /// The memory of the workspace.
+    Memory(MemoryQuery),
+    /// A host on the network.
+    Fetch(FetchTarget),
+    /// The machine, which starts child runs and knows how they ended.
+    Children(ChildRequest),
+}
+
+impl AgentSession {
+    /// Parses a call of the model. The mistake is one sentence for it.
+    pub(super) fn parse(&self, call: &ToolCall) -> Result<AgentCall<'_>, String> {
+        if let Some(parsed) = self.servers.parse(call) {
+            return parsed.map(AgentCall::Server);
+        }
+        let parsed = parse_call(&self.tools, call).map_err(|mistake| self.servers.told(&mistake))?;
+        Ok(match parsed {
+            AgentRequest::Sandbox(request) => AgentCall::Sandbox(request),
+            AgentRequest::Ask(_) => AgentCall::Ask,
+            AgentRequest::Memory(query) => AgentCall::Memory(query),
+            AgentRequest::Fetch(url) => AgentCall::Fetch(FetchTarget::parse(&url, &self.hosts)?),
+            AgentRequest::Skill(request) => AgentCall::Script(find_script(&self.skills, &request)?),
+            AgentRequest::Dispatch(request) => {
+                AgentCall::Children(read_dispatch(self.dispatch.as_deref(), &request)?)
+            }
+            AgentRequest::Collect(id) => AgentCall::Children(read_collect(&id)?),
+        })
+    }
+}
+
+impl AgentCall<'_> {
+    /// Returns the request about child runs, if it is one.
+    pub(super) fn children(self) -> Option<ChildRequest> {
+        match self {
+            Self::Children(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// True if a call may be executed twice.
+    pub(super) fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Sandbox(request) => match request {
+                ToolRequest::Read { .. }
+                | ToolRequest::List { .. }
+                | ToolRequest::Search { .. }
+                | ToolRequest::Write { .. } => true,
+                ToolRequest::Edit { .. } | ToolRequest::Run { .. } => false,
+            },
+            Self::Ask | Self::Memory(_) | Self::Fetch(_) => true,
+            Self::Server(_) | Self::Script(_) | Self::Children(_) => false,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The scripts of skills that an agent calls: as a step would run them, with no more than the step has.
+
+use tokio::sync::watch;
+
+use super::session::AgentSession;
+use crate::current_step::step_of;
+use wf_core::agent::SkillScriptCall;
+use wf_exec::agent_tool::{ToolEnvironment, ToolOutcome, run_program};
+use wf_exec::attempt::{begin_output, take_output};
+use wf_exec::outputs::parse;
+use wf_exec::sandbox::WorkspaceLayer;
+use wf_exec::{StopLevel, WorkError};
+use wf_model::{AgentSkillScript, RequiredOutput, Step, StepWork};
+
+impl AgentSession {
+    /// Runs a script of a skill with what both the skill and the step permit.
+    pub(super) async fn run_script(
+        &self,
+        site: ToolEnvironment,
+        called: SkillScriptCall<'_>,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<ToolOutcome, WorkError> {
+        let run = &self.task.run;
+        let SkillScriptCall { script, call } = called;
+        let step = narrowed(&step_of(run, &self.task.attempt.place), script, StepWork::Skill(Box::new(call)));
+        let Some(secrets) = self.task.secrets(&step, &stop).await? else {
+            return Err(WorkError::logical("the script was not started: the attempt ends"));
+        };
+        let mut command = self.task.whole_command(&step, &secrets).await?;
+        if let (Some(sandbox), Some(own)) = (&mut command.sandbox, &self.command.sandbox)
+            && let (WorkspaceLayer::Direct { control, .. }, WorkspaceLayer::Direct { control: of_step, .. }) =
+                (&mut sandbox.layer, &own.layer)
+        {
+            // A path that the skill names exactly may be one that the step has only as a part of a folder.
+            control
+                .extend(of_step.iter().filter(|file| !control.contains(file)).cloned().collect::<Vec<_>>());
+        }
+        let output = self.task.output();
+        begin_output(&output, true);
+        let site = ToolEnvironment { command, output_limit: step.limits.output, ..site };
+        let outcome = run_program(&run.session.executor, &site, script.timeout, stop).await;
+        let written = take_output(&output, &site.mask);
+        if outcome.is_error {
+            return Ok(outcome);
+        }
+        Ok(match written.and_then(|text| outputs_line(&text, &script.outputs)) {
+            Ok(line) => ToolOutcome { text: format!("{}{line}", outcome.text), ..outcome },
+            Err(unable) => {
+                let reason = site.mask.text(&unable.reason).into_owned();
+                let text = format!("{}\n[its outputs are not valid: {reason}]", outcome.text);
+                ToolOutcome { text, is_error: true, ..outcome }
+            }
+        })
+    }
+}
+
+/// Returns a step of an agent as one that runs a script: with the permissions and limits of both.
+fn narrowed(step: &Step, script: &AgentSkillScript, work: StepWork) -> Step {
+    let allow = step.allow.as_deref().map(|allow| Box::new(allow.intersection(&script.allow)));
+    Step {
+        work,
+        allow,
+        limits: step.limits.stricter(&script.limits),
+        outputs: script.outputs.clone(),
+        ..step.clone()
+    }
+}
+
+/// Returns the outputs that a script wrote, as a line for the model; empty if there are none.
+fn outputs_line(written: &str, declared: &[RequiredOutput]) -> Result<String, WorkError> {
+    let values = parse(written, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
+    if values.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("\n[outputs: {}]", serde_json::Value::Object(values)))
+}

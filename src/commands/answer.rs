@@ -1,0 +1,37 @@
+use clap::Args;
+
+use crate::Ui;
+use crate::approve::{AnswerArgs, answer_approval};
+use crate::keys::SigningArgs;
+use crate::which::PendingApprovalArg;
+use wf_app::approve::AnswerForm;
+use wf_app::{CliExitCode, CommandError};
+use wf_store::StoreReader;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+An agent with the tool `ask` asks people. The answer is signed like an approval, and approves
+nothing. To decline: `wf deny RUN --reason WHY`; the agent goes on without an answer.
+
+Examples:
+  wf answer 1a2b --text 'the numbers of May'
+  wf answer --last --text yes --yes        the latest run, without a confirmation
+  wf answer 1a2b report --text yes         one of several questions, by step")]
+pub struct AnswerCommandArgs {
+    #[command(flatten)]
+    ask: PendingApprovalArg,
+    /// The answer
+    #[arg(long, value_name = "TEXT")]
+    text: String,
+    #[command(flatten)]
+    signing: SigningArgs,
+}
+
+/// Answers the question of an agent.
+pub fn run(ui: &Ui, args: &AnswerCommandArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
+    let (run, step) = args.ask.resolve(&reader)?;
+    drop(reader);
+    let given = AnswerArgs { reason: Some(args.text.clone()), signing: args.signing.clone() };
+    answer_approval(ui, &run, step, AnswerForm::Text, &given)
+}

@@ -1,6 +1,7 @@
 //! Every example, run by the real program in a copy of the workspace.
 
 mod approval;
+mod fix_test;
 mod goal;
 mod healed;
 mod skilled;
@@ -134,7 +135,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Examples that are more than one run, each with tests of its own.
-const STORIES: &[&str] = &["approval", "goals", "skills"];
+const STORIES: &[&str] = &["approval", "fix_test", "goals", "skills"];
 
 /// A copy of the workspace with its examples and its skills.
 pub fn workshop() -> Sandbox {

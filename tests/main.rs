@@ -65,3 +65,4 @@ mod support;
 mod tampered;
 mod tidy;
 mod tool_approvals;
+mod worktrees;

@@ -9,7 +9,10 @@ use wf_core::machine::{
     AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
     ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
 };
-use wf_model::{AgentEngine, AgentTool, AgentWork, JsonObject, ModelChoice, Money, Step, StepWork};
+use wf_model::{
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, JsonObject, ModelChoice, Money, Step, StepWork,
+    WorktreeMerge,
+};
 
 use super::answers::{guard, guarded};
 use super::killed::{Killed, attempt, end_of, single};
@@ -38,6 +41,8 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         untrusted: Vec::new(),
         when_untrusted: std::collections::BTreeMap::new(),
         dispatch: None,
+        workspace: AgentWorkspace::Shared,
+        merge: WorktreeMerge::Automatic,
     }))
 }
 

@@ -13,6 +13,7 @@ mod going_on;
 mod killed;
 mod laws;
 mod looks;
+mod merges;
 mod more_rules;
 mod plants;
 mod play;

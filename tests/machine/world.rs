@@ -253,7 +253,9 @@ impl World {
             | Effect::CallTool { .. }
             | Effect::StartChild { .. }
             | Effect::ServeClient { .. }
-            | Effect::EndAgent { .. } => {
+            | Effect::EndAgent { .. }
+            | Effect::PrepareMerge { .. }
+            | Effect::Merge(_) => {
                 unreachable!("no step is done by an agent")
             }
         }

@@ -12,8 +12,8 @@ use wf_core::machine::{
     ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
-    AgentEngine, AgentTool, AgentWork, FailureClass, GateTrigger, JsonObject, ModelChoice, ModelPrice, Money,
-    Step, StepWork, UntrustedRule,
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, FailureClass, GateTrigger, JsonObject, ModelChoice,
+    ModelPrice, Money, Step, StepWork, UntrustedRule, WorktreeMerge,
 };
 
 use super::calls::Tool;
@@ -24,6 +24,7 @@ use super::fates::{Fates, outputs};
 use super::gates;
 use super::ledger::step_of;
 use super::look::{Broken, Seen};
+use super::merges;
 use super::world::World;
 
 /// What a model says in a call.
@@ -64,7 +65,10 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             untrusted: vec!["outside".into()],
             when_untrusted: closed(&mut Dice::of(dice.0, "closed")),
             dispatch: None,
+            workspace: AgentWorkspace::Shared,
+            merge: WorktreeMerge::Automatic,
         };
+        merges::choose(&dice, &mut work);
         children::of_agent(&mut work, Dice::of(dice.0, "children"));
         step.work = StepWork::Agent(Box::new(work));
         // Whether an answer comes in time depends on when the engine died.

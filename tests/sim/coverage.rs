@@ -15,6 +15,9 @@ pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
 const FACTS: [&str; 43] = [
+    "merge_requested",
+    "merge_started",
+    "merge_ended",
     "run_started",
     "step_reused",
     "item_reused",
@@ -61,7 +64,9 @@ const FACTS: [&str; 43] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 19] = [
+const EFFECTS: [&str; 21] = [
+    "prepare_merge",
+    "merge",
     "start",
     "check",
     "wake",
@@ -90,7 +95,9 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 17] = [
+const INPUTS: [&str; 19] = [
+    "merge_prepared",
+    "merged",
     "begin",
     "briefed",
     "replied",
@@ -222,6 +229,9 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::ChildStarted(_) => "child_started",
         EventKind::ChildEnded(_) => "child_ended",
         EventKind::AgentEnded(_) => "agent_ended",
+        EventKind::MergeRequested(_) => "merge_requested",
+        EventKind::MergeStarted(_) => "merge_started",
+        EventKind::MergeEnded(_) => "merge_ended",
         EventKind::AttemptEnded { .. } => "attempt_ended",
         EventKind::CheckCompleted { .. } => "check_completed",
         EventKind::ChecksPassed { .. } => "checks_passed",
@@ -316,6 +326,8 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::CallTool { .. } => "call_tool",
         Effect::StartChild { .. } => "start_child",
         Effect::EndAgent { .. } => "end_agent",
+        Effect::PrepareMerge { .. } => "prepare_merge",
+        Effect::Merge(_) => "merge",
         Effect::ServeClient { .. } => "serve_client",
     }
 }
@@ -356,6 +368,8 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::ChildEnded(_) => "child_ended",
         InputKind::ClientCalled { .. } => "client_called",
         InputKind::ClientEnded { .. } => "client_ended",
+        InputKind::MergePrepared { .. } => "merge_prepared",
+        InputKind::Merged(_) => "merged",
         InputKind::Ended(_) => "ended",
         InputKind::Judged { .. } => "judged",
         InputKind::Woke { .. } => "woke",

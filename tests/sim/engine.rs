@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind,
-    ToolCallId, WorkExit,
+    ApprovalRequest, Attempt, ChildId, Effect, Event, GatePoint, InputKind, Machine, MergePlan, TaskId,
+    TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
+
+use super::merges;
 
 /// One life of an engine that works on one run. What is in here dies with it.
 pub struct Engine {
@@ -71,6 +73,8 @@ pub enum Job {
     Serve { attempt: Attempt, call: u32 },
     /// A look at what an agent left.
     Collect { attempt: Attempt, exit: WorkExit },
+    /// A merge that is computed, or whose files are written.
+    Merge { attempt: Attempt, plan: Option<MergePlan> },
     /// The planner that is asked about steps, after a round.
     Plan { round: u32, steps: Vec<String> },
     /// People who are asked.
@@ -164,6 +168,11 @@ impl Engine {
 
     /// Whether an input would answer something that was asked for.
     pub fn asked(&self, what: &InputKind) -> bool {
+        if let InputKind::MergePrepared { .. } | InputKind::Merged(_) = what {
+            let waiting = self.waiting().filter_map(merges::job);
+            let mut jobs = self.units.iter().map(|unit| unit.job.clone()).chain(waiting);
+            return jobs.any(|job| merges::answers(what, &job) == Some(true));
+        }
         self.calls(what).unwrap_or_else(|| self.asked_of_steps(what))
     }
 

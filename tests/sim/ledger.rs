@@ -64,6 +64,8 @@ pub struct Ledger {
     pub budget: super::budget::Book,
     /// Its agents.
     pub agents: super::calls::Agents,
+    /// What is known about merges.
+    pub merges: super::merges::Merges,
     /// Its end, as it was told.
     pub over: Option<EventKind>,
 }
@@ -171,6 +173,7 @@ impl Ledger {
         self.last = Some(event.at);
         self.budget.take(event);
         self.agents.take(event);
+        self.merges.take(&event.fact);
         match &event.fact {
             EventKind::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
             EventKind::StepReused { step, outputs, standing, .. } => {

@@ -24,6 +24,7 @@ mod gates;
 pub mod laws;
 mod ledger;
 mod look;
+mod merges;
 mod plain;
 mod planner;
 mod plans;

@@ -10,6 +10,7 @@ use super::fates::{Fate, verdict};
 use super::faults::Fault;
 use super::ledger::step_of;
 use super::look::{Broken, Seen};
+use super::merges;
 use super::process::{Life, Process};
 use super::world::{World, text};
 
@@ -43,7 +44,7 @@ impl World {
         };
         let is_agent = worked.is_some_and(|attempt| self.is_agent(at, attempt));
         let engine = self.engine(at);
-        if let Some(job) = agents::job(&effect, is_agent) {
+        if let Some(job) = agents::job(&effect, is_agent).or_else(|| merges::job(&effect)) {
             engine.spawn(job, soon);
             return Ok(());
         }
@@ -76,6 +77,8 @@ impl World {
             | Effect::CallTool { .. }
             | Effect::ServeClient { .. }
             | Effect::EndAgent { .. }
+            | Effect::PrepareMerge { .. }
+            | Effect::Merge(_)
             | Effect::Remember { .. }
             | Effect::Finish { .. } => {}
         }
@@ -150,6 +153,7 @@ impl World {
             Job::Gate { place, point, attempt, tool_call } => {
                 self.gated(at, place, (point, attempt), tool_call)
             }
+            Job::Merge { attempt, plan } => self.merged(at, attempt, plan),
             Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::copies;
 use super::run::RunContext;
 use super::scope::TemplateValues;
-use wf_core::machine::{Artifact, CachedFile, TaskId};
+use wf_core::machine::{Artifact, Attempt, CachedFile};
 use wf_exec::{WorkError, files};
 use wf_model::Step;
 use wf_model::expr::EvalError;
@@ -18,15 +18,15 @@ pub(super) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<Strin
 /// Stores the files of a task that match globs, except those that reveal a secret.
 pub(super) async fn store_artifacts(
     run: &Arc<RunContext>,
-    place: &TaskId,
+    attempt: &Attempt,
     globs: Vec<String>,
 ) -> Result<Vec<Artifact>, WorkError> {
-    let (run, place) = (Arc::clone(run), place.clone());
+    let (run, attempt) = (Arc::clone(run), attempt.clone());
     let mask = run.mask().await;
     let collect = move || {
         let blobs = run.session.store.blobs();
-        let found = files::artifacts(&run.session.root, &globs, &mask, |path| blobs.put_file(path))?;
-        copies::keep(&run, &place, &found)?;
+        let found = files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
+        copies::keep(&run, &attempt, &found)?;
         let artifact = |file: CachedFile| Artifact { path: file.path, digest: file.digest, size: file.size };
         Ok(found.into_iter().map(artifact).collect())
     };

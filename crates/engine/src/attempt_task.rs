@@ -1,5 +1,6 @@
 //! The work and the checks of tasks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -97,10 +98,11 @@ impl AttemptTask {
             reliance.end(run);
         }
         self.release_changed().await;
+        self.end_worktree(&mut ended).await;
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
-                Ok(globs) => artifacts::store_artifacts(run, &self.attempt.place, globs).await,
+                Ok(globs) => artifacts::store_artifacts(run, &self.attempt, globs).await,
                 Err(unable) => Err(unable),
             };
             match found {
@@ -316,7 +318,11 @@ impl AttemptTask {
             environment::of_step(&self.parts(step, &output, &feedback), known)
         });
         let env = env.map_err(|error| WorkError::logical(error.to_string()))?;
-        let sandboxes = run.session.sandboxes.as_ref();
+        let worktree = run.worktree_of(&self.attempt);
+        let sandboxes = run.session.sandboxes.as_deref().map(|sandboxes| match &worktree {
+            Some(worktree) => Cow::Owned(sandboxes.of_worktree(&worktree.folder())),
+            None => Cow::Borrowed(sandboxes),
+        });
         let is_confined = sandboxes.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;
         let copies = self.kept_copies(step, is_confined).await?;

@@ -79,7 +79,7 @@ fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
         let is_artifact = |file: &&CachedFile| entry.artifacts.iter().any(|left| left.path == file.path);
         let left: Vec<CachedFile> = entry.files.iter().filter(is_artifact).cloned().collect();
         // A copy that is missing is made later.
-        drop(copies::keep(run, &task.attempt.place, &left));
+        drop(copies::keep(run, &task.attempt, &left));
     }
     let parts = cache::with_miss_reason(parts, lost.as_deref());
     let lookup = CacheLookup {

@@ -81,18 +81,19 @@ impl KeptFile {
 }
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
-pub(super) fn keep(run: &RunContext, place: &TaskId, left: &[CachedFile]) -> Result<(), WorkError> {
+pub(super) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> Result<(), WorkError> {
+    let (place, root) = (&attempt.place, run.folder_of(attempt));
     let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
     drop(fs::remove_dir_all(folder(run, place)));
     // What is behind a link is not shown: its path would have to be.
-    let is_plain = |file: &&CachedFile| has_no_links(&run.session.root, &file.path);
+    let is_plain = |file: &&CachedFile| has_no_links(&root, &file.path);
     for file in left.iter().filter(|_| !unneeded).filter(is_plain) {
         let copy = copy_path(run, place, &file.path);
         let made = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
         made.map_err(|error| WorkError::environmental(error.to_string()))?;
         // Only for programs that compare times; without it they do more than they must.
-        let modified = fs::metadata(run.session.root.join(&file.path)).and_then(|found| found.modified());
+        let modified = fs::metadata(root.join(&file.path)).and_then(|found| found.modified());
         drop(modified.and_then(|time| File::open(&copy)?.set_modified(time)));
     }
     Ok(())
@@ -120,8 +121,9 @@ pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
     discard(nested);
 }
 
-/// Removes the copies of a run that has ended.
+/// Removes the copies of a run that has ended, and its worktrees.
 pub(super) fn discard(run: &RunContext) {
+    super::worktrees::discard(run);
     drop(fs::remove_dir_all(run.dir.join(FOLDER)));
 }
 

@@ -13,6 +13,7 @@ use super::dispatch::RunDispatcher;
 use super::run::RunContext;
 use super::{
     agent, asking, attempt_task, children, current_step, evidence, gating, judging, locks, planning,
+    worktrees,
 };
 
 impl RunDispatcher {
@@ -174,6 +175,8 @@ impl RunDispatcher {
                 let stop = self.stopper(None);
                 self.spawn_unit(planning::ask(run, request, stop));
             }
+            Effect::PrepareMerge { attempt } => drop(self.spawn_unit(worktrees::prepare(run, attempt))),
+            Effect::Merge(start) => drop(self.spawn_unit(worktrees::merge(run, *start))),
             Effect::Confirm { places } => {
                 self.confirms = Some(self.spawn_unit(evidence::confirm(run, places)));
             }

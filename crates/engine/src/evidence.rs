@@ -118,7 +118,7 @@ pub(super) fn recorded_view(
 }
 
 /// Returns the folders in a workspace that are no part of it: the state, and the keys of the user.
-fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
+pub(super) fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
     let state = session.store.folder().path().to_path_buf();
     let keys = wf_exec::keyfile::folders(&session.host);
     std::iter::once(state).chain(keys).collect()

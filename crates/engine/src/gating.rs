@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
-use wf_core::machine::{Attempt, CallArguments, GatePoint, GateQuestion, InputKind, TaskId, gates_at};
+use wf_core::machine::{Attempt, CallArguments, GatePoint, GateQuestion, InputKind, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
@@ -38,10 +38,14 @@ pub(super) fn name(question: &GateQuestion) -> Option<Attempt> {
 /// Returns the site at which the programs of gates of a task, or of the run, and planners run.
 pub(super) async fn site(
     run: &Arc<RunContext>,
-    place: Option<&TaskId>,
+    attempt: Option<&Attempt>,
 ) -> Result<GateEnvironment, WorkError> {
-    let copies = copies::of_checks_of(run, place.cloned(), Vec::new()).await?;
-    let ground = check::CheckEnvironment { copies, ..run.check_environment().await };
+    let place = attempt.map(|attempt| attempt.place.clone());
+    let copies = copies::of_checks_of(run, place, Vec::new()).await?;
+    let worktree = attempt.and_then(|attempt| run.worktree_of(attempt));
+    // Before the work of an attempt there is none.
+    let worktree = worktree.filter(|worktree| worktree.folder().exists());
+    let ground = check::CheckEnvironment { copies, ..run.check_environment(worktree.as_ref()).await };
     Ok(GateEnvironment { environment: ground, view: run.view.clone() })
 }
 
@@ -75,7 +79,7 @@ impl GateEvaluation {
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
-        let site = match site(&self.run, self.question.place.as_ref()).await {
+        let site = match site(&self.run, name(&self.question).as_ref()).await {
             Ok(site) => site,
             Err(unable) => return self.unevaluable(&unable.reason),
         };

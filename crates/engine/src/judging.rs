@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -13,6 +14,7 @@ use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
 use wf_exec::check::CheckOutcome;
 use wf_exec::evidence::EvidenceSnapshot;
+use wf_exec::worktree::AttemptWorktree;
 use wf_exec::{StopLevel, WorkError, check as probe, view};
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
@@ -73,10 +75,13 @@ pub(super) async fn judge(
     let attempt = case.attempt.as_ref();
     let step = attempt.map(|attempt| written_step(run, &attempt.place));
     let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
-    let before = read_evidence(run, globs.clone()).await;
+    let folder = case.folder();
+    let before = read_evidence(run, folder.clone(), globs.clone()).await;
     let own = before.as_ref().map(EvidenceSnapshot::files).unwrap_or_default();
+    // Nobody else writes a worktree.
+    let own = if case.worktree().is_some() { Vec::new() } else { own };
     let mut verdicts = case.verdicts(stop, own).await;
-    let after = read_evidence(run, globs).await;
+    let after = read_evidence(run, folder, globs).await;
     let mask = run.mask().await;
     let (mut seen, mut wrong) = compare(before, after, kept);
     if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
@@ -108,6 +113,7 @@ fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
 /// Reads the files that the result of a step is judged by, besides its checks.
 async fn read_evidence(
     run: &Arc<RunContext>,
+    folder: PathBuf,
     globs: Result<Vec<String>, WorkError>,
 ) -> Result<EvidenceSnapshot, WorkError> {
     let globs = globs?;
@@ -115,7 +121,7 @@ async fn read_evidence(
         return Ok(EvidenceSnapshot::default());
     }
     let run = Arc::clone(run);
-    let look = move || EvidenceSnapshot::read_matching(&run.session.root, &globs, &run.session.shared.memo);
+    let look = move || EvidenceSnapshot::read_matching(&folder, &globs, &run.session.shared.memo);
     tokio::task::spawn_blocking(look)
         .await
         .unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files")))
@@ -162,6 +168,17 @@ impl CheckSubject {
         }
     }
 
+    /// Returns the worktree that is checked. After the run, its result is in the workspace.
+    fn worktree(&self) -> Option<AttemptWorktree> {
+        let attempt = self.attempt.as_ref().filter(|_| self.phase.is_some());
+        attempt.and_then(|attempt| self.run.worktree_of(attempt))
+    }
+
+    /// Returns the folder that has the checked files.
+    fn folder(&self) -> PathBuf {
+        self.worktree().map_or_else(|| self.run.session.root.clone(), |worktree| worktree.folder())
+    }
+
     /// Returns the files that an earlier phase of the same attempt was checked with: each phase
     /// rules on the same result, so they must be unchanged.
     fn earlier_evidence(&self) -> Vec<Artifact> {
@@ -177,7 +194,10 @@ impl CheckSubject {
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
-            Ok(copies) => probe::CheckEnvironment { copies, ..self.run.check_environment().await },
+            Ok(copies) => {
+                let worktree = self.worktree();
+                probe::CheckEnvironment { copies, ..self.run.check_environment(worktree.as_ref()).await }
+            }
             Err(unable) => {
                 let error = |check: &&Check| unchecked_verdict(check, &unable.reason);
                 return checks.iter().map(error).collect();

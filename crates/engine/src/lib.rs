@@ -49,6 +49,7 @@ mod supply;
 mod suspend;
 mod timers;
 mod workspace_models;
+mod worktrees;
 
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};

@@ -15,6 +15,7 @@ use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
 use wf_exec::secret::PlanSecrets;
 use wf_exec::view::WorkspaceView;
+use wf_exec::worktree::AttemptWorktree;
 use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
@@ -80,6 +81,8 @@ pub(super) struct RunContext {
     files: Mutex<ResultFiles>,
     /// The resources that it has used, as far as that is durable.
     ledger: Mutex<BudgetLedger>,
+    /// Held while a worktree is made, or something is merged: one at a time.
+    pub(super) merging: tokio::sync::Mutex<()>,
     /// Its agents at work.
     pub(super) agents: LiveAgents,
     /// The recorded exchanges with models of the outermost run.
@@ -139,6 +142,7 @@ impl RunContext {
             approved,
             files,
             ledger: Mutex::default(),
+            merging: tokio::sync::Mutex::default(),
             agents: LiveAgents::default(),
             exchanges,
         }))
@@ -197,9 +201,13 @@ impl RunContext {
         kept.1.clone()
     }
 
-    /// Returns the surroundings in which checks run; they see everything.
-    pub(super) async fn check_environment(&self) -> CheckEnvironment {
+    /// Returns the surroundings in which checks run; they see everything, or a worktree in its place.
+    pub(super) async fn check_environment(&self, worktree: Option<&AttemptWorktree>) -> CheckEnvironment {
         let session = &self.session;
+        let sandboxes = session.sandboxes.clone().map(|sandboxes| match worktree {
+            Some(worktree) => Arc::new(sandboxes.of_worktree(&worktree.folder())),
+            None => sandboxes,
+        });
         CheckEnvironment {
             executor: session.executor.clone(),
             root: session.root.clone(),
@@ -207,7 +215,7 @@ impl RunContext {
             mask: self.mask().await,
             clock: Arc::clone(&session.clock),
             grace: self.plan.parts().policy.grace,
-            sandboxes: session.sandboxes.clone(),
+            sandboxes,
             pins: self.pins.clone(),
             whiteouts: Vec::new(),
             copies: Vec::new(),

@@ -120,12 +120,17 @@ impl CheckEnvironment {
         self.executor.probe(probe, stop).await
     }
 
+    /// Returns the folder that is shown as the workspace.
+    fn folder(&self) -> &Path {
+        self.sandboxes.as_ref().map_or(&self.root, |sandboxes| sandboxes.folder())
+    }
+
     /// Looks up paths as files of the workspace. A path outside is refused whether or not the file
     /// exists.
     pub(super) fn find_files(&self, paths: &[String]) -> Vec<FilePresence> {
         let find = |path: &String| {
             let path = Path::new(path);
-            match ConfinedDir::open(&self.root).and_then(|root| root.is_file(path)) {
+            match ConfinedDir::open(self.folder()).and_then(|root| root.is_file(path)) {
                 Ok(true) => FilePresence::Present,
                 Ok(false) => FilePresence::Absent,
                 Err(missed) => FilePresence::Unknown(missed.unable(path).reason),
@@ -164,7 +169,7 @@ pub(super) fn command(
     let env: ProcessEnv =
         environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
             .map_err(unable)?;
-    let cwd = folder(&ground.root, check.cwd.as_deref())?;
+    let cwd = folder(ground, check.cwd.as_deref())?;
     let sandbox = ground.sandboxes.as_ref();
     let mut command = ProcessCommand {
         sandbox: sandbox.map(|sandboxes| sandboxes.of_check(check, &ground.whiteouts, &ground.copies)),
@@ -185,12 +190,12 @@ pub(super) fn render(words: &[Template], scope: &dyn ExprScope) -> Result<Vec<St
 
 /// Resolves a folder below the root; links must not lead out of it. A missing folder is reported
 /// later, on use.
-fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
+fn folder(ground: &CheckEnvironment, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
     let Some(cwd) = cwd else {
-        return Ok(root.to_path_buf());
+        return Ok(ground.root.clone());
     };
-    match ConfinedDir::open(root).and_then(|root| root.find(Path::new(cwd))) {
-        Ok(_) | Err(PathLookupError::Absent) => Ok(root.join(cwd)),
+    match ConfinedDir::open(ground.folder()).and_then(|root| root.find(Path::new(cwd))) {
+        Ok(_) | Err(PathLookupError::Absent) => Ok(ground.root.join(cwd)),
         Err(missed) => Err(missed.unable(Path::new(cwd))),
     }
 }

@@ -66,6 +66,7 @@ pub mod tree;
 pub mod usage;
 pub mod view;
 pub mod wait;
+pub mod worktree;
 
 mod control_group;
 mod executor;

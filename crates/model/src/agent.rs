@@ -45,6 +45,12 @@ pub struct AgentWork {
     /// The plans that the model may start as child runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatch: Option<Box<AgentDispatch>>,
+    /// The files that it works on.
+    #[serde(skip_serializing_if = "AgentWorkspace::is_shared")]
+    pub workspace: AgentWorkspace,
+    /// The rule for merging what it did in a worktree.
+    #[serde(skip_serializing_if = "WorktreeMerge::is_automatic")]
+    pub merge: WorktreeMerge,
 }
 
 impl AgentWork {
@@ -98,6 +104,48 @@ impl AgentEngine {
     /// True for a program of its own, which calls the model as a client of the gateway and brings its tools.
     pub fn is_client(self) -> bool {
         self != Self::Builtin
+    }
+}
+
+keywords! {
+    listed
+    /// The files that an agent works on.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AgentWorkspace {
+        /// The workspace itself.
+        #[default]
+        Shared = "shared",
+        /// A copy of the workspace, from which the changes are merged once the checks have passed.
+        Worktree = "worktree",
+    }
+}
+
+impl AgentWorkspace {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_shared(&self) -> bool {
+        *self == Self::Shared
+    }
+}
+
+keywords! {
+    listed
+    /// The rule for merging what an agent did in a worktree.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WorktreeMerge {
+        /// It is merged as soon as the checks have passed.
+        #[default]
+        Automatic = "automatic",
+        /// Approvers see the changes first.
+        Review = "review",
+    }
+}
+
+impl WorktreeMerge {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_automatic(&self) -> bool {
+        *self == Self::Automatic
     }
 }
 

@@ -46,7 +46,9 @@ pub mod taint;
 mod vocabulary;
 mod work;
 
-pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice, UntrustedRule};
+pub use agent::{
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ModelChoice, UntrustedRule, WorktreeMerge,
+};
 pub use agent_dispatch::{AgentDispatch, ChildPlan};
 pub use agent_skill::{AgentSkill, AgentSkillScript};
 pub use approve::{ApprovalRequirement, ApprovalStep};

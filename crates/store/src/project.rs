@@ -99,6 +99,9 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::ChildDispatched(_)
         | EventKind::ChildStarted(_)
         | EventKind::ChildEnded(_)
+        | EventKind::MergeRequested(_)
+        | EventKind::MergeStarted(_)
+        | EventKind::MergeEnded(_)
         | EventKind::AgentEnded(_)
         | EventKind::ItemReused { .. }
         | EventKind::StepDeselected { .. }

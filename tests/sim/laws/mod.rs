@@ -5,6 +5,7 @@ mod budget;
 mod children;
 mod ends;
 mod gates;
+mod merges;
 mod phases;
 mod places;
 mod proof;
@@ -229,6 +230,11 @@ pub const LAWS: &[Law] = &[
         name: "budget",
         says: "No attempt begins beyond a budget, but the first of each `finally` step; each part of a limit is noticed once; and what is used up is what the events say, however often the run is resumed.",
         holds: budget::budget,
+    },
+    Law {
+        name: "merged",
+        says: "What an agent did in a worktree is merged after its attempt ended well, at most once, and no two merges of a run are under way at the same time; its step ends well only after that.",
+        holds: merges::merged,
     },
     Law {
         name: "called",

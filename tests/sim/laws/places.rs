@@ -1,6 +1,6 @@
 //! Laws of places: attempts, ends, order, belief.
 
-use wf_core::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId};
+use wf_core::machine::{Attempt, Event, EventKind, MergeOutcome, Standing, StepState, TaskId};
 use wf_model::FailureClass;
 
 use super::super::ledger::{asks_status, step_of};
@@ -163,10 +163,12 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let nested = matches!(step.work, wf_model::StepWork::Uses(_)) && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
+    let merge = known.merges.of.get(place).and_then(|(_, ended)| ended.as_ref());
+    let by_hand = merge == Some(&MergeOutcome::ByHand);
     let right = match (state, standing) {
         (StepState::Succeeded, Standing::Verified) => checked || nested,
         (StepState::Succeeded, Standing::Reported) => {
-            step.verify.is_empty() || cut_short || book.is_ignored()
+            step.verify.is_empty() || cut_short || book.is_ignored() || by_hand
         }
         (StepState::Failed, Standing::Refuted) => refuted > 0,
         (StepState::Failed, Standing::Unchecked) => passed + refuted == 0,

@@ -105,6 +105,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         | Effect::EndAgent { attempt, .. } => known.book(&attempt.place).live == Some(attempt.attempt),
         Effect::CallTool { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         Effect::StartChild { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
+        // More is asked of them elsewhere.
+        Effect::PrepareMerge { attempt } => known.merges.is_open(attempt),
+        Effect::Merge(start) => known.merges.is_open(&start.attempt),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
         Effect::Gate(GateQuestion { place, point, .. }) => known.may_ask(place.as_ref(), *point),
@@ -195,6 +198,8 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
             Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
             Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
+            Effect::PrepareMerge { attempt } => (Some(&attempt.place), "prepares a merge"),
+            Effect::Merge(start) => (Some(&start.attempt.place), "merges"),
             Effect::StartChild { .. }
             | Effect::Wake { .. }
             | Effect::Finish { .. }
@@ -235,6 +240,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::Lock { place, .. } => {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
+        Effect::PrepareMerge { .. } | Effect::Merge(_) => under_way(&|job| matches!(job, Job::Merge { .. })),
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
         Effect::Plan { .. } => under_way(&|job| matches!(job, Job::Plan { .. })),
         Effect::Wake { timer, at } => {

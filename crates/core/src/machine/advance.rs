@@ -32,7 +32,7 @@ impl Machine {
                 continue;
             }
             if !self.flight.due.is_empty() || !self.next_phase() {
-                return;
+                return self.begin_merge();
             }
         }
     }

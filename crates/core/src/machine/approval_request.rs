@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalSigner, GatePoint, TaskId, ToolCallSubject};
+use super::{ApprovalSigner, GatePoint, MergeSubject, TaskId, ToolCallSubject};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
@@ -27,6 +27,9 @@ pub struct ApprovalRequest {
     /// The tool call of an agent that it is about; absent: it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallSubject>,
+    /// The merge that it is about; absent: it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeSubject>,
     /// The gates that request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,

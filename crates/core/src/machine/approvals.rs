@@ -144,6 +144,7 @@ impl Machine {
             point: None,
             phase: None,
             tool_call: None,
+            merge: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
             message: super::reason::truncate_reason(message),
@@ -230,6 +231,9 @@ impl Machine {
         if let (Some(_), Some(task)) = (&ask.tool_call, task) {
             return self.on_tool_approved(task, ask);
         }
+        if let (Some(merge), Some(task)) = (&ask.merge, task) {
+            return self.on_merge_approved(task, merge);
+        }
         match (ask.point, task) {
             (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
             (None, Some(task)) => self.decide(task, WorkExit::Completed, ask.show),
@@ -244,6 +248,9 @@ impl Machine {
         }
         if let (Some(call), Some(task)) = (&ask.tool_call, task) {
             return self.on_tool_denied(task, call, &reason);
+        }
+        if let (Some(_), Some(task)) = (&ask.merge, task) {
+            return self.on_merge_denied(task, &ask, &reason);
         }
         match (ask.point, task) {
             (Some(point), task) => {

@@ -114,6 +114,8 @@ impl Machine {
                 ActivityKind::Working if timed => self.end_attempt(attempt, WorkExit::Cancelled),
                 ActivityKind::Asking if !of_tool => self.cancel_ask(task, attempt),
                 _ if self.stop_collecting(task, &attempt) => continue,
+                // It ends in its turn, with the files either written or not.
+                ActivityKind::Merging => continue,
                 _ => {
                     self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force });
                     continue;

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, PersonAnswer,
-    PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, MergeStart,
+    PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -200,6 +200,15 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
     },
+    /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
+    /// [`MergePrepared`](super::InputKind::MergePrepared).
+    PrepareMerge {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+    },
+    /// Write the files of a merge, or the rest of them. Answered by [`Merged`](super::InputKind::Merged).
+    Merge(Box<MergeStart>),
     /// End an attempt's work and child runs, or its checks, or the plan's own checks, or its planner.
     Kill {
         /// The attempt; `None`: the plan's own checks, or its planner.

@@ -1,13 +1,12 @@
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, GatePoint, IntentAdvice, ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop,
-    Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
-    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    CriteriaCount, GatePoint, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
+    ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing,
+    StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart,
+    WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
@@ -46,8 +45,7 @@ pub enum EventKind {
         /// The run that did the work.
         reused_from: RunId,
     },
-    /// The result of an item was reused from an earlier run. The item ends with it as soon as it is
-    /// known.
+    /// The result of an item was reused from an earlier run. The item ends with it as soon as it is known.
     ItemReused {
         /// The step.
         step: Name,
@@ -96,8 +94,7 @@ pub enum EventKind {
         /// The lock.
         lock: String,
     },
-    /// The cache held a result; its checks, if there are any, still have to confirm it. It is
-    /// judged as attempt 0.
+    /// The cache held a result; its checks, if there are any, still have to confirm it. It is judged as attempt 0.
     CacheHit {
         /// The task.
         #[serde(flatten)]
@@ -128,6 +125,12 @@ pub enum EventKind {
     ChildEnded(Box<ChildEnd>),
     /// The work of an agent ended; what it left is collected.
     AgentEnded(AgentExit),
+    /// The changes of an agent in a worktree may be merged.
+    MergeRequested(MergeRequest),
+    /// The merge of the changes of an agent begins. Durable before a file is written.
+    MergeStarted(Box<MergeStart>),
+    /// The merge ended.
+    MergeEnded(MergeEnd),
     /// The work of an attempt ended; nothing is verified yet.
     AttemptEnded {
         /// The attempt.
@@ -173,8 +176,7 @@ pub enum EventKind {
         /// The ruling.
         verdict: CheckVerdict,
     },
-    /// The checks of a phase of an attempt, or of the plan, passed, or an approver let it be
-    /// ignored; those of the next phase follow.
+    /// A phase of checks of an attempt or the plan passed, or was ignored by approvers; the next one follows.
     ChecksPassed {
         /// The attempt; absent for the plan's own checks.
         #[serde(flatten)]
@@ -240,8 +242,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<AlternativeSwitch>,
     },
-    /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
-    /// `replan` have rounds.
+    /// All steps of a round have ended, and the controller has judged it. Only runs of plans with `replan` have rounds.
     RoundCompleted(Box<Round>),
     /// A round has ended, no declared alternative is left, and the planner is asked for one.
     PlannerRequested {
@@ -261,7 +262,7 @@ pub enum EventKind {
         /// The digest of the plan that the planner was given.
         parent_digest: Sha256Digest,
         /// An alternative for each step, as it was given.
-        alternatives: BTreeMap<Name, ProposedAlternative>,
+        alternatives: std::collections::BTreeMap<Name, ProposedAlternative>,
         /// The planner's reason.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
@@ -341,8 +342,7 @@ pub enum EventKind {
     },
     /// The run exceeded its time limit.
     RunTimedOut,
-    /// A threshold of a budget limit was reached: 80, 90 or 95 percent, reported once each; if
-    /// several were reached at once, the highest.
+    /// A threshold of a budget limit was reached: 80, 90 or 95 percent, each once; of several at once, the highest.
     BudgetThresholdReached {
         /// The resource and the amount used.
         #[serde(flatten)]

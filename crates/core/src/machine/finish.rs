@@ -93,7 +93,11 @@ impl Machine {
     }
 
     /// Ends a task, and with its last task a repeated step.
+    /// One that worked in a worktree ends well once its changes are merged.
     pub(super) fn finish(&mut self, task: TaskIx, end: TaskCompletion) {
+        if end.state == StepState::Succeeded && self.must_merge(task) {
+            return self.request_merge(task, end.standing);
+        }
         let allowed_to_fail = end.state == StepState::Failed && self.tolerates(task.step);
         let record = self.state.task_record(task);
         let result = record.and_then(|record| record.result.as_deref().cloned());

@@ -113,6 +113,9 @@ impl MachineState {
             }
             EventKind::EvidenceStale(stale) => self.mark_stale(plan, stale),
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
+            EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
+                self.apply_merge(plan, fact);
+            }
             _ => self.apply_to_agent(plan, at, fact),
         }
     }
@@ -139,6 +142,7 @@ impl MachineState {
                     Some(Box::new(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() }));
             }
         }
+        self.leave_merges(task);
         let end = TaskEnd { state: *state, standing: *standing, allowed_to_fail: *allowed_to_fail, at };
         self.end(plan, task, end, outputs);
     }
@@ -199,6 +203,7 @@ impl MachineState {
             // The result of an earlier attempt was not confirmed.
             record.result = None;
             record.agent = None;
+            record.merge = None;
         }
         self.set_step_state(task, StepState::Running);
     }

@@ -118,6 +118,9 @@ impl MachineState {
             self.note_person_answer(task, &ask, given);
             return self.return_to_agent(task, waited, approved);
         }
+        if let Some(merge) = &ask.merge {
+            return self.apply_merge_answer(task, merge, decision);
+        }
         match ask.point {
             Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),
             Some(_) => self.set_activity(task, ActivityKind::Leaving),
@@ -135,6 +138,7 @@ impl MachineState {
             let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
             self.move_task(task, TaskPhase::Active(activity));
         } else {
+            self.leave_merges(task);
             self.set_activity(task, ActivityKind::Asking);
             self.note_question(task, ask.tool_call.as_ref());
         }

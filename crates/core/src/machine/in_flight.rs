@@ -19,6 +19,8 @@ pub struct InFlight {
     pub(super) due: BTreeSet<u32>,
     /// Tasks that hold a lock.
     pub(super) locked: BTreeSet<TaskIx>,
+    /// The task whose merge was asked for.
+    pub(super) merging: Option<TaskIx>,
     /// Tasks whose agent was told to end, since its time is over.
     pub(super) overdue: BTreeSet<TaskIx>,
     /// Child runs of agents that this engine was asked for.

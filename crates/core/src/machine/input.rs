@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ChildEnd,
-    ClientCall, EventKind, GatePoint, IntentAdvice, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId,
-    TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    ClientCall, EventKind, GatePoint, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval,
+    StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -94,6 +94,15 @@ pub enum InputKind {
     ChildEnded(Box<ChildEnd>),
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
+    /// The merge of what an agent did was computed. Answers [`Effect::PrepareMerge`](super::Effect::PrepareMerge).
+    MergePrepared {
+        /// The attempt.
+        attempt: Attempt,
+        /// The merge.
+        merge: MergePreparation,
+    },
+    /// The files of a merge were written, or not. Answers [`Effect::Merge`](super::Effect::Merge).
+    Merged(MergeEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
     Judged {
         /// The attempt; `None`: the plan's own criteria.

@@ -26,6 +26,7 @@
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
 //! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
 //! | child runs that agents start | `children` `child_fold` |
+//! | merges of what agents did in worktrees | `merging` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
@@ -73,6 +74,8 @@ mod input;
 mod ledger;
 mod measure;
 mod memory_advice;
+mod merge_event;
+mod merging;
 mod observations;
 mod omission;
 mod planner;
@@ -124,6 +127,9 @@ pub use input::{
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
+pub use merge_event::{
+    MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
+};
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
 pub use proposal::ProposedAlternative;

@@ -134,6 +134,8 @@ impl Machine {
             }
             (ActivityKind::Leaving, _) => self.ask_gates(Some(task), GatePoint::Leave),
             (ActivityKind::Checking, _) => self.after_gates(task),
+            // It is asked for again in its turn.
+            (ActivityKind::Merging, _) => {}
             (ActivityKind::Working, work) if let Some((at, _)) = wait_end(work, step.timeout, live.since) => {
                 self.set_timer(TimerKind::Wait(attempt), at);
             }

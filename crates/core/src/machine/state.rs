@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::ControllerState;
 use super::history::AttemptHistory;
+use super::merging::TaskMerge;
 use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
 use super::{
@@ -75,6 +76,9 @@ pub struct MachineState {
     /// Tasks whose evidence is stale, each with a file that changed.
     #[serde(with = "serde_pairs")]
     pub(super) stale: BTreeMap<TaskIx, String>,
+    /// The tasks with a merge to be made, in order; the first one is under way.
+    #[serde(default)]
+    pub(super) merges: Vec<TaskIx>,
     /// The pending approvals.
     #[serde(with = "serde_pairs")]
     pub(super) asks: BTreeMap<u32, PendingApproval>,
@@ -161,6 +165,9 @@ pub(super) struct TaskRecord {
     /// an agent left may come from there.
     #[serde(default)]
     pub(super) untrusted: Option<String>,
+    /// The merge of its last attempt, if that worked in a worktree.
+    #[serde(default)]
+    pub(super) merge: Option<Box<TaskMerge>>,
     /// The result of the last successful attempt.
     pub(super) result: Option<Box<AttemptResult>>,
     /// True if its gates have let it in.
@@ -242,6 +249,7 @@ impl MachineState {
             refuted: Vec::new(),
             evidence: BTreeSet::new(),
             stale: BTreeMap::new(),
+            merges: Vec::new(),
             asks: BTreeMap::new(),
             asked: 0,
             gate_tries: 0,

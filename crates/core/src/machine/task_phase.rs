@@ -47,6 +47,8 @@ pub(super) enum ActivityKind {
     Checking,
     /// The gates after its work are asked.
     Leaving,
+    /// The changes of its agent in a worktree are merged, or wait for their turn.
+    Merging,
     /// An approval is pending.
     Asking,
 }

@@ -133,6 +133,8 @@ impl Machine {
             InputKind::ClientEnded { attempt, exit, answer } => self.on_client_end(&attempt, exit, answer),
             InputKind::ChildEnded(end) => self.on_child_end(*end),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
+            InputKind::MergePrepared { attempt, merge } => self.on_merge_prepared(&attempt, merge),
+            InputKind::Merged(end) => self.on_merged(&end.attempt, end.outcome),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
                 self.on_verdicts(&attempt, phase, verdicts, seen);
             }

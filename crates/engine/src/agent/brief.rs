@@ -121,6 +121,7 @@ impl AttemptTask {
         let Some(secrets) = self.secrets(step, stop).await? else {
             return Ok(None);
         };
+        self.begin_worktree().await?;
         let mut command = self.command(step, &secrets).await?;
         let Some(sandbox) = &mut command.sandbox else {
             return Err(WorkError::logical(UNCONFINED));

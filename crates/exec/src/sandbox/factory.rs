@@ -10,6 +10,8 @@ use wf_model::{Check, ResourceLimits, Step};
 #[derive(Clone, Debug)]
 pub struct SandboxFactory {
     root: PathBuf,
+    /// The folder that is shown in place of the workspace.
+    worktree: Option<PathBuf>,
     /// The state, and the keys of the user.
     hidden: Vec<PathBuf>,
     home: Option<PathBuf>,
@@ -27,6 +29,7 @@ impl SandboxFactory {
         let home = host.get("HOME").map(PathBuf::from);
         Self {
             root: root.to_path_buf(),
+            worktree: None,
             hidden: std::iter::once(state.to_path_buf()).chain(keyfile::folders(host)).collect(),
             tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
             home,
@@ -81,7 +84,7 @@ impl SandboxFactory {
             control: Vec::new(),
             unseen: Vec::new(),
         };
-        SandboxSpec { root: at.to_path_buf(), ..self.sandbox(layer, &[], network, limits) }
+        SandboxSpec { root: at.to_path_buf(), worktree: None, ..self.sandbox(layer, &[], network, limits) }
     }
 
     /// Returns the sandbox of a program that only answers: it may read these paths besides the
@@ -96,6 +99,17 @@ impl SandboxFactory {
         Self { root: root.to_path_buf(), ..self.clone() }
     }
 
+    /// Returns the same settings with another folder shown in place of the workspace, at its path.
+    #[must_use]
+    pub fn of_worktree(&self, worktree: &Path) -> Self {
+        Self { worktree: Some(worktree.to_path_buf()), ..self.clone() }
+    }
+
+    /// Returns the folder that is shown as the workspace.
+    pub(crate) fn folder(&self) -> &Path {
+        self.worktree.as_deref().unwrap_or(&self.root)
+    }
+
     fn sandbox(
         &self,
         layer: WorkspaceLayer,
@@ -108,6 +122,7 @@ impl SandboxFactory {
         let at_home = self.home.iter().flat_map(|home| TOOL_FOLDERS.map(|tool| home.join(tool)));
         SandboxSpec {
             root: self.root.clone(),
+            worktree: self.worktree.clone(),
             layer,
             granted: readable.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(readable).collect(),

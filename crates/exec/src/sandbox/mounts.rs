@@ -166,12 +166,32 @@ impl<'a> SandboxViewBuilder<'a> {
     /// Shows the workspace. Returns true if writes to it are discarded.
     fn workspace(&self) -> Result<bool, ViewError> {
         let (root, place) = self.find(&self.sandbox.root).map_err(view_error("find the workspace"))?;
+        let Some(worktree) = &self.sandbox.worktree else {
+            return self.show_workspace(&root, &place);
+        };
+        let (folder, _) = self.find(worktree).map_err(view_error("find the worktree"))?;
+        let is_scratch = self.show_workspace(&folder, &place)?;
+        // Programs read the history of the workspace, and cannot change it.
+        if let Ok(repository) = beneath(&root, ".git", OFlags::PATH) {
+            bind(&repository, &place.join(".git"), MountAccess::Read)?;
+        }
+        Ok(is_scratch)
+    }
+
+    /// Shows a folder as the workspace, at its place.
+    fn show_workspace(&self, root: &OwnedFd, place: &Path) -> Result<bool, ViewError> {
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { whiteouts } => {
-                match overlay(&root, &place, whiteouts) {
-                    Ok(()) => return self.show_kept(&place).map(|()| true),
+                let is_there = |path: &&PathBuf| {
+                    let found = beneath(root, &path.to_string_lossy(), OFlags::PATH | OFlags::NOFOLLOW);
+                    // A worktree has no ignored files, and none that came after it was made.
+                    self.sandbox.worktree.is_none() || found.is_ok()
+                };
+                let whiteouts: Vec<PathBuf> = whiteouts.iter().filter(is_there).cloned().collect();
+                match overlay(root, place, &whiteouts) {
+                    Ok(()) => return self.show_kept(place).map(|()| true),
                     Err(error) if !whiteouts.is_empty() => {
-                        let paths = path_list(whiteouts);
+                        let paths = path_list(&whiteouts);
                         return Err(format!(
                             "the sandbox cannot hide new files of the workspace ({error}): \
                              {paths}; list them in `writes` or `artifacts` of the step that \
@@ -180,14 +200,14 @@ impl<'a> SandboxViewBuilder<'a> {
                     }
                     Err(_) => {}
                 }
-                bind(&root, &place, MountAccess::Read)?;
+                bind(root, place, MountAccess::Read)?;
                 Ok(false)
             }
             WorkspaceLayer::Direct { write, control, .. } => {
-                if !self.layer_kept(&root, &place)? {
-                    bind(&root, &place, MountAccess::Read)?;
+                if !self.layer_kept(root, place)? {
+                    bind(root, place, MountAccess::Read)?;
                 }
-                direct(&root, &place, write, control)?;
+                direct(root, place, write, control)?;
                 Ok(false)
             }
         }
@@ -222,7 +242,12 @@ impl<'a> SandboxViewBuilder<'a> {
         let workspace = self.canonical(&self.sandbox.root).unwrap_or_default();
         let root = open(Path::new(NEW_ROOT))?;
         let mut unseen = unseen.iter();
-        unseen.try_for_each(|path| cover(&root, &workspace.join(path)))
+        // A worktree has no ignored files.
+        let in_worktree = self.sandbox.worktree.is_some();
+        unseen.try_for_each(|path| match cover(&root, &workspace.join(path)) {
+            Err(error) if in_worktree && error.kind() == io::ErrorKind::NotFound => Ok(()),
+            covered => covered,
+        })
     }
 
     /// Hides the files of the system that other users cannot read.
@@ -317,14 +342,20 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 }
 
-/// Makes parts of the workspace writable: parents first, so that the closest name decides.
+/// Makes parts of a folder that is shown at a place writable: parents first, so that the closest name decides.
 fn direct(root: &OwnedFd, place: &Path, write: &[String], control: &[String]) -> Result<(), ViewError> {
+    let folder = real_path(root)?;
+    // It is shown elsewhere, if it is not the workspace itself.
+    let shown_at = |at: PathBuf| match at.strip_prefix(&folder) {
+        Ok(below) => place.join(below),
+        Err(_) => at,
+    };
     let mut parts = Vec::new();
     for path in write {
         let source = beneath(root, path, OFlags::PATH)
             .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
             .map_err(view_error(&format!("make `{path}` writable")))?;
-        let at = real_path(&source)?;
+        let at = shown_at(real_path(&source)?);
         let below = at.strip_prefix(place).unwrap_or(&at);
         if let Some(file) = control.iter().find(|file| below.starts_with(file)) {
             return Err(format!(
@@ -337,7 +368,7 @@ fn direct(root: &OwnedFd, place: &Path, write: &[String], control: &[String]) ->
     for file in control {
         // A missing file cannot be mounted; a step that creates it fails afterwards.
         if let Ok(source) = beneath(root, file, OFlags::PATH) {
-            parts.push((real_path(&source)?, source, MountAccess::Read));
+            parts.push((shown_at(real_path(&source)?), source, MountAccess::Read));
         }
     }
     parts.sort_by_key(|(at, ..)| at.components().count());

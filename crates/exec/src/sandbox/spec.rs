@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,9 @@ use wf_model::ResourceLimits;
 pub struct SandboxSpec {
     /// The workspace's root; absolute.
     pub root: PathBuf,
+    /// The folder that is shown in its place, with the repository of the workspace; absolute. `None`: itself.
+    #[serde(default)]
+    pub worktree: Option<PathBuf>,
     /// The view of the workspace.
     pub layer: WorkspaceLayer,
     /// Readable folders and files besides those of the system; absolute. Missing ones are skipped.
@@ -42,10 +45,15 @@ impl SandboxSpec {
     pub fn control(&self) -> Option<ControlFiles> {
         match &self.layer {
             WorkspaceLayer::Direct { write, control, .. } if !write.is_empty() => {
-                Some(ControlFiles::record(&self.root, control, write))
+                Some(ControlFiles::record(self.folder(), control, write))
             }
             WorkspaceLayer::Direct { .. } | WorkspaceLayer::Scratch { .. } => None,
         }
+    }
+
+    /// Returns the folder that is shown as the workspace.
+    pub(super) fn folder(&self) -> &Path {
+        self.worktree.as_deref().unwrap_or(&self.root)
     }
 
     /// Adds an executable program, if programs are restricted.

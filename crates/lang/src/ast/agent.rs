@@ -8,7 +8,7 @@ use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword as _;
 use wf_base::name::{Name, SkillName};
 use wf_base::source::{Span, Spanned};
-use wf_model::{AgentEngine, AgentTool, ModelApi, ModelChoice, UntrustedRule};
+use wf_model::{AgentEngine, AgentTool, AgentWorkspace, ModelApi, ModelChoice, UntrustedRule, WorktreeMerge};
 
 /// The largest `max_turns`.
 const MOST_TURNS: u32 = 1000;
@@ -48,8 +48,13 @@ record! {
         default when_untrusted: OrderedEntries<AgentTool, UntrustedRule>,
         /// The plans that the model may start with the tool `dispatch`.
         optional dispatch: Box<Spanned<DispatchSpec>>,
+        /// The files that it works on: `shared`, the workspace itself, if absent. With `worktree` it gets a copy, and
+        /// its changes are merged once the checks of the step have passed.
+        optional workspace: AgentWorkspace,
+        /// The rule for merging, with `workspace: worktree`: `automatic` if absent. With `review`, approvers see the
+        /// changes first.
+        optional merge: WorktreeMerge,
     }
-    later { "workspace" }
     instead {
         "prompt" => "write the briefing in the section that bears the name of the step",
         "briefing" => "write the briefing in the section that bears the name of the step",
@@ -61,7 +66,7 @@ record! {
     finish agrees;
 }
 
-words!(AgentEngine, AgentTool, ModelApi, UntrustedRule);
+words!(AgentEngine, AgentTool, AgentWorkspace, ModelApi, UntrustedRule, WorktreeMerge);
 
 impl EntryKey for AgentTool {
     fn read(text: &str, span: Span, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
@@ -105,6 +110,11 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
     super::dispatch::check_tools(agent, decoder);
     check_questions(agent, decoder);
     check_fetch(agent, fields, decoder);
+    if fields.has("merge") && agent.workspace.unwrap_or_default() == AgentWorkspace::Shared {
+        let message = "`merge` applies only to `workspace: worktree`";
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("merge"), message);
+        decoder.emit(mistake.with_help("leave it out, or add `workspace: worktree`"));
+    }
     for (at, tool) in agent.tools.iter().enumerate() {
         if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
             let message = format!("the tool `{}` is listed twice", tool.value);

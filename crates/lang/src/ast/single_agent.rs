@@ -68,6 +68,8 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         skills: None,
         fetch: Vec::new(),
         untrusted: Vec::new(),
+        workspace: None,
+        merge: None,
         when_untrusted: OrderedEntries::default(),
         dispatch: None,
         tools: Vec::new(),

@@ -196,6 +196,8 @@ fn work_of_agent(
         mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
         fetch: agent.fetch.iter().map(|host| host.value.0.clone()).collect(),
         max_questions: agent.max_questions.as_ref().map_or(AgentWork::MAX_QUESTIONS, |count| count.value),
+        workspace: agent.workspace.unwrap_or_default(),
+        merge: agent.merge.unwrap_or_default(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
         dispatch: dispatch.map(Box::new),
     }))

@@ -3,8 +3,8 @@ use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
-    AgentDispatch, AgentTool, AgentWork, EnvVar, HttpCall, ModelChoice, NestedPlan, ShellScript, SkillArg,
-    SkillCall, Step, StepWork, WaitCondition,
+    AgentDispatch, AgentTool, AgentWork, AgentWorkspace, EnvVar, HttpCall, ModelChoice, NestedPlan,
+    ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
 };
 
 pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -85,6 +85,8 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         untrusted,
         when_untrusted,
         dispatch,
+        workspace,
+        merge,
     } = work;
     let asks = tools.contains(&AgentTool::Ask);
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
@@ -104,6 +106,10 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
     if asks {
         put(SummaryLineKind::Effort, "agent.max_questions", &max_questions.to_string());
+    }
+    if *workspace != AgentWorkspace::default() {
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.workspace", workspace.as_str());
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.merge", merge.as_str());
     }
     for path in untrusted {
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.untrusted", path);

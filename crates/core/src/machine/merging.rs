@@ -1,0 +1,311 @@
+//! The merge of what agents did in worktrees of their own.
+//!
+//! **Invariant:** nothing is merged but what an attempt left that ended well and whose checks passed, each at most once.
+//! **Invariant:** at most one merge of a run is under way, and they come in the order in which the attempts passed; one
+//! that waits for an approval lets the others pass. A step ends after its merge, so what depends on it sees the changes.
+//!
+//! ```text
+//! checks passed ─▶ merge_requested ─▶ PrepareMerge ─▶ clean ──────▶ merge_started ─▶ Merge ─▶ merge_ended ─▶ step_ended
+//!                        ▲                  │           └▶ review: approval ─┐          │
+//!                        └──────────────────┼────────────────────────────────┴──────────┘ outdated
+//!                                           └▶ conflict: approval = a person has merged it
+//! ```
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::state::{self, MachineState, TaskIx};
+use super::task_end::TaskCompletion;
+use super::task_phase::ActivityKind;
+use super::{
+    ApprovalRequest, Attempt, Effect, EventKind, Machine, MergeEnd, MergeOutcome, MergePlan,
+    MergePreparation, MergeRequest, MergeStart, MergeSubject, RequestDecision, Standing, StepState,
+};
+use wf_model::{
+    AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, Plan, StepWork, WorktreeMerge,
+};
+
+/// The number of times that a merge is computed anew because files keep changing.
+const MAX_PREPARATIONS: u32 = 5;
+
+/// The merge of a task's attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TaskMerge {
+    /// The verification status of the step once it is merged.
+    standing: Standing,
+    /// The result that approvers let be merged.
+    approved: Option<String>,
+    /// The merge under way.
+    plan: Option<MergePlan>,
+    /// The number of times that it ended.
+    outdated: u32,
+}
+
+impl Machine {
+    /// True if a task ends well only after a merge that was not yet made.
+    pub(super) fn must_merge(&self, task: TaskIx) -> bool {
+        let made = self.state.task_record(task).and_then(|record| record.merge.as_ref());
+        let is_live = self.state.activity(task).is_some_and(|live| live.attempt > 0);
+        let in_worktree = |work: &AgentWork| work.workspace == AgentWorkspace::Worktree;
+        is_live && made.is_none() && self.agent_of(task).is_some_and(in_worktree)
+    }
+
+    fn agent_of(&self, task: TaskIx) -> Option<&AgentWork> {
+        match &self.plan.step(task.ix()).work {
+            StepWork::Agent(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    /// Queues the merge of a task's attempt.
+    pub(super) fn request_merge(&mut self, task: TaskIx, standing: Standing) {
+        if let Some(live) = self.state.activity(task) {
+            let attempt = state::attempt(&self.plan, task, live.attempt);
+            self.emit(EventKind::MergeRequested(MergeRequest { attempt, standing }));
+        }
+    }
+
+    /// Begins, or resumes, the first merge in the queue.
+    pub(super) fn begin_merge(&mut self) {
+        let first = self.state.merges.first().copied();
+        let first = first.filter(|task| !self.flight.is_returning(*task));
+        if self.flight.merging == first {
+            return;
+        }
+        self.flight.merging = first;
+        let Some((task, live)) = first.and_then(|task| Some((task, self.state.activity(task)?))) else {
+            return;
+        };
+        let attempt = state::attempt(&self.plan, task, live.attempt);
+        let begun = self.merge_of(task).and_then(|merge| merge.plan.clone());
+        self.turn.effects.push(match begun {
+            Some(plan) => Effect::Merge(Box::new(MergeStart { attempt, plan })),
+            None => Effect::PrepareMerge { attempt },
+        });
+    }
+
+    fn merge_of(&self, task: TaskIx) -> Option<&TaskMerge> {
+        self.state.task_record(task)?.merge.as_deref()
+    }
+
+    /// Returns the task whose merge is under way, if it is that of an attempt; `begun`: files are being written.
+    fn current_merge(&self, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
+        let (task, _) = self.current_activity(attempt, ActivityKind::Merging)?;
+        let is_begun = self.merge_of(task)?.plan.is_some();
+        (self.flight.merging == Some(task) && is_begun == begun).then_some(task)
+    }
+
+    /// Applies a merge that was computed.
+    pub(super) fn on_merge_prepared(&mut self, attempt: &Attempt, found: MergePreparation) {
+        let Some(task) = self.current_merge(attempt, false) else {
+            return;
+        };
+        if self.is_halting(task) {
+            let reason = self.halting_reason();
+            let end = TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
+            return self.finish(task, end);
+        }
+        match found {
+            MergePreparation::Unchanged => self.end_merge(task, attempt, MergeOutcome::Unchanged),
+            MergePreparation::Failed { reason } => {
+                self.end_merge(task, attempt, MergeOutcome::Failed { reason });
+            }
+            MergePreparation::Conflict { plan, files } => self.ask_to_resolve(task, &plan, &files),
+            MergePreparation::Clean { plan, diff } => {
+                let is_reviewed = self.agent_of(task).is_some_and(|work| work.merge == WorktreeMerge::Review);
+                let approved = self.merge_of(task).and_then(|merge| merge.approved.as_ref());
+                if is_reviewed && approved != Some(&plan.result) {
+                    return self.ask_to_merge(task, &plan, diff);
+                }
+                let start = MergeStart { attempt: attempt.clone(), plan: *plan };
+                self.emit(EventKind::MergeStarted(Box::new(start.clone())));
+                self.turn.effects.push(Effect::Merge(Box::new(start)));
+            }
+        }
+    }
+
+    /// Applies the end of a merge.
+    pub(super) fn on_merged(&mut self, attempt: &Attempt, outcome: MergeOutcome) {
+        let Some(task) = self.current_merge(attempt, true) else {
+            return;
+        };
+        let outdated = self.merge_of(task).map_or(0, |merge| merge.outdated);
+        match outcome {
+            MergeOutcome::Outdated if outdated + 1 < MAX_PREPARATIONS => {
+                let attempt = attempt.clone();
+                self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+                self.flight.merging = None;
+            }
+            MergeOutcome::Outdated => {
+                let reason = "its files change in the workspace whenever they are to be merged".into();
+                self.end_merge(task, attempt, MergeOutcome::Failed { reason });
+            }
+            outcome => self.end_merge(task, attempt, outcome),
+        }
+    }
+
+    /// Ends a merge, and the task with it.
+    fn end_merge(&mut self, task: TaskIx, attempt: &Attempt, outcome: MergeOutcome) {
+        let standing = self.merge_of(task).map_or(Standing::Reported, |merge| merge.standing);
+        let end = match &outcome {
+            // What the checks saw is not what the person made of it.
+            MergeOutcome::ByHand => TaskCompletion::success(Standing::Reported),
+            MergeOutcome::Failed { reason } => TaskCompletion::failure(
+                Standing::Reported,
+                Some(FailureClass::Environmental),
+                format!("not merged: {reason}"),
+            ),
+            MergeOutcome::Merged | MergeOutcome::Unchanged | MergeOutcome::Outdated => {
+                TaskCompletion::success(standing)
+            }
+        };
+        let attempt = attempt.clone();
+        self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+        self.finish(task, end);
+    }
+
+    /// Asks approvers whether the changes of an agent may be merged.
+    fn ask_to_merge(&mut self, task: TaskIx, plan: &MergePlan, diff: String) {
+        let count = plan.files.len();
+        let message = format!("merge the changes of the agent to {count} file(s)?");
+        let mut show = shown(plan);
+        show.insert("diff".into(), diff.into());
+        self.ask_about_merge(task, plan.subject(false), message, show);
+    }
+
+    /// Asks a person to merge the changes of an agent.
+    fn ask_to_resolve(&mut self, task: TaskIx, plan: &MergePlan, files: &[String]) {
+        let message = format!(
+            "the changes of the agent conflict with the workspace in {}: merge them by hand, then approve; \
+             `git --git-dir={} show {}:FILE` prints a file with conflict markers",
+            files.join(", "),
+            plan.repository,
+            plan.after
+        );
+        let mut show = shown(plan);
+        show.insert("conflicts".into(), json!(files));
+        show.insert("with_markers".into(), json!(plan.after));
+        self.ask_about_merge(task, plan.subject(true), message, show);
+    }
+
+    fn ask_about_merge(&mut self, task: TaskIx, subject: MergeSubject, message: String, show: JsonObject) {
+        let attempt = self.state.activity(task).map_or(0, |live| live.attempt);
+        let merge = Some(MergeSubject { attempt, ..subject });
+        let ask = self.request(Some(task), message, &ApprovalRequirement::default());
+        self.open_request(ApprovalRequest { merge, show, ..ask });
+    }
+
+    /// Goes on after a decision about a merge. One to be made was queued again by the decision itself.
+    pub(super) fn on_merge_approved(&mut self, task: TaskIx, subject: &MergeSubject) {
+        if subject.by_hand {
+            let attempt = state::attempt(&self.plan, task, subject.attempt);
+            self.end_merge(task, &attempt, MergeOutcome::ByHand);
+        }
+    }
+
+    /// Ends a task whose changes no approver let be merged.
+    pub(super) fn on_merge_denied(&mut self, task: TaskIx, ask: &ApprovalRequest, no: &str) {
+        let number = self.state.activity(task).map_or(0, |live| live.attempt);
+        let attempt = state::attempt(&self.plan, task, number);
+        let compare = ask.show.get("compare").and_then(Value::as_str).unwrap_or_default();
+        let reason = format!("not merged: {no}; `{compare}` prints the changes");
+        let end = TaskCompletion::failure(Standing::Reported, Some(FailureClass::Logical), reason.clone());
+        let outcome = MergeOutcome::Failed { reason };
+        self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+        self.finish(task, end);
+    }
+}
+
+impl MergePlan {
+    /// Returns the command that prints the changes.
+    fn compare(&self) -> String {
+        format!("git --git-dir={} diff {} {}", self.repository, self.base, self.result)
+    }
+
+    /// Returns the subject of a request about it, for the attempt that is under way.
+    fn subject(&self, by_hand: bool) -> MergeSubject {
+        MergeSubject { attempt: 0, base: self.base.clone(), result: self.result.clone(), by_hand }
+    }
+}
+
+/// Returns what approvers see of every merge. They sign it.
+fn shown(plan: &MergePlan) -> JsonObject {
+    let compare = plan.compare();
+    JsonObject::from_iter([
+        ("base".into(), json!(plan.base)),
+        ("result".into(), json!(plan.result)),
+        ("files".into(), json!(plan.files)),
+        ("compare".into(), json!(compare)),
+    ])
+}
+
+impl MachineState {
+    /// Applies a fact about a merge.
+    pub(super) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
+        match fact {
+            EventKind::MergeRequested(request) => {
+                let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
+                    return;
+                };
+                if let Some(record) = self.task_record_mut(task) {
+                    record.merge = Some(Box::new(TaskMerge {
+                        standing: request.standing,
+                        approved: None,
+                        plan: None,
+                        outdated: 0,
+                    }));
+                }
+                self.queue_merge(task);
+            }
+            EventKind::MergeStarted(start) => {
+                let record = self.named_record_mut(plan, &start.attempt.place);
+                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                    merge.plan = Some(start.plan.clone());
+                }
+            }
+            EventKind::MergeEnded(end) => {
+                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
+                    return;
+                };
+                self.leave_merges(task);
+                let record = self.task_record_mut(task);
+                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                    merge.plan = None;
+                    merge.outdated += 1;
+                }
+                if end.outcome == MergeOutcome::Outdated {
+                    self.queue_merge(task);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn queue_merge(&mut self, task: TaskIx) {
+        self.set_activity(task, ActivityKind::Merging);
+        self.set_step_state(task, StepState::Verifying);
+        self.merges.push(task);
+    }
+
+    /// Removes a task from the queue of merges, if it is there.
+    pub(super) fn leave_merges(&mut self, task: TaskIx) {
+        self.merges.retain(|other| *other != task);
+    }
+
+    /// Queues a merge again that was approved; any other stays out of the queue.
+    pub(super) fn apply_merge_answer(
+        &mut self,
+        task: TaskIx,
+        subject: &MergeSubject,
+        decision: RequestDecision,
+    ) {
+        if decision != RequestDecision::Approved || subject.by_hand {
+            return self.set_activity(task, ActivityKind::Merging);
+        }
+        let record = self.task_record_mut(task);
+        if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+            merge.approved = Some(subject.result.clone());
+        }
+        self.queue_merge(task);
+    }
+}

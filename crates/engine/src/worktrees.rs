@@ -1,0 +1,148 @@
+//! The worktrees of agents, and the merges of what they did: the machine decides which is next.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wf_core::machine::{
+    Attempt, AttemptEnd, InputKind, MergeEnd, MergeOutcome, MergePreparation, MergeStart,
+};
+use wf_exec::WorkError;
+use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
+use wf_model::{AgentWorkspace, Step, StepWork};
+
+use super::attempt_task::AttemptTask;
+use super::current_step::step_of;
+use super::dispatch::UnitResult;
+use super::evidence::excluded_folders;
+use super::run::RunContext;
+
+/// The folder of the worktrees in that of a run.
+const FOLDER: &str = "worktrees";
+
+/// The repository of their versions, in that of a run. It stays.
+const REPOSITORY: &str = "worktrees.git";
+
+/// The most that approvers are shown of the changes, in bytes.
+const MAX_SHOWN_DIFF: usize = 16 << 10;
+
+impl RunContext {
+    /// Returns the worktree of an attempt, if it works in one.
+    pub(super) fn worktree_of(&self, attempt: &Attempt) -> Option<AttemptWorktree> {
+        let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(self, &attempt.place));
+        is_in_one.then(|| self.worktree(attempt))
+    }
+
+    fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
+        let Attempt { place, attempt } = attempt;
+        let (step, item) = (&place.step, place.item.map(|item| format!("{item}")));
+        let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        AttemptWorktree {
+            home: self.dir.join(FOLDER),
+            name: parts.join("."),
+            reference: format!("refs/wf/{}", parts.join("/")),
+        }
+    }
+
+    /// Returns the folder that has the files of an attempt.
+    pub(super) fn folder_of(&self, attempt: &Attempt) -> PathBuf {
+        let worktree = self.worktree_of(attempt);
+        worktree.map_or_else(|| self.session.root.clone(), |worktree| worktree.folder())
+    }
+
+    async fn git(&self) -> Result<WorktreeGit, WorkError> {
+        let session = &self.session;
+        let (folder, apart) = (self.dir.join(REPOSITORY), excluded_folders(session));
+        WorktreeGit::open(session.executor.clone(), &session.root, &session.host, &folder, &apart).await
+    }
+}
+
+fn works_in_worktree(step: &Step) -> bool {
+    matches!(&step.work, StepWork::Agent(work) if work.workspace == AgentWorkspace::Worktree)
+}
+
+impl AttemptTask {
+    /// Makes the worktree of an agent that works in one.
+    pub(super) async fn begin_worktree(&self) -> Result<(), WorkError> {
+        let Some(worktree) = self.run.worktree_of(&self.attempt) else {
+            return Ok(());
+        };
+        let before = self.attempt.attempt.checked_sub(1).filter(|before| *before > 0);
+        let before =
+            before.map(|before| self.run.worktree(&Attempt { attempt: before, ..self.attempt.clone() }));
+        let _alone = self.run.merging.lock().await;
+        worktree.begin(&self.run.git().await?, before.as_ref()).await
+    }
+
+    /// Keeps what an agent left in its worktree, however it ended.
+    pub(super) async fn end_worktree(&self, ended: &mut AttemptEnd) {
+        let worktree = self.run.worktree_of(&self.attempt).filter(|worktree| worktree.folder().exists());
+        let Some(worktree) = worktree else {
+            return;
+        };
+        let kept = match self.run.git().await {
+            Ok(git) => worktree.end(&git).await,
+            Err(unable) => Err(unable),
+        };
+        if let Err(unable) = kept
+            && ended.exit.is_success()
+        {
+            ended.exit = unable.into();
+        }
+    }
+}
+
+/// Computes the merge of what an attempt left.
+pub(super) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
+    let worktree = run.worktree(&attempt);
+    let alone = run.merging.lock().await;
+    let found = find_merge(&run, &worktree).await;
+    drop(alone);
+    run.session.executor.ensure_supervised()?;
+    // All that it held is in its result.
+    worktree.remove();
+    let merge = found.unwrap_or_else(|unable| MergePreparation::Failed { reason: unable.reason });
+    Ok(Some(InputKind::MergePrepared { attempt, merge }))
+}
+
+async fn find_merge(run: &RunContext, worktree: &AttemptWorktree) -> Result<MergePreparation, WorkError> {
+    let git = run.git().await?;
+    Ok(match git.prepare(worktree).await? {
+        ComputedMerge::Unchanged => MergePreparation::Unchanged,
+        ComputedMerge::Changed { plan, conflicts } if conflicts.is_empty() => {
+            let diff = git.diff(&plan.base, &plan.result).await?;
+            let diff = run.mask().await.text(&diff).into_owned();
+            MergePreparation::Clean { plan: Box::new(plan), diff: cut(diff) }
+        }
+        ComputedMerge::Changed { plan, conflicts } => {
+            MergePreparation::Conflict { plan: Box::new(plan), files: conflicts }
+        }
+    })
+}
+
+fn cut(mut diff: String) -> String {
+    if diff.len() > MAX_SHOWN_DIFF {
+        diff.truncate(diff.floor_char_boundary(MAX_SHOWN_DIFF));
+        diff.push_str("\n… (cut)\n");
+    }
+    diff
+}
+
+/// Writes the files of a merge.
+pub(super) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult {
+    let MergeStart { attempt, plan } = start;
+    let alone = run.merging.lock().await;
+    let outcome = match run.git().await {
+        Ok(git) => git.apply(&plan).await,
+        Err(unable) => Err(unable),
+    };
+    drop(alone);
+    run.session.executor.ensure_supervised()?;
+    let outcome = outcome.unwrap_or_else(|unable| MergeOutcome::Failed { reason: unable.reason });
+    Ok(Some(InputKind::Merged(MergeEnd { attempt, outcome })))
+}
+
+/// Removes the worktrees of a run that has ended.
+pub(super) fn discard(run: &RunContext) {
+    drop(std::fs::remove_dir_all(run.dir.join(FOLDER)));
+}

@@ -1,0 +1,198 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::change::{FileChange, FileKind, FileVersion};
+use super::git::WorktreeGit;
+use super::tree::unable;
+use crate::WorkError;
+use wf_base::failpoint;
+use wf_core::machine::{MergeOutcome, MergePlan};
+
+/// A file as it lies there: its kind and its content; `None`: there is none.
+type FoundFile = Option<(FileKind, Vec<u8>)>;
+
+/// A file to be replaced.
+struct FileUpdate {
+    path: String,
+    before: FoundFile,
+    after: FoundFile,
+}
+
+impl WorktreeGit {
+    /// Writes the files of a merge, or those that are left of one that was cut off. Writes nothing more once a file is
+    /// neither as before the merge nor as after it.
+    pub async fn apply(&self, plan: &MergePlan) -> Result<MergeOutcome, WorkError> {
+        let changes = self.changes(&plan.before, &plan.after).await?;
+        let objects = self.objects(&changes).await?;
+        let content = |version: Option<FileVersion>| {
+            version.map(|version| (version.kind, objects.get(&version.object).cloned().unwrap_or_default()))
+        };
+        let updates = changes.into_iter().map(|change| FileUpdate {
+            path: change.path,
+            before: content(change.before),
+            after: content(change.after),
+        });
+        let (updates, root): (Vec<FileUpdate>, PathBuf) = (updates.collect(), self.root.clone());
+        let written = tokio::task::spawn_blocking(move || write_all(&root, &updates)).await;
+        written.unwrap_or_else(|_| Err(WorkError::environmental("cannot write the files of the merge")))
+    }
+
+    /// Returns the contents that changes name.
+    async fn objects(&self, changes: &[FileChange]) -> Result<BTreeMap<String, Vec<u8>>, WorkError> {
+        let versions = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
+        let names: Vec<&str> = versions.map(|version| version.object.as_str()).collect();
+        if names.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let input: String = names.iter().map(|name| format!("{name}\n")).collect();
+        let answer = self.run(&["cat-file", "--batch"], None, Some(input)).await?;
+        let unknown = || WorkError::environmental("git does not know a version of a file of the merge");
+        let (mut objects, mut rest) = (BTreeMap::new(), answer.out.as_slice());
+        for name in names {
+            let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(unknown)?;
+            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+            let size: usize =
+                head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(unknown)?;
+            let content = rest.get(end + 1..end + 1 + size).ok_or_else(unknown)?;
+            objects.insert(name.to_owned(), content.to_vec());
+            rest = rest.get(end + 2 + size..).unwrap_or_default();
+        }
+        Ok(objects)
+    }
+}
+
+fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let top =
+        rustix::fs::open(root, flags, Mode::empty()).map_err(|error| unable("open", root, &error.into()))?;
+    let mut open = Vec::new();
+    for update in updates {
+        match update.find(&top) {
+            Ok(found) if found == update.after => {}
+            Ok(found) if found == update.before => open.push(update),
+            Ok(_) => return Ok(MergeOutcome::Outdated),
+            // Somebody put something else there, or in place of a folder above it.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(MergeOutcome::Outdated),
+            Err(error) => return Err(unable("read", Path::new(&update.path), &error)),
+        }
+    }
+    for update in open {
+        let written = update.write(&top).map_err(|error| unable("write", Path::new(&update.path), &error))?;
+        if !written {
+            return Ok(MergeOutcome::Outdated);
+        }
+        failpoint::point("merge.file");
+    }
+    Ok(MergeOutcome::Merged)
+}
+
+impl FileUpdate {
+    /// Returns the file as it lies there. Nothing is found behind a link.
+    fn find(&self, top: &OwnedFd) -> io::Result<FoundFile> {
+        match parent(top, &self.path, false) {
+            Ok((folder, name)) => found_file(&folder, &name),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Replaces the file; false if it is not as before the merge any more.
+    fn write(&self, top: &OwnedFd) -> io::Result<bool> {
+        let (folder, name) = parent(top, &self.path, self.after.is_some())?;
+        let Some((kind, content)) = &self.after else {
+            let is_same = found_file(&folder, &name)? == self.before;
+            if is_same && self.before.is_some() {
+                rustix::fs::unlinkat(&folder, &*name, AtFlags::empty())?;
+            }
+            return Ok(is_same);
+        };
+        let new = format!(".{name}.wf-merge");
+        match rustix::fs::unlinkat(&folder, &*new, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if *kind == FileKind::Link {
+            rustix::fs::symlinkat(OsStr::from_bytes(content), &folder, &*new)?;
+        } else {
+            self.create(&folder, &new, *kind, content)?;
+        }
+        let is_same = found_file(&folder, &name)? == self.before;
+        if is_same {
+            rustix::fs::renameat(&folder, &*new, &folder, &*name)?;
+        } else {
+            rustix::fs::unlinkat(&folder, &*new, AtFlags::empty())?;
+        }
+        Ok(is_same)
+    }
+
+    /// Creates the new file beside the old one, whose permissions it gets as far as they do not change.
+    fn create(&self, folder: &OwnedFd, new: &str, kind: FileKind, content: &[u8]) -> io::Result<()> {
+        let is_executable = kind == FileKind::Executable;
+        let (own, _) = parent_name(&self.path);
+        let old = rustix::fs::statat(folder, own, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let old = old.filter(|old| FileType::from_raw_mode(old.st_mode) == FileType::RegularFile);
+        let mode = match old.map(|old| old.st_mode & 0o777) {
+            Some(mode) if (mode & 0o100 != 0) == is_executable => mode,
+            _ if is_executable => 0o755,
+            _ => 0o644,
+        };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(folder, new, flags, Mode::from_raw_mode(mode))?;
+        let mut file = File::from(file);
+        file.write_all(content)?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+        file.sync_all()
+    }
+}
+
+/// Returns the name of a file, and the path of its folder.
+fn parent_name(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').map_or((path, ""), |(folder, name)| (name, folder))
+}
+
+/// Opens the folder of a file, without following links; `create`: makes it, if it is not there.
+fn parent(top: &OwnedFd, path: &str, create: bool) -> Result<(OwnedFd, String), Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let (name, above) = parent_name(path);
+    let mut folder = rustix::fs::openat(top, ".", flags, Mode::empty())?;
+    for part in above.split('/').filter(|part| !part.is_empty()) {
+        if create {
+            match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
+    }
+    Ok((folder, name.to_owned()))
+}
+
+fn found_file(folder: &OwnedFd, name: &str) -> io::Result<FoundFile> {
+    let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
+            Ok(Some((FileKind::Link, target.into_bytes())))
+        }
+        FileType::RegularFile => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let mut content = Vec::new();
+            File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?).read_to_end(&mut content)?;
+            let is_executable = stat.st_mode & 0o100 != 0;
+            Ok(Some((if is_executable { FileKind::Executable } else { FileKind::Plain }, content)))
+        }
+        _ => Err(io::ErrorKind::NotADirectory.into()),
+    }
+}

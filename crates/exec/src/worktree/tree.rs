@@ -1,0 +1,93 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::git::{GitPlace, WorktreeGit};
+use crate::WorkError;
+
+/// The worktree of an attempt. Its folder is there once it is complete.
+#[derive(Clone, Debug)]
+pub struct AttemptWorktree {
+    /// The folder of all worktrees of the run.
+    pub home: PathBuf,
+    /// The name of its folder.
+    pub name: String,
+    /// The prefix of the references of its commits: `refs/wf/STEP/ATTEMPT`.
+    pub reference: String,
+}
+
+impl AttemptWorktree {
+    /// Returns its folder.
+    pub fn folder(&self) -> PathBuf {
+        self.home.join(&self.name)
+    }
+
+    /// Removes it. What it held is in its result.
+    pub fn remove(&self) {
+        drop(fs::remove_dir_all(self.folder()));
+        drop(fs::remove_file(self.index()));
+    }
+
+    /// Returns the name of one of its commits.
+    pub(super) fn commit_name(&self, of: &str) -> String {
+        format!("{}/{of}", self.reference)
+    }
+
+    fn index(&self) -> PathBuf {
+        self.home.join(format!("{}.index", self.name))
+    }
+
+    /// Makes it of the workspace as it is now, or goes on with what the attempt before left. One that is there stays.
+    pub async fn begin(&self, git: &WorktreeGit, before: Option<&Self>) -> Result<(), WorkError> {
+        let folder = self.folder();
+        if folder.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.home).map_err(|error| unable("create", &self.home, &error))?;
+        if let Some(before) = before.filter(|before| before.folder().exists()) {
+            let base = git.commit_of(&before.commit_name("base")).await?;
+            git.line(&["update-ref", &self.commit_name("base"), &base]).await?;
+            // Without it, git reads all files.
+            drop(fs::rename(before.index(), self.index()));
+            return fs::rename(before.folder(), &folder).map_err(|error| unable("rename", &folder, &error));
+        }
+        let tree = git.snapshot_workspace(&self.home).await?;
+        git.keep(&tree, None, &self.commit_name("base")).await?;
+        let unfinished = self.home.join(format!("{}.new", self.name));
+        drop(fs::remove_dir_all(&unfinished));
+        drop(fs::remove_file(self.index()));
+        fs::create_dir(&unfinished).map_err(|error| unable("create", &unfinished, &error))?;
+        let place = GitPlace { index: &self.index(), folder: &unfinished };
+        git.answer(&["read-tree", &tree], Some(place)).await?;
+        git.answer(&["checkout-index", "--all", "--index"], Some(place)).await?;
+        make_repository_place(&git.root, &unfinished)
+            .map_err(|error| unable("create", &unfinished, &error))?;
+        fs::rename(&unfinished, &folder).map_err(|error| unable("rename", &folder, &error))
+    }
+
+    /// Keeps what the attempt left.
+    pub async fn end(&self, git: &WorktreeGit) -> Result<(), WorkError> {
+        let tree = git.snapshot(GitPlace { index: &self.index(), folder: &self.folder() }).await?;
+        let base = git.commit_of(&self.commit_name("base")).await?;
+        git.keep(&tree, Some(&base), &self.commit_name("result")).await?;
+        Ok(())
+    }
+}
+
+impl WorktreeGit {
+    /// Returns the tree of the workspace as it is now; `home` has the index.
+    pub(super) async fn snapshot_workspace(&self, home: &Path) -> Result<String, WorkError> {
+        fs::create_dir_all(home).map_err(|error| unable("create", home, &error))?;
+        self.snapshot(GitPlace { index: &home.join("workspace.index"), folder: &self.root }).await
+    }
+}
+
+/// Makes the place where a sandbox shows the repository.
+fn make_repository_place(root: &Path, folder: &Path) -> io::Result<()> {
+    let place = folder.join(".git");
+    if root.join(".git").is_dir() { fs::create_dir(place) } else { fs::write(place, "") }
+}
+
+pub(super) fn unable(tried: &str, path: &Path, error: &io::Error) -> WorkError {
+    WorkError::environmental(format!("cannot {tried} {}: {error}", path.display()))
+}

@@ -245,7 +245,8 @@ impl World {
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
                 usage: wf_core::machine::AttemptUsage::default(),
             }),
-            Effect::Unlock { .. }
+            Effect::Guide { .. }
+            | Effect::Unlock { .. }
             | Effect::Remember { .. }
             | Effect::Finish { .. }
             | Effect::Dismiss { .. } => None,

@@ -7,9 +7,9 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, ModelCallOutcome,
-    ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject,
-    WorkExit,
+    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, GuidanceEnd,
+    ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId,
+    ToolCallSubject, WorkExit,
 };
 use wf_model::{JsonObject, Money};
 
@@ -112,7 +112,9 @@ impl Agents {
                 // One that goes on with an engine that has died may end before it is briefed again.
                 self.of(&attempt.place).exit.get_or_insert_with(|| how.clone());
             }
-            EventKind::PlannerAccepted { usage, .. } | EventKind::PlannerRejected { usage, .. } => {
+            EventKind::PlannerAccepted { usage, .. }
+            | EventKind::PlannerRejected { usage, .. }
+            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => {
                 self.used = self.used.plus(*usage);
             }
             EventKind::AgentBriefed(briefing) => {

@@ -14,7 +14,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 43] = [
+const FACTS: [&str; 48] = [
     "merge_requested",
     "merge_started",
     "merge_ended",
@@ -60,11 +60,13 @@ const FACTS: [&str; 43] = [
     "approval_resolved",
     "run_blocked",
     "round_completed",
+    "guidance_requested",
+    "guidance_ended",
     "memory_applied",
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 21] = [
+const EFFECTS: [&str; 22] = [
     "prepare_merge",
     "merge",
     "start",
@@ -86,6 +88,7 @@ const EFFECTS: [&str; 21] = [
     "start_child",
     "end_agent",
     "serve_client",
+    "guide",
 ];
 
 /// Every kind of timer.
@@ -95,7 +98,7 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 19] = [
+const INPUTS: [&str; 20] = [
     "merge_prepared",
     "merged",
     "begin",
@@ -115,6 +118,7 @@ const INPUTS: [&str; 19] = [
     "confirmed",
     "gated",
     "answered",
+    "guided",
 ];
 
 /// Every way in which agents end, and what happens to their calls.
@@ -260,6 +264,8 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::PlannerRequested { .. } => "planner_requested",
         EventKind::PlannerAccepted { .. } => "planner_accepted",
         EventKind::PlannerRejected { .. } => "planner_rejected",
+        EventKind::GuidanceRequested(_) => "guidance_requested",
+        EventKind::GuidanceEnded(_) => "guidance_ended",
         EventKind::MemoryApplied { .. } => "memory_applied",
     }
 }
@@ -320,6 +326,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Confirm { .. } => "confirm",
         Effect::Gate(_) => "gate",
         Effect::Plan { .. } => "plan",
+        Effect::Guide { .. } => "guide",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",
         Effect::CallModel { .. } => "call_model",
@@ -381,5 +388,6 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Gated { .. } => "gated",
         InputKind::Answered { .. } => "answered",
         InputKind::Planned { .. } => "planned",
+        InputKind::Guided(_) => "guided",
     }
 }

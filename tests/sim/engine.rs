@@ -77,6 +77,8 @@ pub enum Job {
     Merge { attempt: Attempt, plan: Option<MergePlan> },
     /// The planner that is asked about steps, after a round.
     Plan { round: u32, steps: Vec<String> },
+    /// The planner that is asked about a step whose attempts fail, and what its agent must not use.
+    Guide { attempt: Attempt },
     /// People who are asked.
     Ask { ask: Box<ApprovalRequest> },
 }
@@ -230,6 +232,12 @@ impl Engine {
                 done(&|job| matches!(job, Job::Plan { round: r, .. } if r == round))
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::Plan { request } if request.round.round == *round),
+                    )
+            }
+            InputKind::Guided(reply) => {
+                done(&|job| matches!(job, Job::Guide { attempt } if *attempt == reply.attempt))
+                    || self.waiting().any(
+                        |effect| matches!(effect, Effect::Guide { request } if request.attempt == reply.attempt),
                     )
             }
             InputKind::Begin { .. } | InputKind::Cancel { .. } => true,

@@ -103,6 +103,10 @@ pub struct Book {
     pub ended_at: Option<Moment>,
     /// Since when the items are known.
     pub expanded: Option<Moment>,
+    /// The failed attempt that a planner is being asked about.
+    pub consults: Option<u32>,
+    /// How often a planner was asked in this round, and how often it gave guidance.
+    pub guided: (u32, u32),
     /// Whether it was said that it waits for its lock, since its last attempt began.
     pub awaits: bool,
     pub cached: bool,

@@ -21,6 +21,7 @@ mod evidence;
 mod fates;
 pub mod faults;
 mod gates;
+mod guidance;
 pub mod laws;
 mod ledger;
 mod look;

@@ -17,7 +17,7 @@ use wf_model::{
 };
 
 use super::dice::Dice;
-use super::{agents, budget, gates, planner, rooms};
+use super::{agents, budget, gates, guidance, planner, rooms};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -53,6 +53,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         gates::of_steps(&mut steps, dice, steady);
     }
     agents::of_steps(&mut steps, dice, steady);
+    guidance::of_steps(&mut steps, dice);
     let mut apart = phases_of(&mut steps, main, from);
     let replan = dice.one_in(3).then(|| {
         for step in &mut steps[..main] {

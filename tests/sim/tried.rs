@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wf_base::name::Name;
-use wf_core::machine::EventKind;
+use wf_core::machine::{EventKind, GuidanceOutcome};
 use wf_model::CheckPhase;
 
 use super::ledger::{Book, Ledger};
@@ -47,6 +47,16 @@ impl Ledger {
                     _ => {}
                 }
                 (book.live, book.due) = (None, Some((attempt.attempt, *due)));
+            }
+            EventKind::GuidanceRequested(start) => {
+                let book = self.at(&start.attempt.place);
+                (book.live, book.consults) = (None, Some(start.attempt.attempt));
+                book.guided.0 += 1;
+            }
+            EventKind::GuidanceEnded(end) => {
+                let book = self.at(&end.attempt.place);
+                book.consults = None;
+                book.guided.1 += u32::from(matches!(end.outcome, GuidanceOutcome::Given { .. }));
             }
             _ => {}
         }

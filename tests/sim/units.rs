@@ -71,6 +71,7 @@ impl World {
                 engine.spawn(gate, soon);
             }
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
+            Effect::Guide { request } => engine.spawn(Job::Guide { attempt: request.attempt }, soon),
             // Those of agents have begun.
             Effect::CallModel { .. }
             | Effect::StartChild { .. }
@@ -93,6 +94,7 @@ impl World {
                 Job::Work { attempt: works, .. }
                 | Job::Brief { attempt: works }
                 | Job::Model { attempt: works, .. }
+                | Job::Guide { attempt: works }
                 | Job::Serve { attempt: works, .. } => Some(works) == attempt,
                 Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
@@ -154,6 +156,7 @@ impl World {
                 self.gated(at, place, (point, attempt), tool_call)
             }
             Job::Merge { attempt, plan } => self.merged(at, attempt, plan),
+            Job::Guide { attempt } => self.guided(at, attempt, stop),
             Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),

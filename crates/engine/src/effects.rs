@@ -12,8 +12,8 @@ use wf_model::StepWork;
 use super::dispatch::RunDispatcher;
 use super::run::RunContext;
 use super::{
-    agent, asking, attempt_task, children, current_step, evidence, gating, judging, locks, planning,
-    worktrees,
+    agent, asking, attempt_task, children, current_step, evidence, gating, guidance, judging, locks,
+    planning, worktrees,
 };
 
 impl RunDispatcher {
@@ -177,6 +177,10 @@ impl RunDispatcher {
             }
             Effect::PrepareMerge { attempt } => drop(self.spawn_unit(worktrees::prepare(run, attempt))),
             Effect::Merge(start) => drop(self.spawn_unit(worktrees::merge(run, *start))),
+            Effect::Guide { request } => {
+                let stop = self.stopper(Some(request.attempt.clone()));
+                self.spawn_unit(guidance::ask(run, request, stop));
+            }
             Effect::Confirm { places } => {
                 self.confirms = Some(self.spawn_unit(evidence::confirm(run, places)));
             }

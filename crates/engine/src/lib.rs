@@ -27,6 +27,7 @@ mod effects;
 mod end;
 mod evidence;
 mod gating;
+mod guidance;
 mod judge_votes;
 mod judging;
 mod kept;

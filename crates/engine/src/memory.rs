@@ -32,6 +32,7 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let pairs = pairs(&run.plan);
     let parts = run.plan.parts();
     let planned = parts.planner.is_some() && parts.on_stuck == OnStuck::ConsultPlanner;
+    let planned = planned || run.plan.guides_agents();
     if pairs.is_empty() && !planned {
         return Ok(Vec::new());
     }

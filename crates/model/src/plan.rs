@@ -240,6 +240,11 @@ impl Plan {
         Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
     }
 
+    /// True if a step consults a planner after failed attempts.
+    pub fn guides_agents(&self) -> bool {
+        self.steps().iter().any(|step| step.on_stuck == OnStuck::ConsultPlanner)
+    }
+
     /// Returns the plans that its steps use or may start, in any alternative.
     pub fn plans_used(&self) -> impl Iterator<Item = &Arc<Self>> {
         self.steps().iter().flat_map(Step::ways).flat_map(|way| way.work.plans_used())

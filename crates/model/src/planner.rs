@@ -12,6 +12,11 @@ pub struct Planner {
     pub timeout: Duration,
 }
 
+impl Planner {
+    /// The role of the planner that agents ask, where a plan names none.
+    pub const USUAL_ROLE: &'static str = "planner";
+}
+
 /// The program or the model that proposes alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannerSource {
@@ -23,13 +28,14 @@ pub enum PlannerSource {
 
 keywords! {
     listed
-    /// The reaction when another round is due and no declared alternative is left (Silas 19.5.3).
+    /// The reaction when another round is due and no declared alternative is left, or when the attempts of an agent
+    /// keep failing (Silas 19.5.3, 5.2.1).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum OnStuck {
-        /// The run ends.
+        /// The run ends, or the step fails.
         #[default]
         Abandon = "abandon",
-        /// The planner is asked for an alternative.
+        /// The planner is asked for an alternative, or for guidance.
         ConsultPlanner = "consult_planner",
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use wf_base::keywords;
 
 use super::{
-    Check, EnvVar, FailureClassRule, Gate, JsonObject, ResourceLimits, RetryPolicy, ReworkLimit,
+    Check, EnvVar, FailureClassRule, Gate, JsonObject, OnStuck, ResourceLimits, RetryPolicy, ReworkLimit,
     SandboxPermissions, StepWork, ValueSchema,
 };
 use crate::expr::{Expr, Template};
@@ -64,6 +64,9 @@ pub struct Step {
     /// True if an interrupted attempt may safely be repeated.
     #[serde(skip)]
     pub idempotent: bool,
+    /// The reaction when attempts of its agent keep failing.
+    #[serde(skip)]
+    pub on_stuck: OnStuck,
     /// The criteria of its result, those of an earlier phase first.
     pub verify: Vec<Check>,
     /// The limit on how often `inspect` and `test` may send the work back for rework.
@@ -127,6 +130,7 @@ impl Step {
             queue_timeout: None,
             retry: Arc::default(),
             idempotent: false,
+            on_stuck: OnStuck::default(),
             verify: Vec::new(),
             loops: ReworkLimit::default(),
             outputs: Vec::new(),

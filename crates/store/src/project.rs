@@ -73,6 +73,7 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         }
         EventKind::CheckCompleted { attempt, verdict } => change.apply_verdict(attempt.as_ref(), verdict),
         EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.place, reason),
+        EventKind::GuidanceRequested(start) => change.step_waits(&start.attempt.place, &start.reason),
         EventKind::StepEnded { .. } => change.step_ended(&event.fact),
         EventKind::RunEnded { .. } => change.run_ended(&event.fact),
         EventKind::RoundCompleted(round) if round.goes_on() => change.reopen_steps(&round.reopened),
@@ -88,6 +89,7 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::PlannerRequested { .. }
         | EventKind::PlannerAccepted { .. }
         | EventKind::PlannerRejected { .. }
+        | EventKind::GuidanceEnded(_)
         | EventKind::BaselineTaken(_)
         | EventKind::EvidenceTaken { .. }
         | EventKind::AgentBriefed(_)

@@ -5,6 +5,7 @@ mod budget;
 mod children;
 mod ends;
 mod gates;
+mod guidance;
 mod merges;
 mod phases;
 mod places;
@@ -153,6 +154,11 @@ pub const LAWS: &[Law] = &[
         name: "planner",
         says: "A planner is asked once for a round after which no way is left; the round ends when it has answered, and every answer is taken or refused, and recorded.",
         holds: rounds::planner,
+    },
+    Law {
+        name: "guided",
+        says: "A planner is asked about an agent at most once in a round, after three attempts; meanwhile its step does nothing, and what it says grants one attempt more and no other thing.",
+        holds: guidance::guided,
     },
     Law {
         name: "verified_stays",

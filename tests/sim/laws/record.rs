@@ -115,6 +115,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             let number = request.round.round;
             known.planning.is_some_and(|(round, _)| round == number)
         }
+        Effect::Guide { request } => {
+            known.book(&request.attempt.place).consults == Some(request.attempt.attempt)
+        }
         Effect::Ask(ask) => known.expires.contains_key(&ask.request),
         Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
@@ -194,6 +197,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Gate(question) => (question.place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
             Effect::Plan { .. } => (None, "plans"),
+            Effect::Guide { request } => (Some(&request.attempt.place), "is guided"),
             Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
             Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
             Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
@@ -243,6 +247,9 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::PrepareMerge { .. } | Effect::Merge(_) => under_way(&|job| matches!(job, Job::Merge { .. })),
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
         Effect::Plan { .. } => under_way(&|job| matches!(job, Job::Plan { .. })),
+        Effect::Guide { request } => {
+            under_way(&|job| matches!(job, Job::Guide { attempt } if *attempt == request.attempt))
+        }
         Effect::Wake { timer, at } => {
             // In another round a place waits for its turn anew.
             let rounds = look.plan().parts().replan.is_some();

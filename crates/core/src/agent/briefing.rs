@@ -65,6 +65,9 @@ impl ModelRequest {
                     let _ = write!(text, "\n\n```text\n{evidence}\n```");
                 }
             }
+            if let Some(guidance) = &feedback.guidance {
+                let _ = write!(text, "\n\n## Planner guidance\n\n{guidance}");
+            }
         }
         let mut system = INSTRUCTIONS.to_owned();
         if parts.may_be_untrusted {

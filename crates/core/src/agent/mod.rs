@@ -8,6 +8,7 @@ pub mod client;
 mod context;
 mod conversation;
 mod dispatch;
+mod guidance;
 mod mcp;
 mod planning;
 mod question;
@@ -26,6 +27,7 @@ pub use dispatch::{
     ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition, read_collect,
     read_dispatch,
 };
+pub use guidance::{guidance_question, read_guidance};
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};
 pub use question::{Question, answer_text};

@@ -164,7 +164,7 @@ impl Machine {
     }
 
     /// Sends the work back for rework, as long as the failed phase has loops.
-    fn rework(
+    pub(super) fn rework(
         &mut self,
         task: TaskIx,
         attempt: &Attempt,
@@ -176,6 +176,7 @@ impl Machine {
         let used = (self.state.task_record(task)).map_or(0, |record| record.loops_of(phase));
         let next = attempt.attempt.checked_add(1);
         match next.filter(|_| used < loops.max) {
+            Some(_) if self.ask_for_guidance(task, attempt.attempt, failure_class, &reason) => {}
             Some(next) => {
                 let looped = ReworkLoop { phase, number: used + 1, limit: loops.max };
                 let attempt = state::attempt(&self.plan, task, next);

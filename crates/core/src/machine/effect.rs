@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, MergeStart,
-    PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, GuidanceRequest,
+    MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -216,6 +216,11 @@ pub enum Effect {
         attempt: Option<Attempt>,
         /// True to kill without grace.
         force: bool,
+    },
+    /// Ask the planner about a step whose attempts fail. Answered by [`Guided`](super::InputKind::Guided).
+    Guide {
+        /// The question.
+        request: Box<GuidanceRequest>,
     },
     /// Check whether the files of the last evidence of tasks are unchanged. Answered by
     /// [`Confirmed`](super::InputKind::Confirmed).

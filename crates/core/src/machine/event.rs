@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, GatePoint, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
-    ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing,
-    StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart,
-    WorkExit,
+    CriteriaCount, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart,
+    ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase,
+    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
+    ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
@@ -280,6 +280,10 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
     },
+    /// The attempts of a step fail, and the planner is asked for guidance. Durable before it is asked.
+    GuidanceRequested(GuidanceStart),
+    /// The planner gave guidance for the next attempts of a step, or none that may be used.
+    GuidanceEnded(GuidanceEnd),
     /// A gate blocks the run.
     RunBlocked {
         /// The gate, or the other request that was not approved.

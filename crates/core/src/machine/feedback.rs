@@ -33,6 +33,9 @@ pub struct AttemptFeedback {
     pub failed: Vec<FailedCheck>,
     /// The number of criteria that each attempt so far failed, oldest first.
     pub gaps: Vec<FailureCount>,
+    /// The guidance of a planner for an agent; absent: none was given in this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<String>,
 }
 
 /// A failed criterion.
@@ -82,7 +85,8 @@ impl FailureCount {
 impl Machine {
     /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
     pub(super) fn correction(&self, task: TaskIx) -> Option<Box<AttemptFeedback>> {
-        let tries = self.state.task_record(task)?.tries.as_deref()?;
+        let record = self.state.task_record(task)?;
+        let tries = record.tries.as_deref()?;
         Some(Box::new(AttemptFeedback {
             place: super::state::task_id(&self.plan, task),
             attempt: tries.attempt,
@@ -92,6 +96,7 @@ impl Machine {
             what_to_do: what_to_do(tries),
             failed: tries.failed.clone(),
             gaps: tries.gaps.clone(),
+            guidance: record.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
         }))
     }
 }

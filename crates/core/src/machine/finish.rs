@@ -24,9 +24,7 @@ impl Machine {
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
         }
-        if !self.schedule_retry(task, made, failure_class, &reason) {
-            self.finish(task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
-        }
+        self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
     }
 
     /// Decides what follows an attempt that failed verification.
@@ -37,12 +35,18 @@ impl Machine {
         failure_class: Option<FailureClass>,
         reason: String,
     ) {
-        if !self.schedule_retry(task, made, failure_class, &reason) {
-            self.finish(task, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
+        self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
+    }
+
+    /// Schedules a retry, or ends the task with that failure.
+    pub(super) fn retry_or_fail(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
+        if !self.schedule_retry(task, made, failure.failure_class, &failure.reason) {
+            self.finish(task, failure);
         }
     }
 
-    /// Schedules a retry if the step's `retry` grants one.
+    /// Schedules a retry if the step's `retry` grants one, or guidance of a planner does; asks the planner first if
+    /// the step consults it now.
     fn schedule_retry(
         &mut self,
         task: TaskIx,
@@ -58,8 +62,13 @@ impl Machine {
         // is counted separately.
         let before = (self.state.task_record(task)).map_or(0, |record| record.base + record.loops());
         let own = made.saturating_sub(before);
-        let granted =
-            failure_class.is_some_and(|failure_class| retry.on.contains(&failure_class)) && own <= retry.max;
+        let retried = failure_class.is_some_and(|failure_class| retry.on.contains(&failure_class));
+        if retried && self.ask_for_guidance(task, made, failure_class, reason) {
+            return true;
+        }
+        let record = self.state.task_record(task);
+        let guided = record.is_some_and(|record| record.has_guidance_after(made));
+        let granted = retried && (own <= retry.max || guided);
         // There is no number for an attempt after the last.
         let Some(next) = made.checked_add(1).filter(|_| repeat || granted) else {
             return false;

@@ -108,6 +108,9 @@ impl MachineState {
                     self.set_step_state(task, StepState::Waiting);
                 }
             }
+            EventKind::GuidanceRequested(_) | EventKind::GuidanceEnded(_) => {
+                self.apply_guidance(plan, at, fact);
+            }
             EventKind::EvidenceTaken { attempt, .. } => {
                 self.evidence.extend(state::find_task_ix(plan, &attempt.place));
             }

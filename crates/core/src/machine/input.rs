@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ChildEnd,
-    ClientCall, EventKind, GatePoint, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval,
-    StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    ClientCall, EventKind, GatePoint, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd,
+    RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -179,6 +179,8 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
     },
+    /// The planner was asked about a step. Answers [`Effect::Guide`](super::Effect::Guide).
+    Guided(GuidanceReply),
     /// Cancellation is requested. A second request kills at once what still runs.
     Cancel {
         /// The requester or the reason, for the record.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckVerdict, Event, EventKind, StepState};
+use super::{CheckVerdict, Event, EventKind, GuidanceEnd, StepState};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
@@ -105,6 +105,7 @@ impl BudgetLedger {
         "check_completed",
         "planner_accepted",
         "planner_rejected",
+        "guidance_ended",
         "step_ended",
         "round_completed",
         "budget_threshold_reached",
@@ -130,7 +131,8 @@ impl BudgetLedger {
             EventKind::AttemptStarted(_) => self.attempts = self.attempts.saturating_add(1),
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected { usage, .. } => self.add(*usage),
+            | EventKind::PlannerRejected { usage, .. }
+            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.add(*usage),
             EventKind::ChildEnded(end) => self.add(end.usage),
             EventKind::GateEvaluated { result, .. } => {
                 self.add(AttemptUsage { attempts: 0, tokens: result.tokens, cost: result.cost });

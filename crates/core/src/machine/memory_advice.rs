@@ -76,10 +76,12 @@ impl Machine {
     /// begins with another alternative.
     pub(super) fn apply_memory_advice(&mut self, advice: Vec<ToolAdvice>, intent: Option<IntentAdvice>) {
         let nothing = advice.is_empty() && intent.is_none();
-        if nothing || self.plan.parts().replan.is_none() {
+        let rounds = self.plan.parts().replan.is_some();
+        if nothing || !rounds && !self.plan.guides_agents() {
             return;
         }
-        let changes = self.main_steps().filter_map(|step| self.begins_otherwise(step, &advice)).collect();
+        let steps = self.main_steps().filter(|_| rounds);
+        let changes = steps.filter_map(|step| self.begins_otherwise(step, &advice)).collect();
         self.emit(EventKind::MemoryApplied { intent, advice, changes });
     }
 

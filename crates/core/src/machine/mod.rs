@@ -31,6 +31,7 @@
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
 //! | the planner, asked when no alternative is left | `planner` `request` `proposal` |
+//! | the planner, asked about an agent whose attempts fail | `guidance` |
 //! | time and interruption: timers, cancellation, resume, restore | `timers` `cancel` `resume` `restore` |
 //! | the end of a run and its verification status | `run_end` `omission` |
 //!
@@ -68,6 +69,8 @@ mod finish;
 mod fold;
 mod fold_gates;
 mod gates;
+mod guidance;
+mod guidance_event;
 mod history;
 mod in_flight;
 mod input;
@@ -90,6 +93,7 @@ mod round;
 mod rounds;
 mod run_approval;
 mod run_end;
+mod run_event;
 mod scope;
 mod serde_pairs;
 mod standing;
@@ -120,6 +124,8 @@ pub use exit::WorkExit;
 pub use fact::Event;
 pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
 pub use gates::{GatePoint, gates_at};
+pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
+pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;
 pub use input::{
     Artifact, AttemptEnd, CachedFile, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
@@ -135,11 +141,14 @@ pub use planner::ANSWER_LIMIT;
 pub use proposal::ProposedAlternative;
 pub use question::PersonAnswer;
 pub use reason::REASON_LIMIT;
-pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions};
+pub use request::{
+    AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions, PreferredTool,
+};
 pub use restore::RestoreError;
 pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
 pub use rounds::NO_ALTERNATIVE_LEFT;
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
+pub use run_event::Event;
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use task_id::{Attempt, TaskId};

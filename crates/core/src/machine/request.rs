@@ -14,6 +14,9 @@ use wf_model::{FailureClass, Plan, StepIx};
 /// The version of a request.
 const REQUEST_VERSION: u32 = 1;
 
+/// The maximum number of preferred tools that a planner is told.
+const MOST_PREFERRED: usize = 10;
+
 /// The request to a planner, on its standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanRequest {
@@ -29,6 +32,9 @@ pub struct PlanRequest {
     pub gap: Vec<PlanFailure>,
     /// The tools and targets that must not be used.
     pub must_not: PlannerRestrictions,
+    /// The tools that memory prefers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub should_prefer: Vec<PreferredTool>,
     /// The rounds before, oldest first.
     pub history: Vec<Round>,
     /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
@@ -79,6 +85,9 @@ pub struct PlanFailure {
     /// The failure class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
+    /// The output of the check, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub evidence: String,
 }
 
 /// The tools and targets that must not be used any more.
@@ -99,6 +108,16 @@ pub struct PlannerRestrictions {
 /// A tool to avoid, with its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AvoidedTool {
+    /// The tool.
+    pub tool: String,
+    /// The target; absent: unspecified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// A tool that memory prefers, with its target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PreferredTool {
     /// The tool.
     pub tool: String,
     /// The target; absent: unspecified.
@@ -127,29 +146,50 @@ impl Machine {
         PlanRequest {
             version: REQUEST_VERSION,
             plan: PlanState { id: parts.id.clone(), digest: digest(&self.base) },
-            intent: PlanIntent {
-                title: parts.title.clone(),
-                description: parts.briefing.clone(),
-                memory: self.state.control.intent.clone(),
-            },
+            intent: self.intent(),
             gap: self.plan_failures(measured),
             must_not: self.must_not(&round),
+            should_prefer: self.preferred_tools(),
             round,
             history: self.state.control.history.clone(),
             steps: steps.map(|step| self.step_description(step)).collect(),
         }
     }
 
-    /// Returns the forbidden tools and targets after a round.
-    fn must_not(&self, round: &Round) -> PlannerRestrictions {
+    /// Returns the purpose of the plan.
+    pub(super) fn intent(&self) -> PlanIntent {
+        let parts = self.base.parts();
+        PlanIntent {
+            title: parts.title.clone(),
+            description: parts.briefing.clone(),
+            memory: self.state.control.intent.clone(),
+        }
+    }
+
+    /// Returns the tools to avoid according to memory.
+    pub(super) fn avoided_tools(&self) -> Vec<AvoidedTool> {
         let advice = self.state.control.advice.iter();
         let avoided = advice.filter(|said| said.advice == AdviceKind::Avoid);
         let avoid = avoided.map(|said| AvoidedTool { tool: said.tool.clone(), target: said.target.clone() });
+        avoid.collect()
+    }
+
+    /// Returns the tools that memory prefers: those of which most is known.
+    pub(super) fn preferred_tools(&self) -> Vec<PreferredTool> {
+        let advice = self.state.control.advice.iter();
+        let mut liked: Vec<_> = advice.filter(|said| said.advice == AdviceKind::Exploit).collect();
+        liked.sort_by(|a, b| b.attention.total_cmp(&a.attention));
+        let liked = liked.into_iter().take(MOST_PREFERRED);
+        liked.map(|said| PreferredTool { tool: said.tool.clone(), target: said.target.clone() }).collect()
+    }
+
+    /// Returns the forbidden tools and targets after a round.
+    fn must_not(&self, round: &Round) -> PlannerRestrictions {
         PlannerRestrictions {
             tools: round.blocked_tools.clone(),
             targets: round.blocked_targets.clone(),
             classes: (self.used_classes(round.solved.directive).into_iter()).collect(),
-            avoid: avoid.collect(),
+            avoid: self.avoided_tools(),
         }
     }
 
@@ -184,6 +224,7 @@ impl Machine {
             expected: String::new(),
             found: String::new(),
             failure_class: *failure_class,
+            evidence: String::new(),
         }));
         gap
     }
@@ -199,6 +240,7 @@ impl Machine {
             expected: String::new(),
             found: tries.exit.clone().unwrap_or_default(),
             failure_class: tries.failure_class,
+            evidence: String::new(),
         };
         if tries.failed.is_empty() {
             return vec![blank];
@@ -208,6 +250,7 @@ impl Machine {
             expected: unmet.expected.clone(),
             found: unmet.found.clone(),
             failure_class: unmet.failure_class,
+            evidence: unmet.evidence.clone(),
             ..blank.clone()
         });
         unmet.collect()

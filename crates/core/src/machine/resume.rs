@@ -136,6 +136,7 @@ impl Machine {
             (ActivityKind::Checking, _) => self.after_gates(task),
             // It is asked for again in its turn.
             (ActivityKind::Merging, _) => {}
+            (ActivityKind::Consulting, _) => self.request_guidance(task, attempt),
             (ActivityKind::Working, work) if let Some((at, _)) = wait_end(work, step.timeout, live.since) => {
                 self.set_timer(TimerKind::Wait(attempt), at);
             }

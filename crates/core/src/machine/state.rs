@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::control::ControllerState;
+use super::guidance::TaskGuidance;
 use super::history::AttemptHistory;
 use super::merging::TaskMerge;
 use super::serde_pairs;
@@ -189,6 +190,9 @@ pub(super) struct TaskRecord {
     pub(super) tester_loops: u32,
     /// The results of its attempts, once one failed; gone when it has ended.
     pub(super) tries: Option<Box<AttemptHistory>>,
+    /// The guidance of a planner, once it was asked in this round.
+    #[serde(default)]
+    pub(super) guidance: Option<Box<TaskGuidance>>,
 }
 
 /// The result of a successful attempt, or of the cache.

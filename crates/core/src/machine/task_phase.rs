@@ -51,6 +51,8 @@ pub(super) enum ActivityKind {
     Merging,
     /// An approval is pending.
     Asking,
+    /// The planner is asked about its failed attempts.
+    Consulting,
 }
 
 /// The indexes over the phases of all tasks.

@@ -154,6 +154,7 @@ impl Machine {
             InputKind::Planned { round, said, usage } => {
                 self.on_planner_reply(round, said.into(), usage);
             }
+            InputKind::Guided(reply) => self.on_guidance(reply),
             InputKind::Cancel { reason } => self.cancel(reason),
         }
     }

@@ -49,6 +49,7 @@ record! {
         "inspect" => "an alternative uses the checks of its step",
         "test" => "an alternative uses the checks of its step",
         "loops" => "an alternative has the loop limits of its step",
+        "on_stuck" => "write it on the step: its agents have it in common",
         "outputs" => "an alternative has the outputs of its step",
         "artifacts" => "an alternative has the artifacts of its step",
         "writes" => "an alternative writes what its step writes: declare it on the step",

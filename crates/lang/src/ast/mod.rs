@@ -50,6 +50,7 @@ mod single_agent;
 mod skill;
 mod sound;
 mod step;
+mod stuck;
 mod wait;
 
 pub use agent::AgentSpec;

@@ -88,13 +88,14 @@ record! {
 fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
-    planner::is_asked(plan.on_stuck, fields, decoder);
     if let Some(budget) = &plan.budget {
         budget.check_main_attempts(plan.finally.len(), decoder);
     }
     if !fields.has("steps") {
-        return single_agent::complete(plan, fields, decoder);
+        single_agent::complete(plan, fields, decoder);
+        return planner::is_asked(plan.on_stuck, plan.guides_agents(), fields, decoder);
     }
+    planner::is_asked(plan.on_stuck, plan.guides_agents(), fields, decoder);
     single_agent::refuse_keys(fields, decoder);
     sound::check_output_values(&plan.outputs, decoder);
     if plan.steps.as_ref().is_some_and(Vec::is_empty) {

@@ -47,21 +47,23 @@ impl DecodeSpec for OnStuck {
     }
 }
 
-/// Notes a planner or an `on_stuck` without `replan`, and one that consults a missing planner.
+/// Notes a planner or an `on_stuck` without `replan`, and one that consults a missing planner. With `guides`, agents
+/// ask the planner, also without `replan`.
 pub(super) fn is_asked(
     on_stuck: Option<OnStuck>,
+    guides: bool,
     fields: &MappingFields<'_, '_>,
     decoder: &mut SpecDecoder<'_>,
 ) {
     for key in ["planner", "on_stuck"] {
-        if fields.has(key) && !fields.has("replan") {
+        if fields.has(key) && !fields.has("replan") && !guides {
             let message = format!("`{key}` has no effect without `replan`");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key(key), message);
             decoder.emit(mistake.with_help("add `replan: {}`, or remove it"));
         }
     }
     let consults = on_stuck == Some(OnStuck::ConsultPlanner);
-    if consults && !fields.has("planner") {
+    if consults && !fields.has("planner") && (fields.has("replan") || !guides) {
         let message = "no planner is configured";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);
         decoder.emit(mistake.with_help("add `planner: {exec: [PROGRAM]}` or `planner: {role: planner}`"));

@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec,
     GateRef, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse, StepOutputSpec,
-    WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign, sound,
+    WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign, sound, stuck,
 };
 use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -9,8 +9,8 @@ use crate::decode::{
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name, SkillName};
 use wf_base::source::Spanned;
-use wf_model::OnStepError;
 use wf_model::expr::{Expr, Template};
+use wf_model::{OnStepError, OnStuck};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `agent`, `http`, `uses`, `wait` and `approve`;
@@ -63,6 +63,8 @@ record! {
         optional queue_timeout: Box<Spanned<DurationText>>,
         /// The retries after a failed attempt.
         optional retry: Box<RetrySpec>,
+        /// The reaction when the attempts of an agent keep failing: that of the plan if absent.
+        optional on_stuck: Spanned<OnStuck>,
         /// True if an interrupted attempt may simply be repeated.
         default idempotent: bool,
         /// The checks that inspect its result; if one fails, the work is done anew.
@@ -191,6 +193,7 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     check_process_keys(fields, decoder);
     check_approve_keys(fields, decoder);
     check_agent_keys(step, fields, decoder);
+    stuck::check_step(step, fields, decoder);
     replaceable(step, fields, decoder);
 }
 

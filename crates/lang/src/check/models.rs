@@ -6,7 +6,7 @@ use crate::ast::{AgentSpec, PlanSpec};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
-use wf_model::ModelTable;
+use wf_model::{ModelTable, Planner};
 
 /// Adds to the diagnostics the agents, planners and judges whose model, role or MCP server `wf.yaml` does not define. `known` is asked for
 /// the models only if there is one; `None`: they are not known, because `wf.yaml` has errors of its own.
@@ -26,6 +26,10 @@ pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelT
         let roles = planner.chain(plan.iter().flat_map(judge_roles));
         for role in roles.filter(|role| !known.roles.contains_key(&role.value)) {
             unknown_role(role, &known, &mut notes);
+        }
+        let usual = plan.as_ref().and_then(usual_planner);
+        if let Some(role) = usual.filter(|role| !known.roles.contains_key(&role.value)) {
+            unknown_role(&role, &known, &mut notes);
         }
         for agent in plan.iter().flat_map(agents) {
             if let Some(name) = agent.model.as_ref().filter(|name| !known.models.contains_key(&name.value)) {
@@ -56,6 +60,16 @@ fn agents(plan: &PlanSpec) -> impl Iterator<Item = &AgentSpec> {
 /// Returns the role of the planner of a plan.
 fn planner_role(plan: &PlanSpec) -> Option<&Spanned<Name>> {
     plan.planner.as_ref()?.role.as_ref()
+}
+
+/// Returns the role of the planner that agents ask, if the plan names none.
+fn usual_planner(plan: &PlanSpec) -> Option<Spanned<Name>> {
+    if planner_role(plan).is_some() {
+        return None;
+    }
+    let consulting = plan.all_steps().find(|step| step.consults_planner(plan.on_stuck))?;
+    let span = consulting.on_stuck.as_ref().map_or(consulting.id.span, |said| said.span);
+    Some(Spanned::new(Name::parse(Planner::USUAL_ROLE).ok()?, span))
 }
 
 /// Returns the roles of the judges of checks: those of steps and of the plan.

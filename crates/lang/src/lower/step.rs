@@ -11,8 +11,8 @@ use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
     AgentDispatch, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass, FailureClassRule, HttpCall,
-    NestedPlan, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx,
-    StepRepetition, StepWork, ValueSchema, WaitCondition,
+    NestedPlan, OnStuck, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache,
+    StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -59,6 +59,7 @@ pub(super) fn step(
         timeout: step.timeout.as_ref().map(|period| period.value.0),
         queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
         retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
+        on_stuck: on_stuck(step, among.file, lowering),
         idempotent: step.idempotent,
         verify: checks(&step.inspect, &step.test, &step.verify),
         loops: loops(step.loops.as_ref()),
@@ -238,6 +239,16 @@ fn wait_for(wait: &ast::WaitSpec) -> Option<WaitCondition> {
     let until = || wait.until.map(WaitCondition::Until);
     let file = || wait.file.as_ref().map(|file| WaitCondition::File(file.value.clone()));
     duration.or_else(until).or_else(file)
+}
+
+/// The reaction when attempts of a step keep failing: only an agent has a reader for guidance.
+fn on_stuck(step: &ast::StepSpec, file: usize, lowering: &SpecLowering<'_>) -> OnStuck {
+    let plan = lowering.loaded.plans.get(file).and_then(Option::as_ref);
+    if step.consults_planner(plan.and_then(|plan| plan.on_stuck)) {
+        OnStuck::ConsultPlanner
+    } else {
+        OnStuck::Abandon
+    }
 }
 
 /// The retry of a step, completed by the workspace's defaults.

@@ -77,3 +77,11 @@ fn strict(is_strict: bool, sheet: &mut SummaryBuilder) {
     };
     sheet.add_line(SummaryLineKind::Proof, RiskDirection::AtMost(level), "replan.strict", text);
 }
+
+/// The planner that an agent asks after failed attempts. Its guidance is text: it lets the step reach no more.
+pub(super) fn guidance(on_stuck: OnStuck, sheet: &mut SummaryBuilder) {
+    if on_stuck == OnStuck::ConsultPlanner {
+        let asked = "after three failed attempts a planner guides the agent, for one attempt more";
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Grant, "on_stuck", asked);
+    }
+}

@@ -24,6 +24,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
         queue_timeout,
         retry: again,
         idempotent,
+        on_stuck,
         verify,
         loops,
         outputs,
@@ -64,6 +65,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     bound(sheet, "timeout", *timeout);
     bound(sheet, "queue_timeout", *queue_timeout);
     retry(again, sheet);
+    super::replan::guidance(*on_stuck, sheet);
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
     checks(verify, *loops, sheet);
     input_lines(outputs, external, sheet);

@@ -1,4 +1,5 @@
 use super::RunNotification;
+use super::guidance::guidance_text;
 use crate::ItemNames;
 use wf_core::gate::{GateAction, GateResult};
 use wf_core::machine::{ApprovalOutcome, EventKind, RequestDecision, TaskId};
@@ -27,7 +28,10 @@ pub(super) fn gate_or_approval_notification(
         EventKind::ApprovalResolved { place, given, .. } => {
             approval_notification(&named(place.as_ref()), given)
         }
-        _ => return None,
+        other => {
+            let (place, text) = guidance_text(other)?;
+            ("planner", format!("{} · {text}", named(Some(place))))
+        }
     };
     Some(RunNotification::Noted { verb, text })
 }

@@ -11,6 +11,7 @@ mod actions;
 mod answers;
 mod board;
 mod ending;
+mod guidance;
 mod json;
 mod live;
 mod news;

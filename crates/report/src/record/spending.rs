@@ -5,7 +5,7 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::machine::{Attempt, Event, EventKind, ModelCallOutcome};
+use wf_core::machine::{Attempt, Event, EventKind, GuidanceEnd, ModelCallOutcome};
 use wf_model::Money;
 
 keywords! {
@@ -51,11 +51,12 @@ struct SpendingFold {
 
 impl ModelSpending {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 6] = [
+    pub const EVENTS: [&'static str; 7] = [
         "agent_briefed",
         "model_call_ended",
         "planner_accepted",
         "planner_rejected",
+        "guidance_ended",
         "gate_evaluated",
         "check_completed",
     ];
@@ -110,6 +111,10 @@ impl SpendingFold {
                 if usage.tokens > 0 =>
             {
                 self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));
+            }
+            EventKind::GuidanceEnded(GuidanceEnd { calls, usage, .. }) if *calls > 0 => {
+                let all = ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost);
+                self.add(ModelSpending { calls: u64::from(*calls), ..all });
             }
             EventKind::GateEvaluated { result, .. } if result.tokens > 0 => {
                 self.add(ModelSpending::one_call(ModelCaller::Gates, result.tokens, result.cost));

@@ -71,6 +71,7 @@ fn untrusted_values_are_in_a_block_and_the_model_is_told_what_that_means() {
 #[test]
 fn the_next_attempt_gets_the_findings_of_the_checks() {
     let feedback = AttemptFeedback {
+        guidance: Some("Add, do not multiply.".into()),
         place: TaskId::of_step(&Name::parse("fix").unwrap()),
         attempt: 2,
         looped: None,
@@ -90,7 +91,7 @@ fn the_next_attempt_gets_the_findings_of_the_checks() {
     let request = request(Some(&feedback), &JsonObject::new());
     let text = first_message(&request);
     let end = "## Previous attempt 2 failed\n\nA check failed.\nMake it pass.\n\n- check `tests`: expected exit code 0, \
-               found exit code 1\n\n```text\nassert 3 == 4\n```";
+               found exit code 1\n\n```text\nassert 3 == 4\n```\n\n## Planner guidance\n\nAdd, do not multiply.";
     assert!(text.ends_with(end), "{text}");
 }
 

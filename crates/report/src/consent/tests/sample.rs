@@ -195,6 +195,7 @@ steps:
       escalate_to: [gil]
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
+    on_stuck: abandon
     agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, with: {given: "given {{ params.day }}"}}
     alternatives:
       - {id: by_agent, agent: {model: other_model, tools: [list, dispatch, collect], dispatch: {plans: [parts.md], max: 219, max_parallel: 221}, max_turns: 215}}

@@ -1,0 +1,184 @@
+//! The guidance of a planner for an agent whose attempts fail (Silas 5.2.1): after three of them, the planner is
+//! asked once in a round, and what it says goes to further attempts.
+//!
+//! The step waits in the meantime, and takes up no room. The answer is checked against what is blocked, and recorded
+//! either way. **Invariant:** guidance lets a step reach no more, and proves nothing: it is text for the next attempt.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::reason::truncate_reason;
+use super::state::{self, MachineState, TaskIx, TaskRecord};
+use super::task_end::TaskCompletion;
+use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use super::{
+    Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
+    Machine, PlannerRestrictions, Standing, StepState,
+};
+use crate::agent::read_guidance;
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, FailureClass, OnStuck, Plan};
+
+/// The number of failed attempts after which the planner is asked.
+pub const ATTEMPTS_BEFORE_GUIDANCE: u32 = 3;
+
+/// The maximum number of failed criteria that the planner is told.
+const MOST_CRITERIA: usize = 10;
+
+/// The guidance for a task in this round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TaskGuidance {
+    /// The attempt that failed before the planner was asked.
+    pub(super) after: u32,
+    /// The reason for that failure.
+    pub(super) reason: String,
+    /// The text; `None`: there is none yet, or the planner gave none.
+    pub(super) text: Option<String>,
+}
+
+impl TaskRecord {
+    /// True if guidance was given after an attempt: then one more attempt may use it.
+    pub(super) fn has_guidance_after(&self, attempt: u32) -> bool {
+        self.guidance.as_ref().is_some_and(|guidance| guidance.after == attempt && guidance.text.is_some())
+    }
+}
+
+impl MachineState {
+    /// Applies a fact about guidance.
+    pub(super) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        match fact {
+            EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
+                let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
+                if let Some(record) = self.task_record_mut(task) {
+                    let (after, reason) = (attempt.attempt, reason.clone());
+                    record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
+                }
+                let doing = ActivityKind::Consulting;
+                let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room: false };
+                self.move_task(task, TaskPhase::Active(activity));
+                self.set_step_state(task, StepState::Waiting);
+            }
+            EventKind::GuidanceEnded(end) => {
+                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
+                if let (Some(record), GuidanceOutcome::Given { guidance }) =
+                    (self.task_record_mut(task), &end.outcome)
+                    && let Some(known) = &mut record.guidance
+                {
+                    known.text = Some(guidance.clone());
+                }
+                self.move_task(task, TaskPhase::Undecided);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Machine {
+    /// Asks the planner about a failed attempt, if the step consults it now. True if it is being asked.
+    pub(super) fn ask_for_guidance(
+        &mut self,
+        task: TaskIx,
+        made: u32,
+        failure_class: Option<FailureClass>,
+        reason: &str,
+    ) -> bool {
+        let Some(record) = self.state.task_record(task) else {
+            return false;
+        };
+        let enough = made.saturating_sub(record.base) >= ATTEMPTS_BEFORE_GUIDANCE;
+        let first = record.guidance.is_none() && made < u32::MAX;
+        let consults = self.plan.step(task.ix()).on_stuck == OnStuck::ConsultPlanner;
+        // A planner knows no remedy for an environment that fails.
+        let logical = failure_class == Some(FailureClass::Logical);
+        let open = enough && first && consults && logical && self.agent_work(task).is_some();
+        if !open || !self.affords(task) {
+            return false;
+        }
+        let attempt = state::attempt(&self.plan, task, made);
+        let reason = truncate_reason(reason.to_owned());
+        self.emit(EventKind::GuidanceRequested(GuidanceStart { attempt: attempt.clone(), reason }));
+        self.request_guidance(task, attempt);
+        true
+    }
+
+    /// Asks the planner, also again after a resume.
+    pub(super) fn request_guidance(&mut self, task: TaskIx, attempt: Attempt) {
+        if let Some(request) = self.guidance_request(task, attempt) {
+            self.turn.effects.push(Effect::Guide { request: Box::new(request) });
+        }
+    }
+
+    fn guidance_request(&self, task: TaskIx, attempt: Attempt) -> Option<GuidanceRequest> {
+        let work = self.agent_work(task)?;
+        let mut feedback = *self.correction(task)?;
+        feedback.failed.truncate(MOST_CRITERIA);
+        let tools = work.tools.iter().map(|tool| tool.as_str().to_owned());
+        Some(GuidanceRequest {
+            attempt,
+            plan: self.plan.id().clone(),
+            intent: self.intent(),
+            briefing: work.briefing.clone(),
+            tools: tools.collect(),
+            feedback,
+            rounds: self.state.control.rounds,
+            must_not: self.restrictions_of_names(),
+            should_prefer: self.preferred_tools(),
+        })
+    }
+
+    /// Returns what is blocked, as far as a text can name it: the name of a step is a word like any other.
+    fn restrictions_of_names(&self) -> PlannerRestrictions {
+        let control = &self.state.control;
+        let step_of = |tool: &str| tool.split('.').next().unwrap_or(tool).to_owned();
+        let named = |tool: &&String| self.base.find(&step_of(tool)).is_none();
+        PlannerRestrictions {
+            tools: control.blocked_tools.iter().filter(named).cloned().collect(),
+            targets: control.blocked_targets.iter().cloned().collect(),
+            classes: Vec::new(),
+            avoid: self.avoided_tools(),
+        }
+    }
+
+    /// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
+    pub(super) fn on_guidance(&mut self, reply: GuidanceReply) {
+        let GuidanceReply { attempt, said, calls, usage } = reply;
+        let Some((task, _)) = self.current_activity(&attempt, ActivityKind::Consulting) else {
+            return;
+        };
+        let read = if self.is_halting(task) {
+            Err("the step is being cancelled".into())
+        } else {
+            Result::from(said).and_then(|text: String| read_guidance(&text, &self.restrictions_of_names()))
+        };
+        let outcome = match read {
+            Ok(guidance) => GuidanceOutcome::Given { guidance },
+            Err(why) => GuidanceOutcome::Refused { reason: truncate_reason(why) },
+        };
+        let made = attempt.attempt;
+        self.emit(EventKind::GuidanceEnded(GuidanceEnd { attempt, outcome, calls, usage }));
+        if self.is_halting(task) {
+            return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
+        }
+        self.go_on_after_guidance(task, made);
+    }
+
+    /// Decides what follows a failed attempt once the planner was asked about it.
+    fn go_on_after_guidance(&mut self, task: TaskIx, made: u32) {
+        let record = self.state.task_record(task);
+        let known = record.and_then(|record| Some((record.guidance.as_ref()?, record.tries.as_ref()?)));
+        let Some((guidance, tries)) = known else { return };
+        let (reason, failure_class) = (guidance.reason.clone(), tries.failure_class);
+        match tries.failed.first().map(|failed| failed.phase) {
+            Some(CheckPhase::Verify) => self.on_refuted_attempt(task, made, failure_class, reason),
+            Some(phase) => {
+                let attempt = state::attempt(&Arc::clone(&self.plan), task, made);
+                self.rework(task, &attempt, phase, failure_class, reason);
+            }
+            None => {
+                let failure = TaskCompletion::failure(Standing::Unchecked, failure_class, reason);
+                self.retry_or_fail(task, made, failure);
+            }
+        }
+    }
+}

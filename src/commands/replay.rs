@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{ReplaySource, recorded_events};
+use crate::replay::{ReplaySource, recorded_events, recorded_sessions};
 use wf_app::approve::{ApprovalDemand, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -63,7 +63,7 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
 
 /// Runs the plan of a source in a copy of the workspace, and returns the events.
 fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
-    let ReplaySource { run, mut ready, params, events: _, cassette } = source;
+    let ReplaySource { run, mut ready, params, events, cassette } = source;
     let original = ready.workspace.clone();
     let copy = WorkspaceCopy::of(&original)?;
     // An approval counts as far as it is not used up; a replay does not use it.
@@ -72,6 +72,7 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
     ready.workspace = copy.workspace.clone();
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
+    session.use_recorded_sessions(recorded_sessions(&events));
     let request = RunRequest {
         run: run.clone(),
         plan: ready.plan.clone(),

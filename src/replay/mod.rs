@@ -5,8 +5,10 @@
 
 mod events;
 mod recording;
+mod sessions;
 mod source;
 
 pub use events::recorded_events;
 pub use recording::write_recording;
+pub use sessions::recorded_sessions;
 pub use source::ReplaySource;

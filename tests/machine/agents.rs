@@ -43,6 +43,8 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         dispatch: None,
         workspace: AgentWorkspace::Shared,
         merge: WorktreeMerge::Automatic,
+        session: None,
+        persona: None,
     }))
 }
 
@@ -65,7 +67,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
     let limits = ModelLimits { first_input: FIRST, context_window: 10_000, max_output: REPLY, price: None };
     let request = Sha256Digest::of_bytes(b"request");
     let (attempt, model, engine) = (attempt(step, 1), name("strong"), AgentEngine::Builtin);
-    let briefing = AgentBriefing { attempt, model, engine, request, limits, untrusted: None };
+    let briefing = AgentBriefing { attempt, model, engine, request, limits, untrusted: None, session: None };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
 }
 
@@ -135,7 +137,14 @@ pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
     let result = guard(action, block.unwrap_or_default());
     let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new() };
     let place = Some(id.attempt.place.clone());
-    InputKind::Gated { place, point: GatePoint::Call, gated, tool_call: Some(id), arguments: None }
+    InputKind::Gated {
+        place,
+        point: GatePoint::Call,
+        gated,
+        tool_call: Some(id),
+        arguments: None,
+        exchange: None,
+    }
 }
 
 /// Effects, a word or two each.
@@ -151,8 +160,14 @@ pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
         }
         Effect::CallTool { id, .. } => Some(format!("tool {}.{}", id.call, id.position)),
         Effect::Gate(question) => {
-            let id = question.tool_call.as_ref()?;
-            Some(format!("gates of {}.{}", id.call, id.position))
+            let id = question.tool_call.as_ref().map(|id| format!("{}.{}", id.call, id.position));
+            let part = question.exchange.as_ref().map(|about| {
+                let position = about.part.position.map(|position| format!(".{position}"));
+                let point = serde_json::to_value(question.point).unwrap();
+                let point = point.as_str().unwrap_or_default();
+                format!("{point} {}{}", about.part.call, position.unwrap_or_default())
+            });
+            Some(format!("gates of {}", id.or(part)?))
         }
         Effect::EndAgent { exit, .. } => Some(format!("end: {exit}")),
         Effect::ServeClient { call, refusals, .. } => {

@@ -45,11 +45,16 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
 
 /// Lets a gate be asked before each tool call of a step, or each attempt.
 pub fn guarded(step: &mut Step) {
+    guarded_at(step, GateTrigger::OnToolCall);
+}
+
+/// Lets a gate be asked at a trigger.
+pub fn guarded_at(step: &mut Step, on: GateTrigger) {
     step.gates.push(Arc::new(Gate {
         id: GateId::parse("guard").unwrap(),
         title: None,
         path: None,
-        on: GateTrigger::OnToolCall,
+        on,
         lane: GateLane::Policy,
         provider: GateProvider::Predicate(GatePredicate::ApprovalAlways),
         extract: None,

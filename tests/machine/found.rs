@@ -142,6 +142,7 @@ fn an_attempt_that_people_have_not_let_begin_asks_for_no_lock() {
         point,
         gated: GateOutcome { results: vec![guard(action, "")], rewritten: JsonObject::new() },
         tool_call: None,
+        exchange: None,
         arguments: None,
     };
     run.feed(gated(GatePoint::Enter, GateAction::Continue));

@@ -28,6 +28,7 @@ fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
         gated: GateOutcome { results, rewritten: JsonObject::new() },
         tool_call: Some(id),
         arguments: Some(Box::new(arguments())),
+        exchange: None,
     }
 }
 
@@ -181,7 +182,7 @@ fn a_call_whose_arguments_nobody_can_read_is_not_asked_about() {
     run.feed(uses(1, &["read"]));
     let unread = match gated(tool(1, 0), Some(GateAction::RequireApproval)) {
         InputKind::Gated { place, point, gated, tool_call, .. } => {
-            InputKind::Gated { place, point, gated, tool_call, arguments: None }
+            InputKind::Gated { place, point, gated, tool_call, arguments: None, exchange: None }
         }
         other => other,
     };

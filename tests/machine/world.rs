@@ -230,6 +230,7 @@ impl World {
                 gated: GateOutcome::default(),
                 tool_call,
                 arguments: None,
+                exchange: None,
             }),
             Effect::Ask(ask) => Some(InputKind::Answered {
                 number: ask.request,

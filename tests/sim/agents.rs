@@ -27,6 +27,10 @@ use super::look::{Broken, Seen};
 use super::merges;
 use super::world::World;
 
+/// The triggers of the gates of a conversation.
+const OF_EXCHANGES: [GateTrigger; 3] =
+    [GateTrigger::OnModelCall, GateTrigger::OnModelReply, GateTrigger::OnToolResult];
+
 /// What a model says in a call.
 pub struct Said {
     outcome: ModelCallOutcome,
@@ -67,6 +71,8 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             dispatch: None,
             workspace: AgentWorkspace::Shared,
             merge: WorktreeMerge::Automatic,
+            session: None,
+            persona: None,
         };
         merges::choose(&dice, &mut work);
         children::of_agent(&mut work, Dice::of(dice.0, "children"));
@@ -77,6 +83,12 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
         for number in 5..5 + dice.below(3) {
             let gate = gates::gate(&mut dice, GateTrigger::OnToolCall, number, steady);
             step.gates.push(gate);
+        }
+        let mut dice = Dice::of(dice.0, "exchanges");
+        for (number, on) in (20..).zip(OF_EXCHANGES) {
+            if dice.one_in(4) {
+                step.gates.push(gates::gate(&mut dice, on, number, steady));
+            }
         }
     }
 }
@@ -151,7 +163,13 @@ impl Fates {
             request,
             limits,
             untrusted,
+            session: None,
         })
+    }
+
+    /// What is wrong with the answer in a call.
+    pub fn mistake(self, run: usize, attempt: &Attempt, call: u32) -> Option<String> {
+        self.said(run, attempt, call).mistake
     }
 
     /// What a model says in a call: some models never come to an end.

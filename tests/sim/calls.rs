@@ -7,9 +7,9 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, GuidanceEnd,
-    ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId,
-    ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, ExchangeGated,
+    GatePoint, GuidanceEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool,
+    TaskId, ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::{JsonObject, Money};
 
@@ -39,6 +39,12 @@ pub struct Agent {
     pub calls: Vec<Call>,
     /// What gates said since the last tool call began or was refused.
     pub heard: Vec<GateResult>,
+    /// What gates said of a part of its conversation that they have not let pass.
+    pub news: Vec<GateResult>,
+    /// The last call that gates let begin.
+    pub admitted: u32,
+    /// Why a gate keeps it from going on.
+    pub barred: Option<String>,
     pub exit: Option<WorkExit>,
     /// The question about a tool call that people are asked, and since when.
     pub asked: Option<(ApprovalRequest, Moment)>,
@@ -72,6 +78,10 @@ pub struct Call {
     /// The cut of the conversation.
     pub context: ContextCut,
     pub outcome: Option<ModelCallOutcome>,
+    /// Whether gates let the reply pass.
+    pub gated: bool,
+    /// The results that gates let pass, rewrote or withheld, by position.
+    pub seen: BTreeSet<u32>,
     /// Its tool calls, as far as they began or were refused.
     pub tools: Vec<Tool>,
 }
@@ -138,12 +148,7 @@ impl Agents {
                     call.outcome = Some(end.outcome.clone());
                 }
             }
-            EventKind::GateEvaluated { place, result } => {
-                self.pay(result.tokens, result.cost);
-                if let Some(place) = place {
-                    self.of(place).heard.push(result.clone());
-                }
-            }
+            EventKind::GateEvaluated { place, result } => self.hear(place.as_ref(), result),
             EventKind::ToolCallRefused(refusal) => {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }
@@ -183,6 +188,7 @@ impl Agents {
                     agent.waited_ms += u64::try_from(event.at.since(since).as_millis()).expect("it is short");
                 }
             }
+            EventKind::ExchangeGated(gated) => self.of(&gated.attempt.place).take_ruling(gated),
             _ => {}
         }
     }
@@ -205,6 +211,15 @@ impl Agents {
     fn change_child(&mut self, id: &ChildId, change: impl Fn(&mut Child)) {
         let children = &mut self.of(&id.attempt.place).children;
         children.iter_mut().filter(|child| child.start.child == id.child).for_each(change);
+    }
+
+    fn hear(&mut self, place: Option<&TaskId>, result: &GateResult) {
+        self.pay(result.tokens, result.cost);
+        if let Some(place) = place {
+            let agent = self.of(place);
+            let of_call = !result.trigger.is_of_agent();
+            if of_call { &mut agent.heard } else { &mut agent.news }.push(result.clone());
+        }
     }
 
     fn pay(&mut self, tokens: u64, cost: Money) {
@@ -238,6 +253,29 @@ impl Agent {
         let question = ask.tool_call.as_ref().filter(|_| ask.is_question());
         self.questions.extend(question.map(|subject| (subject.call, subject.position)));
         self.asked = Some((ask.clone(), at));
+    }
+
+    /// Takes what gates decided about a part of the conversation into account.
+    fn take_ruling(&mut self, gated: &ExchangeGated) {
+        self.news.clear();
+        let is_final = gated.point != GatePoint::Result || self.is_client;
+        self.barred = gated.blocked.clone().filter(|_| is_final);
+        let Some(call) = self.calls.last_mut().filter(|_| gated.point != GatePoint::Request) else {
+            self.admitted = gated.call;
+            return;
+        };
+        let Some(position) = gated.position else {
+            call.gated = true;
+            return;
+        };
+        call.seen.insert(position);
+        if let Some(tool) = call.tools.get_mut(position as usize) {
+            match (&gated.blocked, &gated.revised) {
+                (Some(reason), _) => *tool = Tool::Refused(reason.clone()),
+                (None, Some(revised)) => *tool = Tool::Ended(revised.tokens),
+                (None, None) => {}
+            }
+        }
     }
 
     /// Takes a decision of people into account, if it is about a tool call.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, Effect, EventKind, InputKind, ModelCallOutcome, TimerKind, WorkExit,
+    BUDGET_SPENT_PREFIX, Effect, EventKind, GatePoint, InputKind, ModelCallOutcome, TimerKind, WorkExit,
 };
 
 use super::faults::Fault;
@@ -14,7 +14,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 48] = [
+const FACTS: [&str; 49] = [
     "merge_requested",
     "merge_started",
     "merge_ended",
@@ -55,6 +55,7 @@ const FACTS: [&str; 48] = [
     "evidence_stale",
     "gate_evaluated",
     "gates_passed",
+    "exchange_gated",
     "escalated",
     "approval_requested",
     "approval_resolved",
@@ -122,7 +123,7 @@ const INPUTS: [&str; 20] = [
 ];
 
 /// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 22] = [
+const AGENTS: [&str; 26] = [
     "done",
     "cancelled",
     "timed_out",
@@ -145,6 +146,10 @@ const AGENTS: [&str; 22] = [
     "a child run fails with another",
     "a child run is cancelled",
     "asks for another child run",
+    "may not call",
+    "may not reply",
+    "does not get a result",
+    "gets another result",
 ];
 
 /// What is asked of whole worlds.
@@ -217,7 +222,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::RunStarted { .. } => "run_started",
         EventKind::StepReused { .. } => "step_reused",
         EventKind::ItemReused { .. } => "item_reused",
-        EventKind::StepDeselected { .. } => "step_deselected",
+        EventKind::StepDeselected(_) => "step_deselected",
         EventKind::ResultDropped { .. } => "result_dropped",
         EventKind::StepExpanded { .. } => "step_expanded",
         EventKind::LockRequested { .. } => "lock_requested",
@@ -256,6 +261,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::RunApproved(_) => "run_approved",
         EventKind::GateEvaluated { .. } => "gate_evaluated",
         EventKind::GatesPassed { .. } => "gates_passed",
+        EventKind::ExchangeGated(_) => "exchange_gated",
         EventKind::Escalated { .. } => "escalated",
         EventKind::ApprovalRequested(_) => "approval_requested",
         EventKind::ApprovalResolved { .. } => "approval_resolved",
@@ -306,6 +312,12 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("untrusted") => "is closed",
         EventKind::ToolCallRefused(refusal) if refusal.reason.contains("gate") => "is refused by gates",
         EventKind::ToolCallRefused(_) => "asks for what is wrong",
+        EventKind::ExchangeGated(gated) if gated.blocked.is_some() => match gated.point {
+            GatePoint::Request => "may not call",
+            GatePoint::Reply => "may not reply",
+            _ => "does not get a result",
+        },
+        EventKind::ExchangeGated(gated) if gated.revised.is_some() => "gets another result",
         _ => return None,
     })
 }

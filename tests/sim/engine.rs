@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, Effect, Event, GatePoint, InputKind, Machine, MergePlan, TaskId,
-    TimerKind, ToolCallId, WorkExit,
+    ApprovalRequest, Attempt, ChildId, Effect, Event, ExchangeQuestion, GatePoint, InputKind, Machine,
+    MergePlan, TaskId, TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -60,7 +60,13 @@ pub enum Job {
     /// Giving a lock back.
     Unlock { place: TaskId, lock: String },
     /// Gates that are asked.
-    Gate { place: Option<TaskId>, point: GatePoint, attempt: u32, tool_call: Option<ToolCallId> },
+    Gate {
+        place: Option<TaskId>,
+        point: GatePoint,
+        attempt: u32,
+        tool_call: Option<ToolCallId>,
+        exchange: Option<Box<ExchangeQuestion>>,
+    },
     /// The briefing of an agent, which begins or goes on.
     Brief { attempt: Attempt },
     /// A call of an agent's model.
@@ -213,13 +219,14 @@ impl Engine {
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
             }
-            InputKind::Gated { place, point, tool_call, .. } => {
-                let same = |p: &Option<TaskId>, q: &GatePoint, of: &Option<ToolCallId>| {
-                    (p, q, of) == (place, point, tool_call)
+            InputKind::Gated { place, point, tool_call, exchange, .. } => {
+                let part = exchange.as_ref().map(|answer| &answer.part);
+                let same = |p: &Option<TaskId>, q: &GatePoint, of: &Option<ToolCallId>, about: &Option<Box<ExchangeQuestion>>| {
+                    (p, q, of, about.as_ref().map(|about| &about.part)) == (place, point, tool_call, part)
                 };
-                done(&|job| matches!(job, Job::Gate { place, point, tool_call, .. } if same(place, point, tool_call)))
+                done(&|job| matches!(job, Job::Gate { place, point, tool_call, exchange, .. } if same(place, point, tool_call, exchange)))
                     || self.waiting().any(|effect| {
-                        matches!(effect, Effect::Gate(asked) if same(&asked.place, &asked.point, &asked.tool_call))
+                        matches!(effect, Effect::Gate(asked) if same(&asked.place, &asked.point, &asked.tool_call, &asked.exchange))
                     })
             }
             InputKind::Answered { number, .. } => {

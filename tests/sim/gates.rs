@@ -15,7 +15,7 @@ use wf_core::machine::{
 use wf_model::expr::Template;
 use wf_model::{
     ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate, GateLane, GatePredicate,
-    GateProvider, GateTrigger, JsonObject, Money, Step, StepWork,
+    GateProvider, GateTrigger, JsonObject, Money, Plan, Step, StepWork,
 };
 
 use super::dice::Dice;
@@ -157,44 +157,49 @@ impl World {
         tool_call: Option<ToolCallId>,
     ) -> InputKind {
         let plan = &self.runs[at].plan;
-        let step = place.as_ref().and_then(|place| plan.find(place.step.as_str()));
-        let gates: Vec<&Arc<Gate>> = gates_at(plan, step, point).collect();
         let whose = place.as_ref().map_or("the run".into(), ToString::to_string);
         let of_call = tool_call.as_ref().map(|id| format!(", tool {}.{}", id.call, id.position));
         let of_call = of_call.unwrap_or_default();
         let what = format!("gates of {whose}, {point:?}, attempt {attempt}{of_call}");
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
-        let mut result = |gate: &Gate| {
-            let action = match dice.below(10) {
-                0 if gate.lane == GateLane::Policy => GateAction::Block,
-                1 if gate.lane == GateLane::Policy => GateAction::RequireApproval,
-                _ => GateAction::Continue,
-            };
-            // Drawn apart: what a model that judges has used.
-            let mut spent = Dice::of(dice.0, "spent");
-            let used = if spent.one_in(4) { spent.up_to(20) } else { 0 };
-            GateResult {
-                gate: gate.id.clone(),
-                trigger: gate.on,
-                lane: gate.lane,
-                action,
-                reason: String::new(),
-                score: None,
-                flags: Vec::new(),
-                changed: Vec::new(),
-                rejected: Vec::new(),
-                ignored: None,
-                duration_ms: 0,
-                tokens: u64::from(used),
-                cost: Money::of_micros(u64::from(used)),
-            }
-        };
-        let results = gates.iter().map(|gate| result(gate)).collect();
+        let results = results(plan, place.as_ref(), point, &mut dice);
         let mut rewritten = JsonObject::new();
         if tool_call.is_some() && dice.one_in(10) {
             rewritten.insert("tool_args".into(), json!({}));
         }
         let arguments = tool_call.as_ref().map(arguments_of).map(Box::new);
-        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten }, tool_call, arguments }
+        let gated = GateOutcome { results, rewritten };
+        InputKind::Gated { place, point, gated, tool_call, arguments, exchange: None }
     }
+}
+
+/// What each gate at a point says.
+pub fn results(plan: &Plan, place: Option<&TaskId>, point: GatePoint, dice: &mut Dice) -> Vec<GateResult> {
+    let step = place.and_then(|place| plan.find(place.step.as_str()));
+    let mut result = |gate: &Gate| {
+        let action = match dice.below(10) {
+            0 if gate.lane == GateLane::Policy => GateAction::Block,
+            1 if gate.lane == GateLane::Policy => GateAction::RequireApproval,
+            _ => GateAction::Continue,
+        };
+        // Drawn apart: what a model that judges has used.
+        let mut spent = Dice::of(dice.0, "spent");
+        let used = if spent.one_in(4) { spent.up_to(20) } else { 0 };
+        GateResult {
+            gate: gate.id.clone(),
+            trigger: gate.on,
+            lane: gate.lane,
+            action,
+            reason: String::new(),
+            score: None,
+            flags: Vec::new(),
+            changed: Vec::new(),
+            rejected: Vec::new(),
+            ignored: None,
+            duration_ms: 0,
+            tokens: u64::from(used),
+            cost: Money::of_micros(u64::from(used)),
+        }
+    };
+    gates_at(plan, step, point).map(|gate| result(gate)).collect()
 }

@@ -190,7 +190,7 @@ impl Ledger {
                     outputs: outputs.clone(),
                 });
             }
-            EventKind::StepDeselected { .. } => self.left = true,
+            EventKind::StepDeselected(_) => self.left = true,
             EventKind::ItemReused { step, item_key, .. } => {
                 self.kept.insert((step.clone(), item_key.clone()));
             }

@@ -16,7 +16,7 @@ pub struct Look<'a> {
 }
 
 /// What happened.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
     /// An event was decided; the ledger does not know it yet.
     Event(&'a Event),

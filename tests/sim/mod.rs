@@ -18,6 +18,7 @@ mod coverage;
 pub mod dice;
 mod engine;
 mod evidence;
+mod exchanges;
 mod fates;
 pub mod faults;
 mod gates;

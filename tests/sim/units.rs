@@ -66,8 +66,8 @@ impl World {
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
-            Effect::Gate(GateQuestion { place, point, attempt, tool_call, .. }) => {
-                let gate = Job::Gate { place, point, attempt, tool_call };
+            Effect::Gate(GateQuestion { place, point, attempt, tool_call, exchange, .. }) => {
+                let gate = Job::Gate { place, point, attempt, tool_call, exchange };
                 engine.spawn(gate, soon);
             }
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
@@ -152,7 +152,10 @@ impl World {
                 self.locks.insert(lock, (at, place.clone(), life));
                 InputKind::Locked { place }
             }
-            Job::Gate { place, point, attempt, tool_call } => {
+            Job::Gate { place, point, exchange: Some(question), .. } => {
+                self.exchange_gated(at, place, point, &question)
+            }
+            Job::Gate { place, point, attempt, tool_call, .. } => {
                 self.gated(at, place, (point, attempt), tool_call)
             }
             Job::Merge { attempt, plan } => self.merged(at, attempt, plan),

@@ -92,8 +92,8 @@ impl RunDispatcher {
                 let turn = agent::ClientTurn { attempt, call, refusals };
                 self.spawn_unit(agent::serve_client(run, turn, stop));
             }
-            Effect::EndAgent { attempt, exit, answer } => {
-                self.spawn_unit(agent::end(run, attempt, exit, answer));
+            Effect::EndAgent { attempt, exit, answer, untrusted } => {
+                self.spawn_unit(agent::end(run, agent::AgentEnding { attempt, exit, answer, untrusted }));
             }
             other => self.spawn(run, other),
         }

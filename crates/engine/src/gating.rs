@@ -56,13 +56,29 @@ impl GateEvaluation {
         let gated = match self.context() {
             Ok(mut context) => {
                 arguments = self.put_tool_call(&mut context).await;
-                self.evaluate(context, stop).await
+                match self.put_exchange(&mut context).await {
+                    Ok(()) => self.evaluate(context, stop).await,
+                    Err(unable) => self.unevaluable(&unable.reason),
+                }
             }
             Err(error) => self.unevaluable(&error.to_string()),
         };
         self.run.session.executor.ensure_supervised()?;
-        let GateQuestion { place, point, tool_call, .. } = self.question;
-        Ok(Some(InputKind::Gated { place, point, gated, tool_call, arguments }))
+        let GateQuestion { place, point, tool_call, exchange, .. } = self.question;
+        let exchange = match exchange {
+            Some(question) => Some(super::agent::answer_exchange(&self.run, *question, &gated).await?),
+            None => None,
+        };
+        let exchange = exchange.map(Box::new);
+        Ok(Some(InputKind::Gated { place, point, gated, tool_call, arguments, exchange }))
+    }
+
+    /// Adds the part of an agent's conversation that the gates are about.
+    async fn put_exchange(&self, context: &mut GateContext) -> Result<(), WorkError> {
+        match &self.question.exchange {
+            Some(question) => super::agent::put_exchange(&self.run, question, context).await,
+            None => Ok(()),
+        }
     }
 
     /// Adds the tool call of an agent that is to begin. Returns its arguments, for approvers.
@@ -147,7 +163,7 @@ impl GateEvaluation {
             GatePoint::Leave | GatePoint::Publish => {
                 put("response", Value::Object(self.question.outputs.clone()));
             }
-            GatePoint::Call => {}
+            GatePoint::Call | GatePoint::Request | GatePoint::Reply | GatePoint::Result => {}
             GatePoint::Enter | GatePoint::Again => {
                 if let Some((_, step)) = self.step()
                     && let Some((name, args)) = self.tool(&step)?

@@ -52,6 +52,7 @@ mod timers;
 mod workspace_models;
 mod worktrees;
 
+pub use agent::RecordedSessions;
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::agent::RecordedSessions;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Clock;
@@ -66,6 +67,8 @@ pub struct SharedState {
     pub(super) parking: SuspendedRuns,
     /// The way to models, once one is called.
     pub(super) gateway: OnceLock<Gateway>,
+    /// The sessions of a recorded run that is repeated.
+    pub(super) sessions: OnceLock<RecordedSessions>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -82,6 +85,7 @@ impl SharedState {
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             gateway: OnceLock::new(),
+            sessions: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
         }

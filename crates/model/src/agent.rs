@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use super::{AgentDispatch, AgentSkill, FetchHost};
+use super::{AgentDispatch, AgentSkill, FetchHost, Persona};
 use crate::expr::Template;
 
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
@@ -51,6 +52,31 @@ pub struct AgentWork {
     /// The rule for merging what it did in a worktree.
     #[serde(skip_serializing_if = "WorktreeMerge::is_automatic")]
     pub merge: WorktreeMerge,
+    /// The session that it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<AgentSessionUse>,
+    /// Its style.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<Persona>,
+}
+
+/// The session that an agent continues.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgentSessionUse {
+    /// Its name in the workspace.
+    pub name: Name,
+    /// The time after which it begins anew, if nobody continued it.
+    pub idle: Duration,
+}
+
+impl AgentSessionUse {
+    /// The default of `session_idle` (Forge 10).
+    pub const IDLE: Duration = Duration::from_mins(30);
+
+    /// Returns the lock that no two steps of the session hold at once.
+    pub fn lock(&self) -> String {
+        format!("session:{}", self.name)
+    }
 }
 
 impl AgentWork {

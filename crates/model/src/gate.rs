@@ -49,6 +49,12 @@ keywords! {
         BeforeStep = "before_step",
         /// At the same point, about the command to be executed: `tool_name` and `tool_args`.
         OnToolCall = "on_tool_call",
+        /// Before each model call of an agent, about what the model did not get before: its `message`.
+        OnModelCall = "on_model_call",
+        /// After each reply to an agent, before its tool calls, about the text: its `response`.
+        OnModelReply = "on_model_reply",
+        /// After each tool call of an agent, before the model gets the result, which is its `response`.
+        OnToolResult = "on_tool_result",
         /// After the work of an attempt, before its checks.
         AfterStep = "after_step",
         /// At the same point, about the outputs, which are its `response`.
@@ -189,6 +195,11 @@ impl GateTrigger {
     /// True if it concerns a whole run, not a step.
     pub fn is_of_run(self) -> bool {
         matches!(self, Self::BeforeRun | Self::OnInput | Self::BeforePublish)
+    }
+
+    /// True if it concerns only the conversations of agents.
+    pub fn is_of_agent(self) -> bool {
+        matches!(self, Self::OnModelCall | Self::OnModelReply | Self::OnToolResult)
     }
 }
 

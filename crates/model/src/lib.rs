@@ -32,6 +32,7 @@ mod model_definition;
 mod money;
 mod once;
 mod param;
+mod persona;
 mod phase;
 mod plan;
 mod planner;
@@ -47,7 +48,8 @@ mod vocabulary;
 mod work;
 
 pub use agent::{
-    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ModelChoice, UntrustedRule, WorktreeMerge,
+    AgentEngine, AgentSessionUse, AgentTool, AgentWork, AgentWorkspace, ModelChoice, UntrustedRule,
+    WorktreeMerge,
 };
 pub use agent_dispatch::{AgentDispatch, ChildPlan};
 pub use agent_skill::{AgentSkill, AgentSkillScript};
@@ -73,6 +75,7 @@ pub use model_definition::{ModelApi, ModelDefinition, ModelPrice, ModelTable};
 pub use money::{Money, MoneyError};
 pub use once::UniqueKeyJson;
 pub use param::{ParamErrors, PlanParam, resolve_values as resolve_params};
+pub use persona::{Persona, PersonaAxes, PersonaContext};
 pub use phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
 pub use plan::{
     OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,

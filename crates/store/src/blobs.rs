@@ -53,6 +53,28 @@ impl BlobStore {
         Ok(bytes)
     }
 
+    /// Returns the digests of all stored files, in no order.
+    pub fn digests(&self) -> io::Result<Vec<Sha256Digest>> {
+        let folders = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            folders => folders?,
+        };
+        let mut digests = Vec::new();
+        for folder in folders {
+            let folder = folder?;
+            // A file beside the folders was being written when a process died.
+            if !folder.file_type()?.is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(folder.path())? {
+                let mut name = folder.file_name();
+                name.push(file?.file_name());
+                digests.extend(name.to_str().and_then(|name| name.parse::<Sha256Digest>().ok()));
+            }
+        }
+        Ok(digests)
+    }
+
     /// Opens a stored file for reading.
     pub fn open(&self, digest: &Sha256Digest) -> Result<File, StoreError> {
         let path = self.path(digest);

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use wf_base::failpoint;
-use wf_base::name::RunId;
+use wf_base::name::{Name, RunId};
 
 /// The state folder and the paths in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,11 @@ impl StateFolder {
     /// Returns the folder of the recorded exchanges of a run, and of those nested in it, with models.
     pub fn exchanges(&self, run: &RunId) -> PathBuf {
         self.run(run).join("exchanges")
+    }
+
+    /// Returns the folder of the turns of a session that agents continue.
+    pub fn session(&self, name: &Name) -> PathBuf {
+        self.0.join("sessions").join(name.as_str())
     }
 
     /// Creates the folder of a run.

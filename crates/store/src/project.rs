@@ -104,9 +104,10 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::MergeRequested(_)
         | EventKind::MergeStarted(_)
         | EventKind::MergeEnded(_)
+        | EventKind::ExchangeGated(_)
         | EventKind::AgentEnded(_)
         | EventKind::ItemReused { .. }
-        | EventKind::StepDeselected { .. }
+        | EventKind::StepDeselected(_)
         | EventKind::ResultDropped { .. }
         | EventKind::RunDraining { .. }
         | EventKind::CancelRequested { .. }

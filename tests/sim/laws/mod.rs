@@ -4,6 +4,7 @@ mod agents;
 mod budget;
 mod children;
 mod ends;
+mod exchanges;
 mod gates;
 mod guidance;
 mod merges;
@@ -266,6 +267,11 @@ pub const LAWS: &[Law] = &[
         name: "collects",
         says: "What waits for no child run is answered in the turn in which it begins; a call that waits is answered once all that it asks for has ended.",
         holds: children::collects,
+    },
+    Law {
+        name: "exchanged",
+        says: "A model is called, a reply acted on, and a result given to the model only once all gates of that were asked and let it pass; what one blocks or rewrites goes no further.",
+        holds: exchanges::exchanged,
     },
     Law {
         name: "approved_calls",

@@ -266,7 +266,8 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
 /// Whether anything is under way for the agent of a place.
 fn works_for(engine: &Engine, place: &TaskId) -> bool {
     engine.units.iter().any(|unit| {
-        let asks = matches!(&unit.job, Job::Gate { place: Some(p), tool_call: Some(_), .. } if p == place);
+        let asks = matches!(&unit.job, Job::Gate { place: Some(p), tool_call, exchange, .. }
+            if p == place && (tool_call.is_some() || exchange.is_some()));
         asks || agents::attempt_of(&unit.job).is_some_and(|attempt| attempt.place == *place)
     })
 }

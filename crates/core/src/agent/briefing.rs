@@ -1,10 +1,13 @@
 use std::fmt::Write as _;
 
+use super::persona::directives;
 use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
-use super::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult, skills_text};
+use super::{
+    Message, ModelReply, ModelRequest, PriorSession, ToolCall, ToolDefinition, ToolResult, skills_text,
+};
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
-use wf_model::{AgentSkill, JsonObject, RequiredOutput, UniqueKeyJson};
+use wf_model::{AgentSkill, JsonObject, Persona, RequiredOutput, UniqueKeyJson};
 
 /// The instructions that every agent gets.
 const INSTRUCTIONS: &str = "\
@@ -24,6 +27,10 @@ pub struct BriefingParts<'a> {
     pub values: &'a JsonObject,
     /// The skills that the model works by.
     pub skills: &'a [AgentSkill],
+    /// The session that it continues.
+    pub session: Option<&'a PriorSession>,
+    /// Its style.
+    pub persona: Option<&'a Persona>,
     /// The feedback on the previous attempt, if there was one.
     pub feedback: Option<&'a AttemptFeedback>,
     /// The outputs of the step, which the answer must have.
@@ -38,18 +45,29 @@ pub struct BriefingParts<'a> {
     pub max_output: u64,
 }
 
-impl ModelRequest {
-    /// Creates the first request of an agent. An agent is stateless: it gets nothing of earlier attempts but the
-    /// feedback (Silas 7.3).
-    pub fn from_briefing(parts: BriefingParts<'_>) -> Self {
-        let mut text = parts.briefing.trim().to_owned();
-        if !parts.values.is_empty() {
-            let values = serde_json::to_string_pretty(parts.values).unwrap_or_default();
-            let values = match parts.untrusted_values {
+impl BriefingParts<'_> {
+    /// Returns the section of the step with its values.
+    pub fn question(&self) -> String {
+        let mut text = self.briefing.trim().to_owned();
+        if !self.values.is_empty() {
+            let values = serde_json::to_string_pretty(self.values).unwrap_or_default();
+            let values = match self.untrusted_values {
                 Some(source) => untrusted_block(source, &values),
                 None => format!("```json\n{values}\n```"),
             };
             let _ = write!(text, "\n\n## Values\n\n{values}");
+        }
+        text
+    }
+}
+
+impl ModelRequest {
+    /// Creates the first request of an agent. An agent is stateless: it gets nothing of earlier attempts but the
+    /// feedback (Silas 7.3).
+    pub fn from_briefing(parts: BriefingParts<'_>) -> Self {
+        let mut text = parts.question();
+        if let Some(session) = parts.session.and_then(PriorSession::section) {
+            let _ = write!(text, "\n\n{session}");
         }
         if let Some(feedback) = parts.feedback {
             let _ = write!(text, "\n\n## Previous attempt {} failed\n", feedback.attempt);
@@ -74,6 +92,9 @@ impl ModelRequest {
             let _ = write!(system, " {UNTRUSTED_INSTRUCTIONS}");
         }
         system.push_str(&skills_text(parts.skills));
+        if let Some(persona) = parts.persona {
+            let _ = write!(system, "\n\n{}", directives(persona));
+        }
         Self {
             system,
             messages: vec![Message::User { text }],

@@ -10,8 +10,10 @@ mod conversation;
 mod dispatch;
 mod guidance;
 mod mcp;
+mod persona;
 mod planning;
 mod question;
+mod session;
 mod skills;
 mod tools;
 mod untrusted;
@@ -31,6 +33,7 @@ pub use guidance::{guidance_question, read_guidance};
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};
 pub use question::{Question, answer_text};
+pub use session::{PriorSession, SESSION_TURNS, SessionTurn};
 pub(crate) use skills::skills_text;
 pub use skills::{SkillRequest, SkillScriptCall, find_script, skill_definition};
 pub use tools::{

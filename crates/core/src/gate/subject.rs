@@ -27,9 +27,13 @@ pub fn trigger_subject(on: GateTrigger, context: &GateContext) -> Option<Value> 
 /// Returns the key of a context that is the subject of a trigger.
 fn key(on: GateTrigger) -> &'static str {
     match on {
-        GateTrigger::OnInput => "message",
+        GateTrigger::OnInput | GateTrigger::OnModelCall => "message",
         GateTrigger::OnToolCall => "tool_args",
-        GateTrigger::AfterStep | GateTrigger::OnOutput | GateTrigger::BeforePublish => "response",
+        GateTrigger::AfterStep
+        | GateTrigger::OnOutput
+        | GateTrigger::BeforePublish
+        | GateTrigger::OnModelReply
+        | GateTrigger::OnToolResult => "response",
         GateTrigger::BeforeRun | GateTrigger::BeforeStep => "params",
     }
 }

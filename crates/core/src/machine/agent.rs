@@ -161,6 +161,9 @@ impl Machine {
             if let Some(exit) = self.forced_exit(task).filter(|_| !stays && !self.is_agent_done(task)) {
                 return self.end_agent(attempt, exit, None);
             }
+            if self.gate_news(task, attempt, None) {
+                return;
+            }
             match step {
                 AgentStep::AwaitModel | AgentStep::AwaitTool(_) => return,
                 AgentStep::Tool(position, requested) => {
@@ -233,6 +236,9 @@ impl Machine {
         if let Some(exit) = self.call_obstacle(task, &start) {
             return self.end_agent(&attempt, exit, None);
         }
+        if self.gate_news(task, &attempt, Some(&start)) {
+            return;
+        }
         self.emit(EventKind::ModelCallStarted(start));
         self.call_model(task, &attempt);
     }
@@ -282,7 +288,8 @@ impl Machine {
         if task.is_some_and(|task| self.stop_children(task, attempt)) {
             return;
         }
-        self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer });
+        let untrusted = task.and_then(|task| self.state.task_record(task)?.untrusted.clone());
+        self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer, untrusted });
     }
 
     /// Returns the agent of a task, if its work is one.

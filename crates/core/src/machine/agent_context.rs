@@ -64,6 +64,14 @@ impl AgentRecord {
         }
     }
 
+    /// Returns the estimated tokens of the request of a call that is to be the next.
+    pub(super) fn input_of(&self, start: &ModelCallStart) -> u64 {
+        match start.client {
+            Some(client) => client.input,
+            None => self.size(&self.turns, start.repairs.as_deref()).tokens(start.context),
+        }
+    }
+
     /// Returns what the call under way may use, if there is one.
     pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
         let (open, before) = self.turns.split_last()?;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, WorkExit};
-use crate::agent::{ChildRequest, ContextCut, StopReason, TokenUsage};
+use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason, TokenUsage};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::{AgentEngine, FailureClass, ModelPrice, Money};
@@ -24,9 +24,12 @@ pub struct AgentBriefing {
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
-    /// The source of its values that is not trusted; absent: all are.
+    /// The source of its values, or its session, that is not trusted; absent: all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
+    /// The session that it continues, as it gets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<PriorSession>,
 }
 
 /// The limits and prices of the calls of a model, from which the reserve of a call follows.

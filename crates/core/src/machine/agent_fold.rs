@@ -43,12 +43,17 @@ impl MachineState {
                 }
                 let turn = self.agent_turn_mut(plan, &end.id.attempt);
                 if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
-                    *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens };
+                    *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens, gated: false };
                 }
                 if let Some(record) = self.named_record_mut(plan, &end.id.attempt.place) {
                     record.note_untrusted(end.untrusted.as_ref());
                 }
                 self.end_collect(plan, at, &end.id.attempt);
+            }
+            EventKind::ExchangeGated(gated) => {
+                if let Some(record) = self.agent_record_mut(plan, &gated.attempt) {
+                    record.take_ruling(gated);
+                }
             }
             EventKind::AgentEnded(end) => {
                 if let Some(record) = self.agent_record_mut(plan, &end.attempt) {

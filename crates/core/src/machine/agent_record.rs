@@ -35,6 +35,9 @@ pub struct AgentRecord {
     /// True if an approval lets the next tool call begin; false again once it has, or is refused.
     #[serde(default)]
     pub approved: bool,
+    /// The number of the last model call that gates let begin.
+    #[serde(default)]
+    pub admitted: u32,
     /// The time that it waited for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
@@ -73,6 +76,9 @@ pub struct AgentTurn {
     /// The tokens of the request, as the provider counted them; 0 if that is not known.
     #[serde(default)]
     pub counted_input: u64,
+    /// True if gates let the reply pass.
+    #[serde(default)]
+    pub gated: bool,
     /// The tool calls that have begun or were refused, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRecord>,
@@ -90,8 +96,11 @@ pub enum ToolRecord {
         result: Sha256Digest,
         /// The estimated tokens of the result.
         tokens: u64,
+        /// True if gates let the model get it.
+        #[serde(default)]
+        gated: bool,
     },
-    /// It was not executed, for the given reason.
+    /// It was not executed, or the model does not get its result, for the given reason.
     Refused(String),
 }
 
@@ -115,7 +124,7 @@ pub(super) enum AgentStep {
 }
 
 impl AgentTurn {
-    /// Returns the reasons of the tool calls that were not executed, by position.
+    /// Returns the reasons that the model gets in place of results, by position.
     pub fn refusals(&self) -> BTreeMap<u32, String> {
         let refused = (0_u32..).zip(&self.tools).filter_map(|(position, tool)| match tool {
             ToolRecord::Refused(reason) => Some((position, reason.clone())),
@@ -147,6 +156,7 @@ impl AgentRecord {
             children: Vec::new(),
             collecting_since: None,
             approved: false,
+            admitted: 0,
             waited_ms: 0,
             questions: 0,
             last_question: None,

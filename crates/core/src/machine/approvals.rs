@@ -116,7 +116,12 @@ impl Machine {
                 .and_then(|record| record.result.as_ref())
                 .and_then(|result| show.insert("outputs".into(), result.outputs.clone().into())),
             GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
-            GatePoint::Enter | GatePoint::Again | GatePoint::Call => None,
+            GatePoint::Enter
+            | GatePoint::Again
+            | GatePoint::Call
+            | GatePoint::Request
+            | GatePoint::Reply
+            | GatePoint::Result => None,
         };
         if let Some(item) = task.and_then(|task| self.state.item(task)) {
             show.insert("item".into(), item.value.clone());

@@ -162,7 +162,7 @@ impl Machine {
         let record = self.agent_record(task);
         if let Some((exit, answer)) = record.and_then(|record| Some((record.exit.clone()?, record.answer))) {
             if is_last {
-                self.turn.effects.push(Effect::EndAgent { attempt, exit, answer });
+                self.end_agent(&attempt, exit, answer);
             }
             return;
         }

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, GatePoint, GuidanceRequest,
-    MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, ExchangeQuestion, GatePoint,
+    GuidanceRequest, MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -199,6 +199,9 @@ pub enum Effect {
         /// The digest of the answer of a program of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
+        /// The source of untrusted text that it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        untrusted: Option<String>,
     },
     /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
     /// [`MergePrepared`](super::InputKind::MergePrepared).
@@ -264,6 +267,9 @@ pub struct GateQuestion {
     /// The tool call of an agent that is to begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallId>,
+    /// The part of an agent's conversation that they are asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<ExchangeQuestion>>,
 }
 
 impl Effect {
@@ -272,7 +278,7 @@ impl Effect {
     pub fn prepares(&self) -> bool {
         match self {
             Self::Lock { .. } | Self::Lookup { .. } => true,
-            Self::Gate(question) => question.place.is_some() && question.tool_call.is_none(),
+            Self::Gate(question) => question.place.is_some() && !question.is_of_agent(),
             Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
             _ => false,
         }

@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart,
-    ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase,
-    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
-    ToolCallStart, WorkExit,
+    CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
+    MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round,
+    RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
+    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
@@ -45,7 +45,7 @@ pub enum EventKind {
         /// The run that did the work.
         reused_from: RunId,
     },
-    /// The result of an item was reused from an earlier run. The item ends with it as soon as it is known.
+    /// The result of an item was reused from an earlier run. The item ends with it once it is known.
     ItemReused {
         /// The step.
         step: Name,
@@ -72,13 +72,7 @@ pub enum EventKind {
         reused_from: RunId,
     },
     /// The user left a step out of this run, or all but some of its items.
-    StepDeselected {
-        /// The step.
-        step: Name,
-        /// The keys of the items that run nevertheless; empty: the whole step is left out.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        except_items: Vec<String>,
-    },
+    StepDeselected(DeselectedStep),
     /// The items of a repeated step became known.
     StepExpanded {
         /// The step.
@@ -94,7 +88,7 @@ pub enum EventKind {
         /// The lock.
         lock: String,
     },
-    /// The cache held a result; its checks, if there are any, still have to confirm it. It is judged as attempt 0.
+    /// The cache held a result; checks still have to confirm it. It is judged as attempt 0.
     CacheHit {
         /// The task.
         #[serde(flatten)]
@@ -123,6 +117,8 @@ pub enum EventKind {
     ChildStarted(ChildId),
     /// A child run of an agent ended, or cannot begin any more.
     ChildEnded(Box<ChildEnd>),
+    /// Gates decided about a model call, a reply, or the result of a tool call of an agent.
+    ExchangeGated(ExchangeGated),
     /// The work of an agent ended; what it left is collected.
     AgentEnded(AgentExit),
     /// The changes of an agent in a worktree may be merged.

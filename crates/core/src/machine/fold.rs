@@ -6,8 +6,8 @@ use super::state::{self, AttemptResult, CancelRequest, MachineState, ReusableRes
 use super::task_end::TaskEnd;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
-    Attempt, CachedResult, CheckVerdict, EventKind, GatePoint, RunPhase, StepItem, StepState, TaskId,
-    WorkExit,
+    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, RunPhase, StepItem, StepState,
+    TaskId, WorkExit,
 };
 use wf_base::name::Name;
 use wf_base::time::Moment;
@@ -28,7 +28,7 @@ impl MachineState {
                 let (outputs, standing, from) = (outputs.clone(), *standing, Some(reused_from.clone()));
                 self.offer_item(plan, step, item_key, ReusableResult { outputs, standing, from });
             }
-            EventKind::StepDeselected { step, except_items } => {
+            EventKind::StepDeselected(DeselectedStep { step, except_items }) => {
                 if let Some(ix) = plan.find(step.as_str()) {
                     self.left.insert(ix.0, except_items.clone());
                 }

@@ -83,7 +83,12 @@ impl MachineState {
                 self.set_activity(task, ActivityKind::Checking);
                 self.set_step_state(task, StepState::Verifying);
             }
-            GatePoint::Start | GatePoint::Call | GatePoint::Publish => {}
+            GatePoint::Start
+            | GatePoint::Call
+            | GatePoint::Request
+            | GatePoint::Reply
+            | GatePoint::Result
+            | GatePoint::Publish => {}
         }
     }
 

@@ -12,7 +12,9 @@ use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
 use super::turn::bad_outputs;
-use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId};
+use super::{
+    Attempt, Effect, EventKind, ExchangeQuestion, GateQuestion, Machine, RunPhase, Standing, TaskId,
+};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
@@ -30,6 +32,12 @@ pub enum GatePoint {
     Again,
     /// Before each tool call of an agent: `on_tool_call`.
     Call,
+    /// Before each model call of an agent: `on_model_call`.
+    Request,
+    /// After each reply to an agent: `on_model_reply`.
+    Reply,
+    /// After each tool call of an agent: `on_tool_result`.
+    Result,
     /// After the work of an attempt, before its checks: `after_step`, then `on_output`.
     Leave,
     /// Before the run gives its outputs: `before_publish`.
@@ -43,6 +51,9 @@ impl GatePoint {
             Self::Start => &[GateTrigger::BeforeRun, GateTrigger::OnInput],
             Self::Enter => &[GateTrigger::BeforeStep, GateTrigger::OnToolCall],
             Self::Again | Self::Call => &[GateTrigger::OnToolCall],
+            Self::Request => &[GateTrigger::OnModelCall],
+            Self::Reply => &[GateTrigger::OnModelReply],
+            Self::Result => &[GateTrigger::OnToolResult],
             Self::Leave => &[GateTrigger::AfterStep, GateTrigger::OnOutput],
             Self::Publish => &[GateTrigger::BeforePublish],
         }
@@ -102,6 +113,16 @@ impl Machine {
 
     /// Asks the gates at a point.
     pub(super) fn ask_gates(&mut self, task: Option<TaskIx>, point: GatePoint) {
+        self.ask_gates_about(task, point, None);
+    }
+
+    /// Asks the gates at a point; `exchange` is the part of an agent's conversation that they are about.
+    pub(super) fn ask_gates_about(
+        &mut self,
+        task: Option<TaskIx>,
+        point: GatePoint,
+        exchange: Option<Box<ExchangeQuestion>>,
+    ) {
         let plan = Arc::clone(&self.plan);
         let view = TaskScope { plan: &plan, state: &self.state, task };
         let reads = match task {
@@ -116,7 +137,7 @@ impl Machine {
         let outputs = match point {
             GatePoint::Leave => result.map(|result| result.outputs.clone()),
             GatePoint::Publish => Some(self.plan_outputs().0),
-            GatePoint::Start | GatePoint::Enter | GatePoint::Again | GatePoint::Call => None,
+            _ => None,
         };
         let made = record.map_or(0, |record| record.attempts);
         let live = task.and_then(|task| self.state.activity(task));
@@ -130,6 +151,7 @@ impl Machine {
             steps: self.steps_before(task),
             outputs: outputs.unwrap_or_default(),
             tool_call: task.and_then(|task| self.next_tool_call(task)).filter(|_| point == GatePoint::Call),
+            exchange,
         };
         self.turn.effects.push(Effect::Gate(question));
     }
@@ -220,8 +242,8 @@ impl Machine {
                 let live = task.and_then(|task| self.state.activity(task));
                 live.is_some_and(|live| live.doing == ActivityKind::Leaving)
             }
-            // They are answered for one tool call.
-            GatePoint::Call => false,
+            // They are answered for one call.
+            GatePoint::Call | GatePoint::Request | GatePoint::Reply | GatePoint::Result => false,
             GatePoint::Start => of_run(RunPhase::Gates),
             GatePoint::Publish => of_run(RunPhase::Publish),
         }
@@ -302,8 +324,8 @@ impl Machine {
                 };
                 Some(reason.into())
             }
-            // What gates say of a tool call is applied there.
-            GatePoint::Call => None,
+            // What gates say of the calls of an agent is applied there.
+            GatePoint::Call | GatePoint::Request | GatePoint::Reply | GatePoint::Result => None,
             GatePoint::Publish => {
                 let response = rewritten.get("response")?;
                 let Some(outputs) = response.as_object() else {

@@ -54,7 +54,7 @@ pub(super) enum TaskRequest {
     Lookup,
     /// The briefing of its agent is awaited.
     Briefing,
-    /// The gates before a tool call of its agent are asked.
+    /// The gates of a call of its agent are asked.
     ToolGates,
     /// Its lock is requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
     Return { approved: bool },

@@ -2,8 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ChildEnd,
-    ClientCall, EventKind, GatePoint, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd,
-    RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation,
+    ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId,
+    WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -159,6 +160,9 @@ pub enum InputKind {
         /// The arguments of that call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Box<CallArguments>>,
+        /// The part of an agent's conversation that they were asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exchange: Option<Box<GatedExchange>>,
     },
     /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
     Answered {
@@ -238,7 +242,7 @@ pub struct DiscardedResult {
 }
 
 /// A step that is left out of a run by choice, or all but some of its items.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DeselectedStep {
     /// The step.
     pub step: Name,
@@ -358,7 +362,9 @@ impl InputKind {
     pub fn prepares(&self) -> bool {
         matches!(
             self,
-            Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), tool_call: None, .. }
+            Self::Locked { .. }
+                | Self::Looked { .. }
+                | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
         )
     }
 }
@@ -383,8 +389,7 @@ impl From<ReusedResult> for EventKind {
 
 impl From<DeselectedStep> for EventKind {
     fn from(left: DeselectedStep) -> Self {
-        let DeselectedStep { step, except_items } = left;
-        Self::StepDeselected { step, except_items }
+        Self::StepDeselected(left)
     }
 }
 

@@ -94,7 +94,7 @@ impl AttemptUsage {
 
 impl BudgetLedger {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 16] = [
+    pub const EVENTS: [&'static str; 17] = [
         "run_started",
         "budget_set",
         "attempt_started",

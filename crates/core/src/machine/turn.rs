@@ -149,6 +149,9 @@ impl Machine {
             InputKind::Gated { gated, tool_call: Some(id), arguments, .. } => {
                 self.on_tool_gates(&id, gated, arguments);
             }
+            InputKind::Gated { point, gated, exchange: Some(exchange), .. } => {
+                self.on_exchange_gates(point, &gated, *exchange);
+            }
             InputKind::Gated { place, point, gated, .. } => self.on_gates(place.as_ref(), point, gated),
             InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
             InputKind::Planned { round, said, usage } => {

@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use super::bodies::CallBodies;
 use super::client::ClientSession;
+use super::conversation::{ContinuedSession, prior_session};
 use super::journal::AgentLog;
 use super::mcp::{AgentServers, server_limits};
 use super::session::{AgentDialogue, AgentSession};
@@ -14,8 +15,8 @@ use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
-    BriefingParts, ContextCut, ModelReply, ModelRequest, ToolDefinition, ToolResult, dispatch_definition,
-    read_answer, skill_definition, tool_definition,
+    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorSession, ToolDefinition, ToolResult,
+    dispatch_definition, read_answer, skill_definition, tool_definition,
 };
 use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
@@ -41,6 +42,9 @@ struct PreparedAgent {
     dialogue: AgentDialogue,
     /// The program that works as the agent, if it is one of its own.
     client: Option<ClientSession>,
+    /// The session that it continues, as it gets it.
+    prior: Option<PriorSession>,
+    continued: Option<ContinuedSession>,
 }
 
 impl AttemptTask {
@@ -59,7 +63,7 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue, client } = match prepared {
+        let PreparedAgent { model, command, servers, dialogue, client, prior, continued } = match prepared {
             Ok(Some(prepared)) => prepared,
             Ok(None) => {
                 let ended = self.end_without_outputs(WorkExit::Cancelled);
@@ -76,7 +80,10 @@ impl AttemptTask {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
             engine: work.engine,
-            untrusted: step.untrusted_input(),
+            untrusted: step
+                .untrusted_input()
+                .or_else(|| prior.as_ref().and_then(|prior| prior.untrusted.clone())),
+            session: prior,
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
                 first_input: dialogue.request.estimated_tokens(),
@@ -102,6 +109,7 @@ impl AttemptTask {
             bodies,
             dialogue: tokio::sync::Mutex::new(dialogue),
             client: client.map(tokio::sync::Mutex::new),
+            continued,
         });
         Ok(Some(InputKind::Briefed { briefing: Box::new(briefing), mistake }))
     }
@@ -131,13 +139,7 @@ impl AttemptTask {
             files.clear();
         }
         command.env.retain(|(name, _)| name != "WF_OUTPUT");
-        let target = LogTarget {
-            path: log::path(&self.run.dir, &self.attempt),
-            limit: self.run.session.log_limit,
-            mask: self.run.mask().await,
-            clock: Arc::clone(&self.run.session.clock),
-        };
-        let mut log = AgentLog::new(LogWriter::new(target, self.on_output()));
+        let mut log = self.agent_log().await;
         let servers = match self.start_servers(step, work, &command, &mut log).await {
             Ok(servers) => servers,
             Err(unable) => {
@@ -145,15 +147,54 @@ impl AttemptTask {
                 return Err(unable);
             }
         };
+        let values = self.briefing_values(work).await?;
+        let untrusted_values = step.untrusted_input();
+        let mut parts = BriefingParts {
+            briefing: &work.briefing,
+            skills: &work.skills,
+            values: &values,
+            session: None,
+            persona: work.persona.as_ref(),
+            feedback: self.correction.as_deref(),
+            outputs: &step.outputs,
+            may_be_untrusted: false,
+            untrusted_values: untrusted_values.as_deref(),
+            tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
+            max_output: model.max_output,
+        };
+        let continued = work
+            .session
+            .as_ref()
+            .map(|used| ContinuedSession { name: used.name.clone(), question: parts.question() });
+        let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
         } else {
-            let mut request = self.first_request(step, work, &model).await?;
+            if let Some(used) = &work.session {
+                prior = Some(prior_session(&self.run, &self.attempt, used).await?);
+            }
+            parts.session = prior.as_ref();
+            parts.may_be_untrusted = untrusted_values.is_some()
+                || prior.as_ref().is_some_and(|prior| prior.untrusted.is_some())
+                || work.reads_outside()
+                || step.allow.as_ref().is_some_and(|allow| allow.net)
+                || step.work.plans_used().into_iter().any(|plan| taints(plan).has_external_outputs());
+            let mut request = ModelRequest::from_briefing(parts);
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
         };
         let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
-        Ok(Some(PreparedAgent { model, command, servers, dialogue, client }))
+        Ok(Some(PreparedAgent { model, command, servers, dialogue, client, prior, continued }))
+    }
+
+    async fn agent_log(&self) -> AgentLog {
+        let target = LogTarget {
+            path: log::path(&self.run.dir, &self.attempt),
+            limit: self.run.session.log_limit,
+            mask: self.run.mask().await,
+            clock: Arc::clone(&self.run.session.clock),
+        };
+        AgentLog::new(LogWriter::new(target, self.on_output()))
     }
 
     /// Starts the MCP servers of an agent where its scripts would be started.
@@ -195,12 +236,8 @@ impl AttemptTask {
         })
     }
 
-    async fn first_request(
-        &self,
-        step: &PlanStep,
-        work: &AgentWork,
-        model: &ModelDefinition,
-    ) -> Result<ModelRequest, WorkError> {
+    /// Returns the values of the briefing, masked.
+    async fn briefing_values(&self, work: &AgentWork) -> Result<JsonObject, WorkError> {
         let values = self.with_template_values(&BTreeMap::new(), |known| {
             let rendered = work.with.iter().map(|(name, value)| {
                 let value = value.value(known)?;
@@ -210,23 +247,7 @@ impl AttemptTask {
         });
         let mut values = values.map_err(|error| WorkError::logical(error.to_string())).map(Value::Object)?;
         self.run.mask().await.value(&mut values);
-        let untrusted = step.untrusted_input();
-        let has_network = step.allow.as_ref().is_some_and(|allow| allow.net);
-        let mut children = step.work.plans_used().into_iter();
-        Ok(ModelRequest::from_briefing(BriefingParts {
-            briefing: &work.briefing,
-            skills: &work.skills,
-            values: values.as_object().unwrap_or(&JsonObject::new()),
-            feedback: self.correction.as_deref(),
-            outputs: &step.outputs,
-            may_be_untrusted: untrusted.is_some()
-                || work.reads_outside()
-                || has_network
-                || children.any(|plan| taints(plan).has_external_outputs()),
-            untrusted_values: untrusted.as_deref(),
-            tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
-            max_output: model.max_output,
-        }))
+        Ok(values.as_object().cloned().unwrap_or_default())
     }
 }
 

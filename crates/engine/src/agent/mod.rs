@@ -9,6 +9,8 @@ mod brief;
 mod call;
 mod call_outcome;
 mod client;
+mod conversation;
+mod exchange;
 mod journal;
 mod mcp;
 mod outside;
@@ -19,5 +21,7 @@ mod tool;
 
 pub(super) use call::{ModelCall, call_model};
 pub(super) use client::{ClientTurn, serve_client};
-pub(super) use session::{LiveAgents, end};
+pub use conversation::RecordedSessions;
+pub(super) use exchange::{answer_exchange, put_exchange};
+pub(super) use session::{AgentEnding, LiveAgents, end};
 pub(super) use tool::{ToolOrder, call_tool, tool_call};

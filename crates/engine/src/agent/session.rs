@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bodies::CallBodies;
 use super::client::ClientSession;
+use super::conversation::ContinuedSession;
 use super::journal::AgentLog;
 use super::mcp::AgentServers;
 use crate::EngineError;
@@ -47,6 +48,8 @@ pub(in super::super) struct AgentSession {
     pub(super) dialogue: tokio::sync::Mutex<AgentDialogue>,
     /// The program that works as the agent, if it is one of its own.
     pub(super) client: Option<tokio::sync::Mutex<ClientSession>>,
+    /// The session that it continues, and what it was asked.
+    pub(super) continued: Option<ContinuedSession>,
 }
 
 /// The failure of a model call.
@@ -152,7 +155,8 @@ impl AgentDialogue {
         let calls = (0_u32..).zip(&reply.tool_calls);
         let of_call = calls.map(|(position, call)| {
             let refused = refusals.get(&position).cloned();
-            let result = results.remove(&position);
+            // The model does not get a result that gates withheld.
+            let result = results.remove(&position).filter(|_| refused.is_none());
             result.unwrap_or_else(|| ToolResult {
                 id: call.id.clone(),
                 text: refused.unwrap_or_else(|| "the call was not executed".into()),
@@ -164,13 +168,19 @@ impl AgentDialogue {
     }
 }
 
-/// Collects what an agent left, and reports the end of its work.
-pub(in super::super) async fn end(
-    run: Arc<RunContext>,
-    attempt: Attempt,
-    exit: WorkExit,
-    answer: Option<Sha256Digest>,
-) -> UnitResult {
+/// The end of an agent.
+pub(in super::super) struct AgentEnding {
+    pub(in super::super) attempt: Attempt,
+    pub(in super::super) exit: WorkExit,
+    /// The digest of the answer of a program of its own.
+    pub(in super::super) answer: Option<Sha256Digest>,
+    /// The source of untrusted text that it was given.
+    pub(in super::super) untrusted: Option<String>,
+}
+
+/// Collects what an agent left, and reports the end of its work. Its turn is in its session before that.
+pub(in super::super) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> UnitResult {
+    let AgentEnding { attempt, exit, answer, untrusted } = ending;
     let session = run.agents.remove(&attempt)?;
     if let Some(client) = &session.client {
         client.lock().await.end().await;
@@ -192,6 +202,9 @@ pub(in super::super) async fn end(
             },
             (Some(_), None) => None,
         };
+        if let (Some(answer), Some(own)) = (&answer, &session.continued) {
+            own.add(&run, &session.task.attempt, answer, untrusted).await?;
+        }
         // An invalid answer was judged before; what is missing then fails the attempt.
         ended.outputs = answer.and_then(|text| read_answer(&text, &session.outputs).ok()).unwrap_or_default();
     }

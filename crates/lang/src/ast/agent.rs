@@ -1,8 +1,9 @@
+use super::persona::PersonaSpec;
 use super::step::StepSpec;
 use super::{AllowSpec, DispatchSpec};
 use crate::decode::{
-    ArgumentTemplate, EntryKey, FetchHostText, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath,
-    record, words,
+    ArgumentTemplate, DurationText, EntryKey, FetchHostText, MappingFields, OrderedEntries, SpecDecoder,
+    WorkspacePath, record, words,
 };
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword as _;
@@ -54,6 +55,12 @@ record! {
         /// The rule for merging, with `workspace: worktree`: `automatic` if absent. With `review`, approvers see the
         /// changes first.
         optional merge: WorktreeMerge,
+        /// The session that it continues: what steps of this session were asked and answered before is in its briefing.
+        optional session: Spanned<Name>,
+        /// The time after which the session begins anew, if no step continued it: 30 minutes if absent.
+        optional session_idle: Spanned<DurationText>,
+        /// The style in which it writes, below everything else that it is told.
+        optional persona: PersonaSpec,
     }
     instead {
         "prompt" => "write the briefing in the section that bears the name of the step",
@@ -114,6 +121,11 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
         let message = "`merge` applies only to `workspace: worktree`";
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("merge"), message);
         decoder.emit(mistake.with_help("leave it out, or add `workspace: worktree`"));
+    }
+    if fields.has("session_idle") && !fields.has("session") {
+        let message = "`session_idle` needs a `session`";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("session_idle"), message);
+        decoder.emit(mistake.with_help("write the name of the session: `session: NAME`"));
     }
     for (at, tool) in agent.tools.iter().enumerate() {
         if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
@@ -216,6 +228,11 @@ pub(super) fn check_agent_keys(
     if !fields.has("agent") {
         return;
     }
+    if fields.has("concurrency") && step.agent.as_ref().is_some_and(|agent| agent.value.session.is_some()) {
+        let message = "a step that continues a session has the lock of the session, and no other";
+        let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("concurrency"), message);
+        decoder.emit(mistake.with_help("leave `concurrency` out: steps of one session never run at once"));
+    }
     let unfit = [
         ("cwd", "leave it out: the paths of tools are relative to the workspace"),
         ("cache", "leave it out: a model answers anew each time"),
@@ -232,6 +249,12 @@ pub(super) fn check_agent_keys(
 
 /// Notes keys that a step shares with an alternative that is an agent, and that do not apply to it.
 fn check_agent_alternatives(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let sessions = step.alternatives.iter().filter_map(|other| other.agent.as_ref()?.value.session.as_ref());
+    for session in sessions {
+        let message = "an alternative cannot continue a session";
+        let mistake = Diagnostic::new(Code::KeyUnknown, session.span, message);
+        decoder.emit(mistake.with_help("leave `session` out, or make the agent a step of its own"));
+    }
     let Some(other) = step.alternatives.iter().find(|other| other.agent.is_some()) else {
         return;
     };

@@ -10,9 +10,9 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    AgentDispatch, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass, FailureClassRule, HttpCall,
-    NestedPlan, OnStuck, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache,
-    StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
+    AgentDispatch, AgentSessionUse, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass,
+    FailureClassRule, HttpCall, NestedPlan, OnStuck, RequiredOutput, RetryPolicy, ReworkLimit,
+    SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -37,6 +37,12 @@ pub(super) fn step(
         }
     }
     let work = work(step, among.file, lowering)?;
+    let session = match &work {
+        StepWork::Agent(agent) => agent.session.as_ref(),
+        _ => None,
+    };
+    let own_lock = || step.concurrency.as_ref().map(|lock| lock.value.clone());
+    let lock = session.map(AgentSessionUse::lock).or_else(own_lock);
     let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
     let container = step.container.as_ref().filter(|_| in_container);
     let no_container = container.map(|_| FailureClassRule {
@@ -68,7 +74,7 @@ pub(super) fn step(
         artifacts: step.artifacts.iter().map(|g| g.value.clone()).collect(),
         writes: step.writes.iter().map(|g| g.value.clone()).collect(),
         cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
-        concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
+        concurrency: lock,
         on_error: step.on_error,
         allow: step
             .allow
@@ -201,6 +207,11 @@ fn work_of_agent(
         merge: agent.merge.unwrap_or_default(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
         dispatch: dispatch.map(Box::new),
+        persona: agent.persona.as_ref().map(ast::PersonaSpec::lower),
+        session: agent.session.as_ref().map(|session| AgentSessionUse {
+            name: session.value.clone(),
+            idle: agent.session_idle.as_ref().map_or(AgentSessionUse::IDLE, |idle| idle.value.0),
+        }),
     }))
 }
 

@@ -87,6 +87,8 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         dispatch,
         workspace,
         merge,
+        session,
+        persona,
     } = work;
     let asks = tools.contains(&AgentTool::Ask);
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
@@ -106,6 +108,13 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
     if asks {
         put(SummaryLineKind::Effort, "agent.max_questions", &max_questions.to_string());
+    }
+    if let Some(persona) = persona {
+        put(SummaryLineKind::Work, "agent.persona", &json(&serde_json::json!(persona)));
+    }
+    if let Some(session) = session {
+        put(SummaryLineKind::Data, "agent.session", session.name.as_str());
+        put(SummaryLineKind::Data, "agent.session_idle", &exact_duration(session.idle));
     }
     if *workspace != AgentWorkspace::default() {
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.workspace", workspace.as_str());

@@ -24,27 +24,32 @@ fn inline<'a>(scene: &RuleContext<'a>) -> impl Iterator<Item = &'a GateSpec> {
     })
 }
 
-/// Checks that no gate of a step has a trigger of the run.
+/// Checks that no gate of a step has a trigger of the run, or of agents where there is none.
 fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in &scene.steps {
         for named in &step.gates {
             let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
                 continue;
             };
-            if !gate.on.value.is_of_run() {
-                continue;
-            }
             let (id, on) = (&gate.id.value, gate.on.value.as_str());
             let at = match named {
                 GateRef::Named(id) => id.span,
                 GateRef::Inline(gate) => gate.on.span,
             };
-            let message = format!(
-                "gate `{id}` is triggered by `{on}`, which applies to the run, not to a \
-                         step"
-            );
-            let mistake = Diagnostic::new(Code::GateMisplaced, at, message);
-            notes.note(mistake.with_help("move it to the `gates` of the plan"));
+            let (applies, help) = match gate.on.value {
+                trigger if trigger.is_of_run() => {
+                    ("to the run, not to a step", "move it to the `gates` of the plan")
+                }
+                trigger
+                    if trigger.is_of_agent()
+                        && step.with_all_alternatives().all(|way| way.agent.is_none()) =>
+                {
+                    ("to agents, and this step has none", "move it to a step with `agent`, or to the plan")
+                }
+                _ => continue,
+            };
+            let message = format!("gate `{id}` is triggered by `{on}`, which applies {applies}");
+            notes.note(Diagnostic::new(Code::GateMisplaced, at, message).with_help(help));
         }
     }
 }

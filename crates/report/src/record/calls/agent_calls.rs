@@ -7,7 +7,9 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::units::plural;
 use wf_core::agent::{ContextCut, TokenUsage};
-use wf_core::machine::{Attempt, ClientCall, Event, EventKind, ModelCallEnd, ModelCallOutcome, WorkExit};
+use wf_core::machine::{
+    Attempt, ClientCall, Event, EventKind, ExchangeGated, ModelCallEnd, ModelCallOutcome, WorkExit,
+};
 use wf_model::{Money, Plan};
 
 /// The calls of an agent in one attempt.
@@ -65,13 +67,14 @@ pub struct ToolCallRecord {
 
 impl AgentCalls {
     /// The events that it is built from.
-    pub const EVENTS: [&'static str; 7] = [
+    pub const EVENTS: [&'static str; 8] = [
         "agent_briefed",
         "model_call_started",
         "model_call_ended",
         "tool_call_started",
         "tool_call_ended",
         "tool_call_refused",
+        "exchange_gated",
         "agent_ended",
     ];
 
@@ -115,8 +118,26 @@ impl AgentCalls {
                     (tool.result, tool.is_error) = (Some(end.result), end.is_error);
                 }
             }
+            EventKind::ExchangeGated(gated) => self.take_ruling(gated),
             EventKind::AgentEnded(end) => self.exit = Some(end.exit.clone()),
             _ => {}
+        }
+    }
+
+    /// Applies what gates decided about the result of a tool call.
+    fn take_ruling(&mut self, gated: &ExchangeGated) {
+        let call = self.calls.last_mut();
+        let tools = call.zip(gated.position).and_then(|(call, at)| call.tools.get_mut(at as usize));
+        if let Some(tool) = tools {
+            tool.result = gated.revised.as_ref().map(|revised| revised.result).or(tool.result);
+            if let Some(reason) = &gated.blocked {
+                *tool = ToolCallRecord {
+                    tool: tool.tool.clone(),
+                    result: None,
+                    is_error: true,
+                    refused: Some(reason.clone()),
+                };
+            }
         }
     }
 
@@ -204,6 +225,7 @@ fn attempt_of(fact: &EventKind) -> Option<&Attempt> {
         EventKind::ToolCallStarted(start) => Some(&start.id.attempt),
         EventKind::ToolCallEnded(end) => Some(&end.id.attempt),
         EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt),
+        EventKind::ExchangeGated(gated) => Some(&gated.attempt),
         EventKind::AgentEnded(end) => Some(&end.attempt),
         _ => None,
     }

@@ -1,0 +1,105 @@
+//! The style of an agent as prose: directives that stand below everything else that the model is told (Silas 5.14).
+
+use wf_model::{Persona, PersonaAxes};
+
+/// The words before the directives.
+const PREFACE: &str = "\
+Style. What follows is only about how you write, and gives way to everything else: to the rules above, to what is safe, \
+and to the task. It changes no tool that you may use, no check, no approval, no fact, and no form that an answer must have.";
+
+/// The limits of the bands of an axis.
+const LOW: f64 = 0.35;
+const HIGH: f64 = 0.65;
+
+/// The directives of an axis, for a low, a middle and a high value.
+struct AxisDirectives {
+    value: fn(&PersonaAxes) -> f64,
+    low: &'static str,
+    middle: &'static str,
+    high: &'static str,
+}
+
+/// The directives of all axes, in their order.
+const AXES: [AxisDirectives; 7] = [
+    AxisDirectives {
+        value: |axes| axes.warmth,
+        low: "Stay matter-of-fact: leave out greetings, praise and reassurance, and let the content speak.",
+        middle: "Be friendly without ceremony: acknowledge what somebody did well where it helps, and go on.",
+        high: "Be warm: show that you care about the person and the effort, and encourage where it is deserved.",
+    },
+    AxisDirectives {
+        value: |axes| axes.assertiveness,
+        low: "Offer your view as one of several, and leave the choice to the reader without pressing for it.",
+        middle: "Say what you prefer and why, and be open about what speaks for the other options as well.",
+        high: "Take a clear position, name what is wrong directly, and defend it with reasons under pressure.",
+    },
+    AxisDirectives {
+        value: |axes| axes.verbosity,
+        low: "Keep it short: the result first, then only what the reader needs to act on it, in few sentences.",
+        middle: "Explain what matters in a paragraph or two, with the reason for each decision, and stop there.",
+        high: "Be thorough: go through the steps, the evidence and the alternatives, in sections where it is long.",
+    },
+    AxisDirectives {
+        value: |axes| axes.formality,
+        low: "Write as people talk at work: plain words, contractions where they fit, no set phrases.",
+        middle: "Write in neutral, correct language that suits a colleague as well as somebody from outside.",
+        high: "Write formally: complete sentences, exact terms, and no colloquial expressions anywhere.",
+    },
+    AxisDirectives {
+        value: |axes| axes.humor,
+        low: "Make no jokes and use no irony; the text is to be read as it stands, by anybody, at any time.",
+        middle: "A light remark is fine where it costs the reader nothing; never at the expense of a person.",
+        high: "Let some wit show where the subject allows it, as long as the meaning stays clear at first reading.",
+    },
+    AxisDirectives {
+        value: |axes| axes.initiative,
+        low: "Answer what was asked, and mention further steps only if leaving them out would mislead.",
+        middle: "After the answer, name the next step that follows from it, and say what it would need.",
+        high: "Propose the next steps with a recommendation, and do within the task what plainly belongs to it.",
+    },
+    AxisDirectives {
+        value: |axes| axes.certainty,
+        low: "Mark what you know, what you infer and what you guess, and say what would settle the open points.",
+        middle: "State conclusions plainly, and add how sure you are where a reader could rely on it wrongly.",
+        high: "State conclusions firmly and without hedging; where you do not know something, say just that.",
+    },
+];
+
+/// Returns the directives of a persona: prose without numbers, of some 250 tokens.
+pub(super) fn directives(persona: &Persona) -> String {
+    let axes = persona.effective();
+    let lines = AXES.iter().map(|axis| match (axis.value)(&axes) {
+        value if value < LOW => axis.low,
+        value if value > HIGH => axis.high,
+        _ => axis.middle,
+    });
+    std::iter::once(PREFACE).chain(lines).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::directives;
+    use crate::agent::estimate_tokens;
+    use wf_base::keyword::Keyword as _;
+    use wf_model::{Persona, PersonaAxes, PersonaContext};
+
+    #[test]
+    fn directives_are_prose_of_200_to_400_tokens_on_every_occasion() {
+        for context in PersonaContext::ALL {
+            let text = directives(&Persona { context: *context, baseline: PersonaAxes::BASELINE });
+            assert!((200..=400).contains(&estimate_tokens(&text)), "{context}: {}", estimate_tokens(&text));
+            assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_axis_speaks_by_its_band() {
+        let text = |warmth| {
+            let baseline = PersonaAxes { warmth, ..PersonaAxes::BASELINE };
+            directives(&Persona { context: PersonaContext::Default, baseline })
+        };
+        assert!(text(0.0).contains("Stay matter-of-fact"));
+        assert!(text(0.5).contains("Be friendly without ceremony"));
+        assert!(text(1.0).contains("Be warm"));
+    }
+}

@@ -1,0 +1,145 @@
+use serde::Serialize;
+use wf_base::keywords;
+
+keywords! {
+    listed
+    /// The occasion of an agent's work, which changes its style.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PersonaContext {
+        /// No particular one.
+        #[default]
+        Default = "default",
+        /// A review of work.
+        CodeReview = "code_review",
+        /// A conversation without a purpose.
+        CasualChat = "casual_chat",
+        /// An emergency.
+        Crisis = "crisis",
+        /// A conversation of several people.
+        GroupChat = "group_chat",
+        /// An investigation.
+        DeepResearch = "deep_research",
+    }
+}
+
+/// A value for each axis of a style.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PersonaAxes {
+    /// The warmth.
+    pub warmth: f64,
+    /// The assertiveness.
+    pub assertiveness: f64,
+    /// The verbosity.
+    pub verbosity: f64,
+    /// The formality.
+    pub formality: f64,
+    /// The humor.
+    pub humor: f64,
+    /// The initiative.
+    pub initiative: f64,
+    /// The certainty.
+    pub certainty: f64,
+}
+
+/// The style of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Persona {
+    /// The occasion.
+    pub context: PersonaContext,
+    /// The style without an occasion: each axis from 0 to 1.
+    pub baseline: PersonaAxes,
+}
+
+impl PersonaAxes {
+    /// The baseline where a plan says nothing else (Silas 11).
+    pub const BASELINE: Self = Self {
+        warmth: 0.50,
+        assertiveness: 0.75,
+        verbosity: 0.30,
+        formality: 0.30,
+        humor: 0.40,
+        initiative: 0.70,
+        certainty: 0.80,
+    };
+
+    /// The axes of an occasion that changes nothing.
+    const NONE: Self = Self {
+        warmth: 0.0,
+        assertiveness: 0.0,
+        verbosity: 0.0,
+        formality: 0.0,
+        humor: 0.0,
+        initiative: 0.0,
+        certainty: 0.0,
+    };
+
+    /// Returns the sum with other axes, each limited to 0 to 1.
+    fn plus(self, other: Self) -> Self {
+        let sum = |one: f64, other: f64| (one + other).clamp(0.0, 1.0);
+        Self {
+            warmth: sum(self.warmth, other.warmth),
+            assertiveness: sum(self.assertiveness, other.assertiveness),
+            verbosity: sum(self.verbosity, other.verbosity),
+            formality: sum(self.formality, other.formality),
+            humor: sum(self.humor, other.humor),
+            initiative: sum(self.initiative, other.initiative),
+            certainty: sum(self.certainty, other.certainty),
+        }
+    }
+}
+
+impl PersonaContext {
+    /// Returns what an occasion adds to each axis (Silas 5.1.4).
+    fn change(self) -> PersonaAxes {
+        let none = PersonaAxes::NONE;
+        match self {
+            Self::Default => none,
+            Self::CodeReview => {
+                PersonaAxes { assertiveness: 0.20, certainty: 0.10, humor: -0.20, verbosity: 0.10, ..none }
+            }
+            Self::CasualChat => {
+                PersonaAxes { warmth: 0.20, humor: 0.30, formality: -0.30, verbosity: -0.10, ..none }
+            }
+            Self::Crisis => {
+                PersonaAxes { verbosity: -0.30, assertiveness: 0.20, initiative: 0.30, humor: -0.50, ..none }
+            }
+            Self::GroupChat => {
+                PersonaAxes { assertiveness: -0.10, verbosity: -0.20, initiative: -0.20, ..none }
+            }
+            Self::DeepResearch => {
+                PersonaAxes { verbosity: 0.30, certainty: -0.20, humor: -0.30, formality: 0.10, ..none }
+            }
+        }
+    }
+}
+
+impl Persona {
+    /// Returns the style for the occasion (Silas 5.14).
+    pub fn effective(&self) -> PersonaAxes {
+        self.baseline.plus(self.context.change())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Persona, PersonaAxes, PersonaContext};
+
+    fn effective(context: PersonaContext, baseline: PersonaAxes) -> PersonaAxes {
+        Persona { context, baseline }.effective()
+    }
+
+    #[test]
+    fn an_occasion_changes_its_axes_and_no_other() {
+        let review = effective(PersonaContext::CodeReview, PersonaAxes::BASELINE);
+        assert!((review.assertiveness - 0.95).abs() < 1e-9 && (review.humor - 0.20).abs() < 1e-9);
+        assert!((review.warmth - 0.50).abs() < 1e-9);
+        assert_eq!(effective(PersonaContext::Default, PersonaAxes::BASELINE), PersonaAxes::BASELINE);
+    }
+
+    #[test]
+    fn no_axis_leaves_its_range() {
+        let crisis = effective(PersonaContext::Crisis, PersonaAxes::BASELINE);
+        assert_eq!((crisis.humor, crisis.verbosity, crisis.initiative), (0.0, 0.0, 1.0));
+    }
+}

@@ -1,0 +1,136 @@
+//! Gates of the conversation of an agent: before a model call, after its reply, and after a tool call.
+
+use serde_json::json;
+use wf_base::digest::Sha256Digest;
+use wf_core::gate::{GateAction, GateOutcome};
+use wf_core::machine::{
+    Effect, EventKind, ExchangeGated, GatePoint, GatedExchange, InputKind, RevisedResult, StepState, WorkExit,
+};
+use wf_model::{GateTrigger, JsonObject};
+
+use super::agents::{answers, asked, begun, briefed, collected, talking, tool_ended, uses};
+use super::answers::{guard, guarded_at};
+use super::killed::{Killed, end_of};
+
+/// What a gate says of the part that it is asked about.
+fn said(effects: &[Effect], action: GateAction, revised: Option<RevisedResult>) -> InputKind {
+    let question = effects.iter().find_map(|effect| match effect {
+        Effect::Gate(question) => Some(question.clone()),
+        _ => None,
+    });
+    let question = question.expect("gates are asked");
+    let about = question.exchange.expect("it is about a conversation");
+    let mut rewritten = JsonObject::new();
+    if revised.is_some() {
+        rewritten.insert("response".into(), json!("[email]"));
+    }
+    let gated = GateOutcome { results: vec![guard(action, "not so")], rewritten };
+    let exchange = GatedExchange { part: about.part, start: about.start, mistake: None, revised };
+    InputKind::Gated {
+        place: question.place,
+        point: question.point,
+        gated,
+        tool_call: None,
+        arguments: None,
+        exchange: Some(Box::new(exchange)),
+    }
+}
+
+fn passes(run: &mut Killed, effects: &[Effect]) -> Vec<Effect> {
+    run.feed(said(effects, GateAction::Continue, None))
+}
+
+/// What gates decided last.
+fn decided(run: &Killed) -> ExchangeGated {
+    let mut facts = run.events.iter().rev();
+    let found = facts.find_map(|event| match &event.fact {
+        EventKind::ExchangeGated(gated) => Some(gated.clone()),
+        _ => None,
+    });
+    found.expect("gates decided")
+}
+
+fn fails(run: &mut Killed, effects: &[Effect], reason: &str) {
+    let Some(Effect::EndAgent { exit, .. }) = effects.first() else {
+        panic!("it ends: {effects:?}");
+    };
+    assert_eq!(exit.to_string(), reason);
+    let exit: WorkExit = exit.clone();
+    collected(run, exit);
+    assert_eq!(end_of(&run.events, "a").map(|end| end.0), Some(StepState::Failed));
+}
+
+#[test]
+fn a_model_call_begins_once_its_gate_let_it() {
+    let mut run = begun(|step| guarded_at(step, GateTrigger::OnModelCall));
+    let effects = run.feed(briefed("a"));
+    assert_eq!(asked(&effects), ["gates of request 0"]);
+    let effects = passes(&mut run, &effects);
+    assert_eq!(asked(&effects), ["model 1"]);
+    assert_eq!((decided(&run).point, decided(&run).call), (GatePoint::Request, 1));
+    run.feed(uses(1, &["read"]));
+    let effects = run.feed(tool_ended(1, 0));
+    assert_eq!(asked(&effects), ["gates of request 1"]);
+    let effects = run.feed(said(&effects, GateAction::Block, None));
+    fails(&mut run, &effects, "gate `guard` blocked the model call: not so");
+}
+
+#[test]
+fn a_reply_that_is_blocked_calls_no_tool() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnModelReply));
+    let effects = run.feed(uses(1, &["read"]));
+    assert_eq!(asked(&effects), ["gates of reply 1"]);
+    let effects = run.feed(said(&effects, GateAction::Block, None));
+    fails(&mut run, &effects, "gate `guard` blocked the reply of the model: not so");
+}
+
+#[test]
+fn a_reply_that_passes_is_judged_as_without_a_gate() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnModelReply));
+    let effects = run.feed(answers(1, None));
+    assert_eq!(asked(&passes(&mut run, &effects)), ["end: done"]);
+}
+
+#[test]
+fn no_approval_lets_a_reply_pass() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnModelReply));
+    let effects = run.feed(answers(1, None));
+    let effects = run.feed(said(&effects, GateAction::RequireApproval, None));
+    fails(&mut run, &effects, "a gate requires an approval of the reply of the model, which cannot be given");
+}
+
+#[test]
+fn a_result_that_is_blocked_is_withheld_and_the_agent_goes_on() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnToolResult));
+    run.feed(uses(1, &["read"]));
+    let effects = run.feed(tool_ended(1, 0));
+    assert_eq!(asked(&effects), ["gates of result 1.0"]);
+    let effects = run.feed(said(&effects, GateAction::Block, None));
+    assert_eq!(asked(&effects), ["model 2, 0 refused: gate `guard` blocked the result: not so"]);
+}
+
+#[test]
+fn a_result_that_is_rewritten_replaces_the_other_one_also_after_a_crash() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnToolResult));
+    run.feed(uses(1, &["read", "read"]));
+    let effects = run.feed(tool_ended(1, 0));
+    let revised = RevisedResult { result: Sha256Digest::of_bytes(b"other"), tokens: 3 };
+    let effects = run.feed(said(&effects, GateAction::Continue, Some(revised.clone())));
+    assert_eq!(asked(&effects), ["tool 1.1"]);
+    assert_eq!(decided(&run).revised, Some(revised.clone()));
+    run.resume();
+    let record = run.machine.state();
+    let text = serde_json::to_string(record).unwrap();
+    assert!(text.contains(&revised.result.to_string()), "{text}");
+}
+
+#[test]
+fn what_gates_were_asked_about_when_the_engine_died_is_asked_again() {
+    let mut run = talking(|step| guarded_at(step, GateTrigger::OnToolResult));
+    run.feed(uses(1, &["read"]));
+    run.feed(tool_ended(1, 0));
+    run.resume();
+    let effects = run.feed(briefed("a"));
+    assert_eq!(asked(&effects), ["gates of result 1.0"]);
+    assert_eq!(asked(&passes(&mut run, &effects)), ["model 2"]);
+}

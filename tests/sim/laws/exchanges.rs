@@ -1,0 +1,73 @@
+//! The law of the gates of conversations: what they have not let pass goes no further.
+
+use wf_core::gate::{GateRuling, ruling};
+use wf_core::machine::{Effect, EventKind, ExchangeGated, GatePoint, TaskId, WorkExit, gates_at};
+
+use super::super::calls::{Agent, Call, Tool};
+use super::super::look::{Look, Seen};
+use super::ensure;
+
+pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
+    let agent = |place: &TaskId| look.decided().agents.at(place);
+    let asks = |place: &TaskId, point| count(look, place, point) > 0;
+    let right = match look.seen {
+        Seen::Act(Effect::CallModel { attempt, call, .. }) => {
+            let agent = look.durable().agents.at(&attempt.place);
+            let may = !asks(&attempt.place, GatePoint::Request) || agent.admitted == *call;
+            let before = agent.calls.iter().rev().nth(1);
+            may && (!asks(&attempt.place, GatePoint::Result) || before.is_none_or(results_are_seen))
+        }
+        Seen::Event(event) => match &event.fact {
+            EventKind::ModelCallStarted(start) => agent(&start.attempt.place).barred.is_none(),
+            EventKind::ToolCallStarted(start) => {
+                let place = &start.id.attempt.place;
+                let agent = agent(place);
+                agent.barred.is_none() && (!asks(place, GatePoint::Reply) || is_passed(&agent))
+            }
+            EventKind::AgentEnded(end) => {
+                let place = &end.attempt.place;
+                let agent = agent(place);
+                match (&agent.barred, &end.exit) {
+                    (Some(barred), WorkExit::Error { reason, .. }) => reason == barred,
+                    (Some(_), _) => false,
+                    (None, exit) if exit.is_success() && !agent.is_client => {
+                        !asks(place, GatePoint::Reply) || is_passed(&agent)
+                    }
+                    (None, _) => true,
+                }
+            }
+            EventKind::ExchangeGated(gated) => {
+                let place = &gated.attempt.place;
+                follows(gated, &agent(place), count(look, place, gated.point))
+            }
+            _ => true,
+        },
+        _ => true,
+    };
+    ensure(right, || format!("{:?}, and gates have not let it pass", look.seen))
+}
+
+/// Whether a decision is what all gates said.
+fn follows(gated: &ExchangeGated, agent: &Agent, gates: usize) -> bool {
+    let passes = ruling(&agent.news) == GateRuling::Continue;
+    let revises = gated.revised.is_some();
+    let may_revise =
+        gated.point == GatePoint::Result && passes && gated.blocked.is_none() && !agent.is_client;
+    agent.news.len() == gates
+        && agent.exit.is_none()
+        && (passes || gated.blocked.is_some())
+        && (!revises || may_revise)
+}
+
+fn is_passed(agent: &Agent) -> bool {
+    agent.calls.last().is_some_and(|call| call.gated)
+}
+
+fn results_are_seen(call: &Call) -> bool {
+    let tools = (0..).zip(&call.tools);
+    tools.into_iter().all(|(position, tool)| !matches!(tool, Tool::Ended(_)) || call.seen.contains(&position))
+}
+
+fn count(look: &Look<'_>, place: &TaskId, point: GatePoint) -> usize {
+    gates_at(look.plan(), look.plan().find(place.step.as_str()), point).count()
+}

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::Ui;
-use crate::which::ResolvedTask;
+use crate::which::{ResolvedTask, find_step};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_report::record::{AgentCalls, exchange_text};
-use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
+use wf_base::name::{CallAddress, RunId};
+use wf_report::record::{AgentCalls, ShownModelCall, exchange_text};
+use wf_store::{CallBodyStore, StateFolder, StoreDurability, StoreReader};
 
 /// Prints the exchanges of the agents of a run, or of a task, with their models and tools.
 pub fn print_calls(
@@ -17,8 +17,7 @@ pub fn print_calls(
     run: &RunId,
     selected: Option<&ResolvedTask>,
 ) -> Result<(), CommandError> {
-    let folder = StateFolder::new(&ui.host.workspace().state).calls(run);
-    let store = BlobStore::new(folder, StoreDurability::Normal);
+    let store = body_store(ui, run);
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
     let is_selected = |calls: &&AgentCalls| {
         selected.is_none_or(|found| {
@@ -40,8 +39,52 @@ pub fn print_calls(
     Ok(())
 }
 
+/// A call of an agent, as a document and as a person reads it.
+pub struct CallView {
+    pub document: Value,
+    pub text: String,
+}
+
+/// Returns a model call or a tool call of an agent, by its address below a run.
+pub fn view_call(
+    ui: &Ui,
+    reader: &StoreReader,
+    run: RunId,
+    address: &CallAddress,
+) -> Result<CallView, CommandError> {
+    let found = find_step(run, &address.task, reader)?;
+    let store = body_store(ui, &found.run);
+    let bodies = |digest: &Sha256Digest| body(&store, digest);
+    let agents = AgentCalls::from_events(&reader.facts(&found.run, &AgentCalls::EVENTS)?);
+    let is_named = |calls: &&AgentCalls| {
+        calls.attempt.place == found.place && found.attempt.is_none_or(|named| named == calls.attempt.attempt)
+    };
+    let named = agents.iter().rfind(is_named);
+    let missing = || no_call(&found.run, address);
+    let call =
+        named.and_then(|calls| ShownModelCall::of(calls, address.call, &bodies)).ok_or_else(missing)?;
+    Ok(match address.tool {
+        None => CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() },
+        Some(number) => {
+            let tool = call.tool(number, &bodies).ok_or_else(missing)?;
+            CallView { document: serde_json::to_value(&tool).unwrap_or_default(), text: tool.text() }
+        }
+    })
+}
+
+fn no_call(run: &RunId, address: &CallAddress) -> CommandError {
+    let run = run.short();
+    CommandError::new(CliExitCode::Usage, format!("run {run} has no call `{address}`"))
+        .hint(format!("for its calls: wf logs {run} --calls"))
+}
+
+fn body_store(ui: &Ui, run: &RunId) -> CallBodyStore {
+    let folder = StateFolder::new(&ui.host.workspace().state).calls(run);
+    CallBodyStore::new(folder, StoreDurability::Normal)
+}
+
 /// Reads a body.
-fn body(store: &BlobStore, digest: &Sha256Digest) -> Result<Value, String> {
+fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
     let bytes = store.read(digest).map_err(|error| error.to_string())?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", store.path(digest).display()))
 }

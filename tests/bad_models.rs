@@ -145,6 +145,7 @@ fn first(turn: usize, tool: &str, arguments: &str) -> Vec<u8> {
 }
 
 /// Serves a model until the test ends, and returns its address.
+#[expect(clippy::disallowed_methods, reason = "somebody has to listen")]
 fn serve(reply: fn(usize) -> Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("a listener has an address");

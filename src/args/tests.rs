@@ -15,6 +15,7 @@ const TABLE: &[(&str, &str)] = &[
     ("resume", "reports run"),
     ("retry", "reports run params signs tries"),
     ("cancel", "acts run"),
+    ("answer", "acts run signs asks"),
     ("deny", "acts run signs asks"),
     ("list", "reports"),
     ("runs", "reports rows"),

@@ -2,10 +2,11 @@ use std::io::Read;
 
 use clap::Args;
 
+use crate::log_calls::{CallView, view_call};
 use crate::{RunArg, Ui, load_record};
 use wf_app::names::attempt_name_from_text;
 use wf_app::{CliExitCode, CommandError, load};
-use wf_base::name::RunId;
+use wf_base::name::{CallAddress, RunId};
 use wf_report::record::{RunRecord, show, trust};
 use wf_report::rounds::rounds_table;
 use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
@@ -15,6 +16,7 @@ use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
 Examples:
   wf show --last                            the latest run
   wf show 1a2b --json                       everything about a run, as JSON
+  wf show --last --call fix#1.3             a call of an agent: what the model got and replied
   wf show 1a2b --artifact out/report.html   print an artifact of the run")]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -25,6 +27,10 @@ pub struct ShowArgs {
     /// Show details of every re-planning round
     #[arg(long, conflicts_with_all = ["json", "artifact"])]
     rounds: bool,
+    /// Show one call of an agent: `fix#1.3` is the third model call of the first attempt of `fix`, `fix#1.3.2` the
+    /// second tool call in its reply
+    #[arg(long, value_name = "CALL", conflicts_with_all = ["rounds", "artifact"])]
+    call: Option<CallAddress>,
     /// Write the content of this artifact to standard output
     #[arg(long, value_name = "PATH")]
     artifact: Option<String>,
@@ -35,6 +41,15 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.host.workspace().state;
     let reader = StoreReader::open(&state)?;
     let run = args.run.resolve(&reader)?;
+    if let Some(address) = &args.call {
+        let CallView { document, text } = view_call(ui, &reader, run, address)?;
+        if args.json {
+            ui.print_json(&format!("{document:#}\n"))?;
+        } else {
+            ui.print(&text)?;
+        }
+        return Ok(CliExitCode::Ok);
+    }
     if let Some(path) = &args.artifact {
         let blobs = BlobStore::new(StateFolder::new(&state).blobs(), StoreDurability::Normal);
         return artifact(ui, &reader, &blobs, &run, path);

@@ -9,7 +9,7 @@ use wf_base::time::Moment;
 use wf_engine::to_portable;
 use wf_report::follow::{EVENT_VERSION, EventLine};
 use wf_report::replay::comparable_event;
-use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
+use wf_store::{CallBodyStore, StateFolder, StoreDurability, StoreReader};
 
 /// The depth to which nested runs are read; deeper ones cannot be made.
 const MAX_DEPTH: usize = 32;
@@ -39,7 +39,7 @@ impl EventSource<'_> {
         parents: &[String],
         events: &mut Vec<(Moment, Value)>,
     ) -> Result<(), CommandError> {
-        let bodies = BlobStore::new(self.folder.calls(run), StoreDurability::Normal);
+        let bodies = CallBodyStore::new(self.folder.calls(run), StoreDurability::Normal);
         for (_, event) in self.reader.events(run, 0)? {
             let at = event.at;
             let line = EventLine { v: EVENT_VERSION, run: run.clone(), parents: parents.to_vec(), event };
@@ -59,7 +59,7 @@ impl EventSource<'_> {
     }
 
     /// Returns the digest of a body as it would be in any workspace, and without the durations in it.
-    fn portable_digest(&self, bodies: &BlobStore, digest: &str) -> Option<String> {
+    fn portable_digest(&self, bodies: &CallBodyStore, digest: &str) -> Option<String> {
         let body: Value = serde_json::from_slice(&bodies.read(&digest.parse().ok()?).ok()?).ok()?;
         let text = without_durations(&to_portable(&body, self.root).to_string());
         Some(Sha256Digest::of_bytes(text.as_bytes()).to_string())

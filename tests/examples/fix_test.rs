@@ -38,7 +38,7 @@ fn copy(from: &Path, to: &Path, sandbox: &Sandbox) {
 fn the_test_is_fixed_once_a_person_has_approved() {
     let place = repository();
     let before = place.read("prices.py");
-    place.wf(&["run", "plan.md"]).exits(5).says("merge the changes of the agent to 1 file(s)?");
+    place.wf(&["run", "plan.md"]).exits(5).says("merge the changes of the agent to 1 file?");
     assert_eq!(place.read("prices.py"), before);
     let run = crate::decisions::last(&place);
     let shown = "+    return sum(count * cents for count, cents in items)";
@@ -58,7 +58,7 @@ fn ci_repeats_the_recording_without_a_model() {
     let place = repository();
     // A model that would be asked has no reply.
     place.file("replies.yaml", "[]\n");
-    ci(&place).exits(0).says("merge the changes of the agent to 1 file(s)?");
+    ci(&place).exits(0).says("merge the changes of the agent to 1 file?");
     place.file("plan.md", place.read("plan.md").replace("unittest -q}", "unittest -q test_nothing}"));
     ci(&place).exits(1).says("expected exit code 5");
 }

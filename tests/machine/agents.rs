@@ -78,6 +78,7 @@ pub(super) fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake:
         outcome,
         usage: TokenUsage { input: FIRST, cached_input: 0, output: 20 },
         cost: Money::of_micros(7),
+        passed_over: Vec::new(),
         requests: 1,
         duration_ms: 1,
     };

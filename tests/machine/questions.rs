@@ -24,6 +24,7 @@ fn gated(id: ToolCallId) -> InputKind {
         point: GatePoint::Call,
         gated: GateOutcome { results: Vec::new(), rewritten: JsonObject::new() },
         tool_call: Some(id),
+        exchange: None,
         arguments: Some(Box::new(CallArguments { digest: Sha256Digest::of_bytes(b"{}"), shown })),
     }
 }

@@ -31,6 +31,36 @@ use super::world::World;
 const OF_EXCHANGES: [GateTrigger; 3] =
     [GateTrigger::OnModelCall, GateTrigger::OnModelReply, GateTrigger::OnToolResult];
 
+/// Every way in which agents end, and what happens to their calls.
+pub const AGENTS: [&str; 26] = [
+    "done",
+    "cancelled",
+    "timed_out",
+    "no turns left",
+    "no budget left",
+    "no window left",
+    "not repaired",
+    "failed",
+    "repairs",
+    "masks results",
+    "omits turns",
+    "is stopped",
+    "asks for what is wrong",
+    "is refused by gates",
+    "a program calls",
+    "a program's call is lost",
+    "is asked about",
+    "is refused by people",
+    "is closed",
+    "a child run fails with another",
+    "a child run is cancelled",
+    "asks for another child run",
+    "may not call",
+    "may not reply",
+    "does not get a result",
+    "gets another result",
+];
+
 /// What a model says in a call.
 pub struct Said {
     outcome: ModelCallOutcome,
@@ -169,7 +199,7 @@ impl Fates {
 
     /// What is wrong with the answer in a call.
     pub fn mistake(self, run: usize, attempt: &Attempt, call: u32) -> Option<String> {
-        self.said(run, attempt, call).mistake
+        self.said(run, attempt, call, false).mistake
     }
 
     /// What a model says in a call: some models never come to an end.
@@ -283,6 +313,7 @@ impl World {
             outcome: said.outcome,
             usage,
             cost: cost.unwrap_or_default(),
+            passed_over: Vec::new(),
             requests: 1,
             duration_ms: u64::from(said.duration_ms),
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, AttemptUsage, Event, EventKind, GuidanceEnd};
+use wf_core::machine::{AttemptUsage, Event, EventKind, GuidanceEnd};
 use wf_model::{BudgetResource, Money, RunBudget};
 
 use super::dice::Dice;

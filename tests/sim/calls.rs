@@ -7,11 +7,11 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ChildDispatch, ChildId, ClientCall, Event, EventKind, ExchangeGated,
-    GatePoint, GuidanceEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool,
-    TaskId, ToolCallId, ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, GatePoint, GuidanceEnd,
+    ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId,
+    ToolCallSubject, WorkExit,
 };
-use wf_model::{JsonObject, Money};
+use wf_model::Money;
 
 /// The most tokens of what stands for a long result, or for turns.
 const NOTE: u64 = 60;
@@ -124,9 +124,7 @@ impl Agents {
             }
             EventKind::PlannerAccepted { usage, .. }
             | EventKind::PlannerRejected { usage, .. }
-            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => {
-                self.used = self.used.plus(*usage);
-            }
+            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::AgentBriefed(briefing) => {
                 let agent = self.of(&briefing.attempt.place);
                 agent.is_client = briefing.engine.is_client();
@@ -193,26 +191,6 @@ impl Agents {
         }
     }
 
-    fn take_child(&mut self, fact: &EventKind) {
-        match fact {
-            EventKind::ChildDispatched(dispatch) => {
-                let ChildDispatch { id, child, plan, depends_on } = dispatch.clone();
-                let start = ChildStart { child, plan, params: JsonObject::new(), depends_on };
-                self.of(&id.attempt.place).children.push(Child { start, begun: false, end: None });
-            }
-            EventKind::ChildStarted(id) => self.change_child(id, |child| child.begun = true),
-            EventKind::ChildEnded(end) => {
-                self.change_child(&end.id, |child| child.end = Some(end.exit.is_success()));
-            }
-            _ => {}
-        }
-    }
-
-    fn change_child(&mut self, id: &ChildId, change: impl Fn(&mut Child)) {
-        let children = &mut self.of(&id.attempt.place).children;
-        children.iter_mut().filter(|child| child.start.child == id.child).for_each(change);
-    }
-
     fn hear(&mut self, place: Option<&TaskId>, result: &GateResult) {
         self.pay(result.tokens, result.cost);
         if let Some(place) = place {
@@ -226,7 +204,7 @@ impl Agents {
         self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
     }
 
-    fn of(&mut self, place: &TaskId) -> &mut Agent {
+    pub(super) fn of(&mut self, place: &TaskId) -> &mut Agent {
         self.books.entry(place.clone()).or_default()
     }
 

@@ -2,9 +2,12 @@
 
 use wf_base::name::{Name, PlanId};
 use wf_core::agent::{ChildChoice, ChildRequest, ChildStart};
-use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind, RequestedTool, Standing, WorkExit};
+use wf_core::machine::{
+    Attempt, ChildDispatch, ChildEnd, ChildId, EventKind, InputKind, RequestedTool, Standing, WorkExit,
+};
 use wf_model::{AgentDispatch, AgentEngine, AgentWork, ChildPlan, FailureClass, JsonObject, StepWork};
 
+use super::calls::{Agents, Child};
 use super::dice::Dice;
 use super::engine::Job;
 use super::ledger::step_of;
@@ -94,4 +97,27 @@ fn child_id(dice: &mut Dice) -> Name {
 
 fn name(text: &str) -> Name {
     Name::parse(text).expect("a name")
+}
+
+impl Agents {
+    /// Takes an event of a child run into account.
+    pub(super) fn take_child(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::ChildDispatched(dispatch) => {
+                let ChildDispatch { id, child, plan, depends_on } = dispatch.clone();
+                let start = ChildStart { child, plan, params: JsonObject::new(), depends_on };
+                self.of(&id.attempt.place).children.push(Child { start, begun: false, end: None });
+            }
+            EventKind::ChildStarted(id) => self.change_child(id, |child| child.begun = true),
+            EventKind::ChildEnded(end) => {
+                self.change_child(&end.id, |child| child.end = Some(end.exit.is_success()));
+            }
+            _ => {}
+        }
+    }
+
+    fn change_child(&mut self, id: &ChildId, change: impl Fn(&mut Child)) {
+        let children = &mut self.of(&id.attempt.place).children;
+        children.iter_mut().filter(|child| child.start.child == id.child).for_each(change);
+    }
 }

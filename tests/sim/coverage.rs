@@ -7,6 +7,7 @@ use wf_core::machine::{
     BUDGET_SPENT_PREFIX, Effect, EventKind, GatePoint, InputKind, ModelCallOutcome, TimerKind, WorkExit,
 };
 
+use super::agents;
 use super::faults::Fault;
 
 /// Counts, by kind and name.
@@ -122,36 +123,6 @@ const INPUTS: [&str; 20] = [
     "guided",
 ];
 
-/// Every way in which agents end, and what happens to their calls.
-const AGENTS: [&str; 26] = [
-    "done",
-    "cancelled",
-    "timed_out",
-    "no turns left",
-    "no budget left",
-    "no window left",
-    "not repaired",
-    "failed",
-    "repairs",
-    "masks results",
-    "omits turns",
-    "is stopped",
-    "asks for what is wrong",
-    "is refused by gates",
-    "a program calls",
-    "a program's call is lost",
-    "is asked about",
-    "is refused by people",
-    "is closed",
-    "a child run fails with another",
-    "a child run is cancelled",
-    "asks for another child run",
-    "may not call",
-    "may not reply",
-    "does not get a result",
-    "gets another result",
-];
-
 /// What is asked of whole worlds.
 const WORLDS: [&str; 3] = ["compared with calm", "compared in other rooms", "rounds in other rooms"];
 
@@ -189,7 +160,7 @@ impl Coverage {
             ("input", &INPUTS),
             ("timer", &TIMERS),
             ("exit", &EXITS),
-            ("agent", &AGENTS),
+            ("agent", &agents::AGENTS),
             ("fault", &faults),
         ];
         let unseen = |(kind, names): (&'static str, &[&'static str])| {

@@ -241,15 +241,18 @@ impl Engine {
                         |effect| matches!(effect, Effect::Plan { request } if request.round.round == *round),
                     )
             }
-            InputKind::Guided(reply) => {
-                done(&|job| matches!(job, Job::Guide { attempt } if *attempt == reply.attempt))
-                    || self.waiting().any(
-                        |effect| matches!(effect, Effect::Guide { request } if request.attempt == reply.attempt),
-                    )
-            }
+            InputKind::Guided(reply) => self.guides(&reply.attempt),
             InputKind::Begin { .. } | InputKind::Cancel { .. } => true,
             // What is stale; the calls of agents are looked for elsewhere.
             _ => false,
         }
+    }
+
+    /// Whether a planner was asked about an attempt, and has answered.
+    fn guides(&self, failed: &Attempt) -> bool {
+        let same = |job: &Job| matches!(job, Job::Guide { attempt } if attempt == failed);
+        let waits =
+            |effect: &Effect| matches!(effect, Effect::Guide { request } if request.attempt == *failed);
+        self.units.iter().any(|unit| same(&unit.job)) || self.waiting().any(waits)
     }
 }

@@ -131,16 +131,7 @@ impl World {
             Job::Tool { id } => self.tool_ended(at, id, stop),
             Job::Serve { attempt, call } => self.served(at, attempt, call, stop),
             Job::Collect { attempt, exit } => self.collected(at, attempt, exit),
-            Job::Check { attempt, .. } if !begun && !stop => {
-                let engine = self.engine(at);
-                engine.units[number].begun = true;
-                return match attempt {
-                    Some(Attempt { place, .. }) => {
-                        self.look(at, Seen::Begins { place: &place, process: false })
-                    }
-                    None => Ok(()),
-                };
-            }
+            Job::Check { attempt, .. } if !begun && !stop => return self.begin_check(at, number, attempt),
             Job::Check { attempt, phase } => self.judged(at, (attempt, phase), stop),
             Job::Look { place } => {
                 let run = &self.runs[at];
@@ -175,6 +166,14 @@ impl World {
         };
         self.engine(at).units.remove(number);
         self.feed(at, i64::MIN, what)
+    }
+
+    fn begin_check(&mut self, at: usize, number: usize, attempt: Option<Attempt>) -> Result<(), Broken> {
+        self.engine(at).units[number].begun = true;
+        match attempt {
+            Some(Attempt { place, .. }) => self.look(at, Seen::Begins { place: &place, process: false }),
+            None => Ok(()),
+        }
     }
 
     /// Begins the work of an attempt, or finds out what became of it.

@@ -133,10 +133,8 @@ impl JudgeCalls<'_> {
             let reason = format!("the evidence is too long for model `{name}`: {tokens} of {window} tokens");
             return Err(refused(reason));
         }
-        let cost = self
-            .model
-            .price
-            .map_or(self.spent.cost, |price| self.spent.cost.plus(price.cost(input, 0, output)));
+        let price = self.run.session.models.dearest_price(self.model);
+        let cost = price.map_or(self.spent.cost, |price| self.spent.cost.plus(price.cost(input, 0, output)));
         let wanted = AttemptUsage { attempts: 0, tokens: self.spent.tokens.saturating_add(tokens), cost };
         match self.run.budget_refusal(wanted) {
             Some(over) => Err(refused(format!("the budget does not allow another vote: it may use {over}"))),

@@ -63,6 +63,7 @@ mod tests {
             what_to_do: "mend it".into(),
             failed: Vec::new(),
             gaps: vec![FailureCount { attempt: 1, failed: 1, of: 2 }],
+            guidance: None,
         }
     }
 

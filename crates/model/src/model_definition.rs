@@ -83,6 +83,17 @@ impl ModelPrice {
         let sum: u128 = parts.into_iter().map(product).sum();
         Money::of_micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
+
+    /// Returns a price at which no call costs less than at either of two.
+    #[must_use]
+    fn dearest(self, other: Self) -> Self {
+        let cached = |price: Self| price.cached_input.unwrap_or(price.input);
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cached_input: Some(cached(self).max(cached(other))),
+        }
+    }
 }
 
 /// The models of a workspace, the roles that they have, and the servers whose tools they may call.
@@ -105,6 +116,13 @@ impl ModelTable {
         };
         self.models.get(name)
     }
+
+    /// Returns a price at which no call of a model costs less, whichever of its fallbacks replies. `None` if none has a
+    /// price.
+    pub fn dearest_price(&self, model: &ModelDefinition) -> Option<ModelPrice> {
+        let fallbacks = model.fallback.iter().filter_map(|name| self.models.get(name)?.price);
+        model.price.into_iter().chain(fallbacks).reduce(ModelPrice::dearest)
+    }
 }
 
 #[cfg(test)]
@@ -124,5 +142,44 @@ mod tests {
         let cheap = ModelPrice { input: Money::of_micros(1), ..ModelPrice::default() };
         assert_eq!(cheap.cost(1, 0, 0).micros(), 1);
         assert_eq!(price.cost(u64::MAX, 0, u64::MAX).micros(), u64::MAX);
+    }
+
+    fn model(name: &str, price: Option<[u64; 2]>, fallback: &[&str]) -> ModelDefinition {
+        let price = price.map(|price| {
+            let [input, output] = price.map(Money::of_micros);
+            ModelPrice { input, output, cached_input: None }
+        });
+        ModelDefinition {
+            name: Name::parse(name).unwrap(),
+            api: ModelApi::Scripted,
+            model: "replies.yaml".into(),
+            base_url: None,
+            key: None,
+            context_window: ModelDefinition::CONTEXT_WINDOW,
+            max_output: ModelDefinition::MAX_OUTPUT,
+            price,
+            timeout: ModelDefinition::TIMEOUT,
+            fallback: fallback.iter().map(|name| Name::parse(name).unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_call_is_reserved_at_the_dearest_price_of_its_fallbacks() {
+        let models = [
+            model("cheap", Some([1, 9]), &["dear", "free", "missing"]),
+            model("dear", Some([5, 7]), &[]),
+            model("free", None, &["dear"]),
+            model("gift", None, &[]),
+        ];
+        let models = models.map(|model| (model.name.clone(), model));
+        let table = ModelTable { models: models.into_iter().collect(), ..ModelTable::default() };
+        let price = |name: &str| {
+            let price = table.dearest_price(&table.models[&Name::parse(name).unwrap()])?;
+            Some([price.input, price.output, price.cached_input.unwrap_or(price.input)].map(Money::micros))
+        };
+        assert_eq!(price("cheap"), Some([5, 9, 5]));
+        assert_eq!(price("dear"), Some([5, 7, 5]));
+        assert_eq!(price("free"), Some([5, 7, 5]));
+        assert_eq!(price("gift"), None);
     }
 }

@@ -5,8 +5,10 @@ use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
 use super::log::RunPosition;
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_core::machine::{Artifact, Attempt, Event, EventKind, StepItem, StepState, TaskId, WorkExit};
-use wf_model::{FailureClass, JsonObject};
+use wf_core::machine::{
+    Artifact, Attempt, CachedResult, Event, EventKind, StepItem, StepState, TaskId, WorkExit,
+};
+use wf_model::JsonObject;
 
 /// A change of the projections: the run, the time, and the connection.
 pub(super) struct ProjectionChange<'a> {
@@ -60,17 +62,9 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         EventKind::StepReused { .. } => change.step_kept(&event.fact),
         EventKind::StepExpanded { step, items } => change.step_expanded(step, items),
         EventKind::LockRequested { place, .. } => change.step_waits(place, ""),
-        EventKind::CacheHit { place, found } => {
-            change.cache_hit(place, &found.outputs)?;
-            let (place, attempt) = (place.clone(), 0);
-            change.artifacts(&Attempt { place, attempt }, &found.artifacts)
-        }
+        EventKind::CacheHit { place, found } => change.cache_hit(place, found),
         EventKind::AttemptStarted(attempt) => change.attempt_started(attempt),
-        EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, .. } => {
-            change.attempt_ended(attempt, how, *failure_class)?;
-            change.artifacts(attempt, artifacts)?;
-            change.step_answered(&attempt.place, how, outputs)
-        }
+        EventKind::AttemptEnded { .. } => change.attempt_ended(&event.fact),
         EventKind::CheckCompleted { attempt, verdict } => change.apply_verdict(attempt.as_ref(), verdict),
         EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.place, reason),
         EventKind::GuidanceRequested(start) => change.step_waits(&start.attempt.place, &start.reason),
@@ -183,7 +177,7 @@ impl<'a> ProjectionChange<'a> {
         )
     }
 
-    fn cache_hit(&self, place: &TaskId, outputs: &JsonObject) -> rusqlite::Result<()> {
+    fn cache_hit(&self, place: &TaskId, found: &CachedResult) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, started, outputs)
              VALUES (?1, ?2, ?3, ?4, 'verifying', ?5, ?6)
@@ -195,9 +189,11 @@ impl<'a> ProjectionChange<'a> {
                 ItemColumn(place.item),
                 self.n,
                 MomentColumn(self.at),
-                outputs_column(outputs),
+                outputs_column(&found.outputs),
             ),
-        )
+        )?;
+        let (place, attempt) = (place.clone(), 0);
+        self.artifacts(&Attempt { place, attempt }, &found.artifacts)
     }
 
     fn attempt_started(&self, attempt: &Attempt) -> rusqlite::Result<()> {
@@ -217,12 +213,10 @@ impl<'a> ProjectionChange<'a> {
         )
     }
 
-    fn attempt_ended(
-        &self,
-        attempt: &Attempt,
-        how: &WorkExit,
-        failure_class: Option<FailureClass>,
-    ) -> rusqlite::Result<()> {
+    fn attempt_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, .. } = fact else {
+            return Ok(());
+        };
         self.execute(
             "UPDATE attempts SET ended = ?5, exit = ?6, failure_class = ?7
              WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = ?4",
@@ -235,7 +229,9 @@ impl<'a> ProjectionChange<'a> {
                 JsonColumn(how),
                 failure_class.map(WordColumn),
             ),
-        )
+        )?;
+        self.artifacts(attempt, artifacts)?;
+        self.step_answered(&attempt.place, how, outputs)
     }
 
     fn artifacts(&self, attempt: &Attempt, artifacts: &[Artifact]) -> rusqlite::Result<()> {

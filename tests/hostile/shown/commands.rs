@@ -50,6 +50,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["verify", "--last"],
     &["approve", "plan.md"],
     &["approve", "--last"],
+    &["answer", "--last", "--text", "TEXT", "--yes"],
     &["deny", "--last", "--reason", "TEXT", "--yes"],
     &["resume", "--last"],
     &["show", "--last"],

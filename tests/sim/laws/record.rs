@@ -86,7 +86,8 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Check { attempt: None, .. } => known.phase >= RunPhase::Verify,
         Effect::Lock { place, .. } => {
             let book = known.book(place);
-            book.awaits || book.live.is_some() || over(place)
+            // One that waits for guidance keeps its lock.
+            book.awaits || book.live.is_some() || book.consults.is_some() || over(place)
         }
         Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
         Effect::Remember { place, .. } => over(place),

@@ -2,10 +2,12 @@
 //!
 //! **Invariant:** a value of these types is well-formed; the only way in is `parse`.
 
+mod call_address;
 mod kinds;
 mod run;
 mod subject;
 
+pub use call_address::{CallAddress, CallAddressError};
 pub use kinds::{ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SkillName};
 pub use run::{AmbiguousRunError, RunId};
 pub use subject::{TaskPath, TaskPathError, TaskRef};

@@ -9,6 +9,7 @@ mod context;
 mod conversation;
 mod dispatch;
 mod guidance;
+mod known;
 mod mcp;
 mod persona;
 mod planning;
@@ -30,6 +31,7 @@ pub use dispatch::{
     read_dispatch,
 };
 pub use guidance::{guidance_question, read_guidance};
+pub use known::{KnownBeginning, KnownConversations};
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
 pub use planning::{planner_answer, planner_question};
 pub use question::{Question, answer_text};

@@ -83,6 +83,7 @@ impl Machine {
             },
             usage: TokenUsage::default(),
             cost: Money::default(),
+            passed_over: Vec::new(),
             requests: 1,
             duration_ms: 0,
         })

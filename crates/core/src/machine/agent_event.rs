@@ -41,7 +41,7 @@ pub struct ModelLimits {
     pub context_window: u64,
     /// The maximum tokens of a reply.
     pub max_output: u64,
-    /// The prices.
+    /// The prices: those of the dearest among the model and its fallbacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<ModelPrice>,
 }
@@ -92,10 +92,22 @@ pub struct ModelCallEnd {
     /// The cost, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
+    /// The models that were called in vain before it ended with a reply, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<PassedOverModel>,
     /// The requests that were sent for it, with those that failed.
     pub requests: u32,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
+}
+
+/// A model that failed, so that its fallback was called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PassedOverModel {
+    /// The model.
+    pub model: Name,
+    /// The reason, in one sentence.
+    pub reason: String,
 }
 
 /// The outcome of a model call.

@@ -387,12 +387,6 @@ impl From<ReusedResult> for EventKind {
     }
 }
 
-impl From<DeselectedStep> for EventKind {
-    fn from(left: DeselectedStep) -> Self {
-        Self::StepDeselected(left)
-    }
-}
-
 impl From<DiscardedResult> for EventKind {
     fn from(dropped: DiscardedResult) -> Self {
         let DiscardedResult { step, item, reason, from } = dropped;

@@ -21,6 +21,7 @@ use super::{
     ApprovalRequest, Attempt, Effect, EventKind, Machine, MergeEnd, MergeOutcome, MergePlan,
     MergePreparation, MergeRequest, MergeStart, MergeSubject, RequestDecision, Standing, StepState,
 };
+use wf_base::units::plural;
 use wf_model::{
     AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, Plan, StepWork, WorktreeMerge,
 };
@@ -166,8 +167,7 @@ impl Machine {
 
     /// Asks approvers whether the changes of an agent may be merged.
     fn ask_to_merge(&mut self, task: TaskIx, plan: &MergePlan, diff: String) {
-        let count = plan.files.len();
-        let message = format!("merge the changes of the agent to {count} file(s)?");
+        let message = format!("merge the changes of the agent to {}?", plural(plan.files.len(), "file"));
         let mut show = shown(plan);
         show.insert("diff".into(), diff.into());
         self.ask_about_merge(task, plan.subject(false), message, show);

@@ -110,7 +110,7 @@ mod verdict;
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use agent_event::{
     AgentBriefing, AgentExit, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits,
-    RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
+    PassedOverModel, RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};

@@ -185,7 +185,7 @@ impl Machine {
         }
         for left in left {
             if self.is_open(&left.step) {
-                self.emit(left.into());
+                self.emit(EventKind::StepDeselected(left));
             }
         }
         self.run_timer();

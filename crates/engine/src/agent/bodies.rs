@@ -2,27 +2,41 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use wf_base::digest::Sha256Digest;
+use wf_core::agent::ModelRequest;
 use wf_exec::WorkError;
-use wf_store::{BlobStore, StoreError};
+use wf_store::{CallBodyStore, StoreError};
 
 use crate::run::RunContext;
 
 /// The bodies of the calls of a run's agents: requests, replies and results, each by its digest.
 #[derive(Clone, Debug)]
-pub(super) struct CallBodies(BlobStore);
+pub(super) struct CallBodies(CallBodyStore);
 
 impl CallBodies {
     /// Returns those of a run.
     pub(super) fn of(run: &RunContext) -> Self {
         let store = &run.session.store;
-        Self(store.blobs().in_folder(store.folder().calls(&run.run_ref.id)))
+        Self(CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id)))
     }
 
     /// Stores a body; returns its digest.
     pub(super) async fn put<T: Serialize>(&self, body: &T) -> Result<Sha256Digest, StoreError> {
         let bytes = serde_json::to_vec(body).unwrap_or_default();
+        self.stored(move |store| store.put_bytes(&bytes)).await
+    }
+
+    /// Stores the request of a program; returns its digest.
+    pub(super) async fn put_request(&self, request: &ModelRequest) -> Result<Sha256Digest, StoreError> {
+        let request = request.clone();
+        self.stored(move |store| store.put_request(&request)).await
+    }
+
+    async fn stored(
+        &self,
+        put: impl FnOnce(&CallBodyStore) -> Result<Sha256Digest, StoreError> + Send + 'static,
+    ) -> Result<Sha256Digest, StoreError> {
         let store = self.0.clone();
-        let stored = tokio::task::spawn_blocking(move || store.put_bytes(&bytes)).await;
+        let stored = tokio::task::spawn_blocking(move || put(&store)).await;
         stored.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
     }
 

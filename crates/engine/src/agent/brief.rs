@@ -89,7 +89,7 @@ impl AttemptTask {
                 first_input: dialogue.request.estimated_tokens(),
                 context_window: model.context_window,
                 max_output: model.max_output,
-                price: model.price,
+                price: run.session.models.dearest_price(&model),
             },
         };
         let mistake = dialogue.mistake(&step.outputs);
@@ -174,11 +174,7 @@ impl AttemptTask {
                 prior = Some(prior_session(&self.run, &self.attempt, used).await?);
             }
             parts.session = prior.as_ref();
-            parts.may_be_untrusted = untrusted_values.is_some()
-                || prior.as_ref().is_some_and(|prior| prior.untrusted.is_some())
-                || work.reads_outside()
-                || step.allow.as_ref().is_some_and(|allow| allow.net)
-                || step.work.plans_used().into_iter().any(|plan| taints(plan).has_external_outputs());
+            parts.may_be_untrusted = may_be_untrusted(step, work, prior.as_ref());
             let mut request = ModelRequest::from_briefing(parts);
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
@@ -249,6 +245,15 @@ impl AttemptTask {
         self.run.mask().await.value(&mut values);
         Ok(values.as_object().cloned().unwrap_or_default())
     }
+}
+
+/// True if a model may be given text from outside.
+fn may_be_untrusted(step: &PlanStep, work: &AgentWork, prior: Option<&PriorSession>) -> bool {
+    step.untrusted_input().is_some()
+        || prior.is_some_and(|prior| prior.untrusted.is_some())
+        || work.reads_outside()
+        || step.allow.as_ref().is_some_and(|allow| allow.net)
+        || step.work.plans_used().into_iter().any(|plan| taints(plan).has_external_outputs())
 }
 
 /// Returns the definition of a tool for the model of an agent.

@@ -9,7 +9,7 @@ use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply, TokenUsage};
-use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
+use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool};
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallError;
 use wf_gateway::retry::CallFailureClass;
@@ -52,6 +52,7 @@ pub(in super::super) async fn call_model(
         outcome: ModelCallOutcome::Stopped,
         usage: TokenUsage::default(),
         cost: Money::default(),
+        passed_over: Vec::new(),
         requests: 1,
         duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
     };
@@ -65,6 +66,8 @@ pub(in super::super) async fn call_model(
         (end.usage, end.cost) = (answered.usage, answered.cost);
         for failed in &answered.passed_over {
             dialogue.log_note(&format!("[failed] {failed}"));
+            let (model, reason) = (failed.model.clone(), failed.failure.to_string());
+            end.passed_over.push(PassedOverModel { model, reason });
         }
         end.outcome = match answered.outcome {
             Ok(reply) => {

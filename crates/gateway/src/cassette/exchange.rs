@@ -15,11 +15,18 @@ use crate::{FailedModelCall, ModelCallError, ModelCallResult};
 pub struct RecordedExchange {
     /// The model that was called, by its name in the workspace.
     pub model: Name,
+    /// The recording whose conversation comes before the messages of the request, by its name without `.json`; `None`
+    /// if the request is whole, as it is wherever it is not in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// The request.
     pub request: ModelRequest,
     /// The fallback that replied instead of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replied_by: Option<Name>,
+    /// The failures of the models before the one that replied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<RecordedFailure>,
     /// The reply, or the failures.
     #[serde(flatten)]
     pub outcome: RecordedOutcome,
@@ -63,24 +70,30 @@ pub fn request_digest(model: &Name, request: &ModelRequest) -> Sha256Digest {
     Sha256Digest::of_bytes(value.to_string().as_bytes())
 }
 
+impl RecordedFailure {
+    fn of(failed: &FailedModelCall) -> Self {
+        let FailedModelCall { model, failure } = failed;
+        Self { model: model.clone(), kind: failure.kind, message: failure.message.clone() }
+    }
+
+    fn into_failure(self) -> FailedModelCall {
+        FailedModelCall { failure: ModelFailure::new(self.kind, self.message), model: self.model }
+    }
+}
+
 impl RecordedExchange {
     /// Returns a call with its result as it is recorded.
     pub fn of(model: &Name, request: &ModelRequest, result: &ModelCallResult) -> Self {
         let outcome = match &result.outcome {
             Ok(reply) => RecordedOutcome::Reply(reply.clone()),
-            Err(error) => {
-                let failures = error.failures.iter().map(|one| RecordedFailure {
-                    model: one.model.clone(),
-                    kind: one.failure.kind,
-                    message: one.failure.message.clone(),
-                });
-                RecordedOutcome::Failures(failures.collect())
-            }
+            Err(error) => RecordedOutcome::Failures(error.failures.iter().map(RecordedFailure::of).collect()),
         };
         Self {
             model: model.clone(),
+            continues: None,
             request: request.clone(),
             replied_by: (result.model != *model).then(|| result.model.clone()),
+            passed_over: result.passed_over.iter().map(RecordedFailure::of).collect(),
             outcome,
             usage: result.usage,
             cost: result.cost,
@@ -99,17 +112,14 @@ impl RecordedExchange {
         let outcome = match self.outcome {
             RecordedOutcome::Reply(reply) => Ok(reply),
             RecordedOutcome::Failures(failures) => {
-                let failures = failures.into_iter().map(|one| FailedModelCall {
-                    failure: ModelFailure::new(one.kind, one.message),
-                    model: one.model,
-                });
+                let failures = failures.into_iter().map(RecordedFailure::into_failure);
                 Err(ModelCallError { failures: failures.collect() })
             }
         };
         ModelCallResult {
             model: self.replied_by.unwrap_or(self.model),
             outcome,
-            passed_over: Vec::new(),
+            passed_over: self.passed_over.into_iter().map(RecordedFailure::into_failure).collect(),
             tries: self.tries,
             usage: self.usage,
             cost: self.cost,

@@ -1,16 +1,15 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 use wf_base::digest::Sha256Digest;
+use wf_core::agent::KnownConversations;
 
 use super::RecordedExchange;
-
-/// The maximum size of a recorded exchange, in bytes.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+use super::whole::{LastRead, read_exchange};
 
 /// A folder of recorded exchanges, and its use.
 #[derive(Debug)]
@@ -22,6 +21,9 @@ pub struct Cassette {
     is_created_late: bool,
     /// The number of replies that were given to each request.
     pub(super) played: Mutex<BTreeMap<Sha256Digest, u32>>,
+    /// The conversations that this process recorded, by the names of their recordings.
+    recorded: Mutex<KnownConversations>,
+    pub(super) last_read: LastRead,
 }
 
 /// The reason why a cassette cannot be used.
@@ -84,7 +86,14 @@ impl Cassette {
     }
 
     fn new(folder: PathBuf, is_replay: bool) -> Self {
-        Self { folder, is_replay, is_created_late: false, played: Mutex::default() }
+        Self {
+            folder,
+            is_replay,
+            is_created_late: false,
+            played: Mutex::default(),
+            recorded: Mutex::default(),
+            last_read: LastRead::default(),
+        }
     }
 
     /// Opens a recording, from which calls are answered.
@@ -107,10 +116,25 @@ impl Cassette {
         &self.folder
     }
 
+    fn recorded(&self) -> MutexGuard<'_, KnownConversations> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an exchange without the messages that another recording has.
+    fn shortened(&self, exchange: &RecordedExchange) -> RecordedExchange {
+        let mut short = exchange.clone();
+        if let Some(known) = self.recorded().beginning(&exchange.request.messages) {
+            short.request.messages.drain(..known.messages);
+            short.continues = Some(known.name);
+        }
+        short
+    }
+
     /// Records an exchange. The same request made again gets the next number.
     pub fn record(&self, exchange: &RecordedExchange) -> Result<(), CassetteError> {
         let unwritable = |reason: String| CassetteError::Unwritable { path: self.folder.clone(), reason };
-        let text = serde_json::to_string_pretty(exchange).map_err(|error| unwritable(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&self.shortened(exchange))
+            .map_err(|error| unwritable(error.to_string()))?;
         let write = || {
             if self.is_created_late {
                 fs::create_dir_all(&self.folder)?;
@@ -127,7 +151,10 @@ impl Cassette {
         for number in 1_u32.. {
             // The name is taken or not, in one step: calls are made concurrently.
             match file.persist_noclobber(self.path(&digest, number)) {
-                Ok(_) => break,
+                Ok(_) => {
+                    self.recorded().add(&exchange.request.messages, &recording_name(&digest, number));
+                    break;
+                }
                 Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => file = taken.file,
                 Err(failed) => return Err(unwritable(failed.error.to_string())),
             }
@@ -142,7 +169,7 @@ impl Cassette {
         number: u32,
     ) -> Result<Option<RecordedExchange>, CassetteError> {
         let path = self.path(digest, number);
-        let exchange = match read_exchange(&path) {
+        let exchange = match read_exchange(&path, &self.last_read) {
             Ok(exchange) => exchange,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CassetteError::Unreadable { path, reason: error.to_string() }),
@@ -167,31 +194,20 @@ impl Cassette {
     }
 
     fn path(&self, digest: &Sha256Digest, number: u32) -> PathBuf {
-        let suffix = if number > 1 { format!("-{number}") } else { String::new() };
-        self.folder.join(format!("{digest}{suffix}.json"))
+        self.folder.join(format!("{}.json", recording_name(digest, number)))
     }
 }
 
+/// Returns the name of a recording without `.json`.
+fn recording_name(digest: &Sha256Digest, number: u32) -> String {
+    let suffix = if number > 1 { format!("-{number}") } else { String::new() };
+    format!("{digest}{suffix}")
+}
+
 /// True if a file has the name of an exchange: beside them there may be a README or a `.gitignore`.
-fn is_recording(path: &Path) -> bool {
+pub(super) fn is_recording(path: &Path) -> bool {
     let Some(stem) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")) else {
         return false;
     };
     stem.split('-').next().is_some_and(|digest| digest.parse::<Sha256Digest>().is_ok())
-}
-
-/// Reads an exchange from a file.
-pub(super) fn read_exchange(path: &Path) -> std::io::Result<RecordedExchange> {
-    let file = fs::File::open(path)?;
-    // Reading a folder or a device could fail late, or never end.
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        let most = wf_base::units::size(MAX_BYTES);
-        return Err(std::io::Error::other(format!("it has more than {most}")));
-    }
-    Ok(serde_json::from_str(&text)?)
 }

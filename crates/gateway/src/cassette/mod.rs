@@ -4,6 +4,8 @@
 //!
 //! **Invariant:** a file of a cassette has its name only when it is complete, and it is readable by its owner alone.
 //! **Invariant:** a recording does not have the path of the workspace, so that it can be replayed in another place.
+//! **Invariant:** a conversation takes space once: the recording of a request has only the messages after those of an
+//! earlier one.
 //! **Invariant:** who replays makes no request and reads no key.
 
 mod difference;
@@ -11,6 +13,7 @@ mod exchange;
 mod folder;
 mod portable;
 mod replay;
+mod whole;
 
 pub use difference::{RequestDifference, RequestPart};
 pub use exchange::{RecordedExchange, RecordedFailure, RecordedOutcome, request_digest};

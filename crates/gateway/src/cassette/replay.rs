@@ -5,7 +5,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::ModelRequest;
 
-use super::folder::read_exchange;
+use super::whole::read_exchange;
 use super::{Cassette, RecordedExchange, RequestDifference, request_digest};
 use crate::retry::{ModelFailure, ModelFailureKind};
 
@@ -42,7 +42,7 @@ impl Cassette {
         let mut nearest: Option<(PathBuf, RequestDifference)> = None;
         // One after the other: a cassette may be larger than the memory.
         for path in self.files().unwrap_or_default() {
-            let Ok(recorded) = read_exchange(&path) else {
+            let Ok(recorded) = read_exchange(&path, &self.last_read) else {
                 continue;
             };
             let difference = RequestDifference::between(&recorded, model, request);

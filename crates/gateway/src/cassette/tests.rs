@@ -16,6 +16,8 @@ fn exchange(request: ModelRequest, text: &str) -> RecordedExchange {
     let usage = TokenUsage { input: 10, cached_input: 0, output: 2 };
     let reply = ModelReply { text: text.into(), tool_calls: Vec::new(), stop: StopReason::EndTurn, usage };
     RecordedExchange {
+        passed_over: Vec::new(),
+        continues: None,
         model: name("small"),
         request,
         replied_by: None,
@@ -246,4 +248,60 @@ async fn every_run_keeps_its_exchanges_and_can_be_replayed_in_another_place() {
     // A call that has no answer is not kept: it is no exchange.
     called_in(&kept, &replaying, "another").await.outcome.unwrap_err();
     assert_eq!(kept.files().unwrap().len(), 2);
+}
+
+/// The conversation of an agent of some turns.
+fn turns(count: usize) -> ModelRequest {
+    let mut request = request("Do it.");
+    for turn in 0..count {
+        let call = ToolCall { id: format!("c{turn}"), tool: "run".into(), arguments: "{}".into() };
+        let text = format!("{turn:04}").repeat(250);
+        request.messages.push(Message::Assistant { text: "I try.".into(), tool_calls: vec![call] });
+        let results = vec![ToolResult { id: format!("c{turn}"), text, is_error: false }];
+        request.messages.push(Message::Tool { results });
+    }
+    request
+}
+
+#[test]
+fn a_conversation_takes_space_once_and_is_replayed_whole() {
+    let size = |count: usize| {
+        let all: Vec<_> = (0..count).map(|turn| exchange(turns(turn), &turn.to_string())).collect();
+        let (_dir, folder) = recorded(&all);
+        // A recording that went on after a crash knows nothing of the first part.
+        Cassette::extend(&folder).unwrap().record(&exchange(turns(count), "end")).unwrap();
+        let tape = Cassette::open(&folder).unwrap();
+        for (turn, expected) in all.iter().chain([&exchange(turns(count), "end")]).enumerate() {
+            assert_eq!(tape.replay(&name("small"), &turns(turn)).unwrap(), *expected);
+        }
+        // In any other order, too.
+        let tape = Cassette::open(&folder).unwrap();
+        for turn in [count - 1, 3, count - 2] {
+            assert_eq!(tape.replay(&name("small"), &turns(turn)).unwrap(), all[turn]);
+        }
+        let bytes = |path: &PathBuf| fs::metadata(path).unwrap().len();
+        tape.files().unwrap().iter().map(bytes).sum::<u64>()
+    };
+    let (short, long) = (size(10), size(50));
+    assert!(long < short * 6, "10 turns take {short} bytes, and 50 take {long}");
+}
+
+#[test]
+fn recordings_that_continue_what_is_not_there_or_themselves_are_refused() {
+    let (_dir, folder) = recorded(&[exchange(turns(0), "a"), exchange(turns(1), "b")]);
+    let tape = Cassette::open(&folder).unwrap();
+    let first = folder.join(format!("{}.json", request_digest(&name("small"), &turns(0))));
+    let second = folder.join(format!("{}.json", request_digest(&name("small"), &turns(1))));
+    let text = fs::read_to_string(&second).unwrap();
+    let own = second.file_stem().unwrap().to_string_lossy().into_owned();
+    for (other, words) in [(own.as_str(), "no recording of its own"), ("../x", "no recording of its own")] {
+        let other = text.replace(&first.file_stem().unwrap().to_string_lossy().into_owned(), other);
+        fs::write(&second, other).unwrap();
+        let message = tape.replay(&name("small"), &turns(1)).unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    }
+    fs::write(&second, text).unwrap();
+    fs::remove_file(&first).unwrap();
+    let message = Cassette::open(&folder).unwrap().replay(&name("small"), &turns(1)).unwrap_err().to_string();
+    assert!(message.contains("it continues") && message.contains("No such file"), "{message}");
 }

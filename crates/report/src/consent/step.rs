@@ -5,7 +5,7 @@ use wf_base::name::Name;
 use wf_model::expr::{ExprReference, SpannedReference, Template};
 use wf_model::{
     Alternative, Check, CheckPhase, FailureClassRule, OnReworkExhausted, OnStepError, Plan, RequiredOutput,
-    RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepRepetition, StepWork,
+    RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork,
 };
 
 pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -46,10 +46,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     // The briefing of an agent is its work, and shown as that.
     let prose = briefing.as_deref().filter(|_| !matches!(does, StepWork::Agent(_)));
     about(sheet, title.as_deref(), prose);
-    for ix in depends_on {
-        let id = plan.step(*ix).id.as_str();
-        sheet.add_each(SummaryLineKind::Graph, RiskDirection::Guard, "depends_on", &[id.to_owned()]);
-    }
+    dependencies(depends_on, plan, sheet);
     if let Some(when) = when {
         sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "when", when.source());
     }
@@ -72,6 +69,13 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     files(artifacts, writes, sheet);
     cache(kept.as_deref(), sheet);
     classify(rules, sheet, "");
+}
+
+fn dependencies(depends_on: &[StepIx], plan: &Plan, sheet: &mut SummaryBuilder) {
+    for ix in depends_on {
+        let id = plan.step(*ix).id.as_str();
+        sheet.add_each(SummaryLineKind::Graph, RiskDirection::Guard, "depends_on", &[id.to_owned()]);
+    }
 }
 
 fn files(artifacts: &[Template], writes: &[Template], sheet: &mut SummaryBuilder) {

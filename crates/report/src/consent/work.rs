@@ -77,16 +77,17 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         briefing,
         with,
         tools,
-        mcp,
-        skills,
-        fetch,
         max_turns,
         max_questions,
-        untrusted,
-        when_untrusted,
-        dispatch,
-        workspace,
-        merge,
+        // What it may reach.
+        mcp: _,
+        skills: _,
+        fetch: _,
+        untrusted: _,
+        when_untrusted: _,
+        dispatch: _,
+        workspace: _,
+        merge: _,
         session,
         persona,
     } = work;
@@ -116,6 +117,14 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         put(SummaryLineKind::Data, "agent.session", session.name.as_str());
         put(SummaryLineKind::Data, "agent.session_idle", &exact_duration(session.idle));
     }
+    agent_reach(work, used, sheet);
+}
+
+/// The reach of an agent, and its bounds.
+fn agent_reach(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    let AgentWork {
+        tools, mcp, skills, fetch, untrusted, when_untrusted, dispatch, workspace, merge, ..
+    } = work;
     if *workspace != AgentWorkspace::default() {
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.workspace", workspace.as_str());
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.merge", merge.as_str());

@@ -22,7 +22,10 @@ mod taint;
 mod tests;
 mod why;
 
-pub use calls::{AgentCalls, BodyReader, ModelCallRecord, ToolCallRecord, exchange_text, sequential_calls};
+pub use calls::{
+    AgentCalls, BodyReader, ModelCallRecord, ShownModelCall, ShownToolCall, ToolCallApproval, ToolCallGate,
+    ToolCallRecord, exchange_text, sequential_calls,
+};
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use findings::{all_pass, findings};
 pub use gaps::GapTrajectory;

@@ -94,7 +94,7 @@ fn nothing_else_starts() {
         ),
         (
             json!({"id": "a", "plan": "count", "params": {"folder": "x"}, "depends_on": [""]}),
-            "the argument `depends_on` of `dispatch` must be a list of texts, not one with another value in it",
+            "the argument `depends_on` of `dispatch` must be a list of texts that are not empty, not one with something else in it",
         ),
         (
             json!({"id": "all", "plan": "count", "params": {"folder": "x"}}),

@@ -66,7 +66,7 @@ pub(crate) async fn serve_client(
             ClientEvent::Call(pending) => {
                 let mut request = run.masked_request(&pending.request).await;
                 client.process.iter().for_each(|process| mask_request(&mut request, &process.mask));
-                let digest = session.bodies.put(&request).await?;
+                let digest = session.bodies.put_request(&request).await?;
                 if let Some(recorded) = client.take_recorded(digest) {
                     session.answer_from_log(&mut dialogue, pending, &recorded);
                     continue;

@@ -196,9 +196,19 @@ steps:
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
     on_stuck: abandon
-    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, with: {given: "given {{ params.day }}"}}
+    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, session: a_session, session_idle: 222m, with: {given: "given {{ params.day }}"}}
     alternatives:
-      - {id: by_agent, agent: {model: other_model, tools: [list, dispatch, collect], dispatch: {plans: [parts.md], max: 219, max_parallel: 221}, max_turns: 215}}
+      - id: by_agent
+        agent:
+          model: other_model
+          tools: [list, dispatch, collect, skill, ask, fetch]
+          dispatch: {plans: [parts.md], max: 219, max_parallel: 221}
+          skills: [tools]
+          max_questions: 13
+          fetch: [pages.example.com]
+          max_turns: 215
+          workspace: worktree
+          persona: {context: code_review, warmth: 0.11, assertiveness: 0.12, verbosity: 0.13, formality: 0.14, humor: 0.15, initiative: 0.16, certainty: 0.17}
       - {id: by_program, agent: {role: the_role, engine: command, command: [a_program, a_word], max_turns: 217}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:

@@ -7,8 +7,10 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::units::plural;
 use wf_core::agent::{ContextCut, TokenUsage};
+use wf_core::gate::GateResult;
 use wf_core::machine::{
-    Attempt, ClientCall, Event, EventKind, ExchangeGated, ModelCallEnd, ModelCallOutcome, WorkExit,
+    AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, ClientCall, Event, EventKind, ExchangeGated,
+    ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
 };
 use wf_model::{Money, Plan};
 
@@ -22,6 +24,9 @@ pub struct AgentCalls {
     pub model: Name,
     /// The digest of the first request.
     pub request: Sha256Digest,
+    /// The source of its values that is not trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
     /// The model calls, in order.
     pub calls: Vec<ModelCallRecord>,
     /// The exit; absent while the agent works.
@@ -47,10 +52,40 @@ pub struct ModelCallRecord {
     /// The tool calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolCallRecord>,
+    /// The answers of the gates that were asked about its tool calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<ToolCallGate>,
+    /// The approvals that were requested for its tool calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ToolCallApproval>,
+}
+
+/// The answer of a gate about a tool call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolCallGate {
+    /// The position of the tool call in the reply, from 0.
+    pub position: u32,
+    /// The answer.
+    #[serde(flatten)]
+    pub result: GateResult,
+}
+
+/// A request for the approval of a tool call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolCallApproval {
+    /// The position of the tool call in the reply, from 0.
+    pub position: u32,
+    /// The number of the request in the run.
+    pub request: u32,
+    /// The question.
+    pub message: String,
+    /// The resolution; absent while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ApprovalOutcome>,
 }
 
 /// A tool call of an agent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolCallRecord {
     /// The tool.
     pub tool: String,
@@ -63,11 +98,17 @@ pub struct ToolCallRecord {
     /// True if it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// The source of the result, if that is not trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// The duration in milliseconds; absent while it is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 impl AgentCalls {
     /// The events that it is built from.
-    pub const EVENTS: [&'static str; 8] = [
+    pub const EVENTS: [&'static str; 11] = [
         "agent_briefed",
         "model_call_started",
         "model_call_ended",
@@ -75,6 +116,9 @@ impl AgentCalls {
         "tool_call_ended",
         "tool_call_refused",
         "exchange_gated",
+        "gate_evaluated",
+        "approval_requested",
+        "approval_resolved",
         "agent_ended",
     ];
 
@@ -83,15 +127,51 @@ impl AgentCalls {
         let mut all: Vec<Self> = Vec::new();
         for event in events {
             if let EventKind::AgentBriefed(briefing) = &event.fact {
-                let (attempt, model) = (briefing.attempt.clone(), briefing.model.clone());
-                all.push(Self { attempt, model, request: briefing.request, calls: Vec::new(), exit: None });
-            } else if let Some(attempt) = attempt_of(&event.fact)
-                && let Some(calls) = all.iter_mut().rfind(|calls| calls.attempt == *attempt)
-            {
-                calls.apply(&event.fact);
+                all.push(Self::briefed(briefing));
+            } else if let Some(attempt) = attempt_of(&event.fact) {
+                if let Some(calls) = all.iter_mut().rfind(|calls| calls.attempt == *attempt) {
+                    calls.apply(&event.fact);
+                }
+            } else if let Some(place) = place_of(&event.fact) {
+                // What is asked about the task before its agent begins, or once that is done, is about no tool call.
+                let own = all.iter_mut().rfind(|calls| calls.attempt.place == *place);
+                if let Some(calls) = own.filter(|calls| calls.exit.is_none()) {
+                    calls.apply_question(&event.fact);
+                }
             }
         }
         all
+    }
+
+    fn briefed(briefing: &AgentBriefing) -> Self {
+        Self {
+            attempt: briefing.attempt.clone(),
+            model: briefing.model.clone(),
+            request: briefing.request,
+            untrusted: briefing.untrusted.clone(),
+            calls: Vec::new(),
+            exit: None,
+        }
+    }
+
+    /// Applies a fact about a question that the next tool call raised.
+    fn apply_question(&mut self, fact: &EventKind) {
+        let Some(call) = self.calls.last_mut() else {
+            return;
+        };
+        match fact {
+            EventKind::GateEvaluated { result, .. } => {
+                let position = u32::try_from(call.tools.len()).unwrap_or(u32::MAX);
+                call.gates.push(ToolCallGate { position, result: result.clone() });
+            }
+            EventKind::ApprovalRequested(asked) => call.approvals.extend(ToolCallApproval::of(asked)),
+            EventKind::ApprovalResolved { request, given, .. } => {
+                if let Some(asked) = call.approvals.iter_mut().find(|asked| asked.request == *request) {
+                    asked.outcome = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
     }
 
     fn apply(&mut self, fact: &EventKind) {
@@ -116,6 +196,7 @@ impl AgentCalls {
                 let tool = call.and_then(|call| call.tools.get_mut(end.id.position as usize));
                 if let Some(tool) = tool {
                     (tool.result, tool.is_error) = (Some(end.result), end.is_error);
+                    (tool.untrusted, tool.duration_ms) = (end.untrusted.clone(), Some(end.duration_ms));
                 }
             }
             EventKind::ExchangeGated(gated) => self.take_ruling(gated),
@@ -133,9 +214,9 @@ impl AgentCalls {
             if let Some(reason) = &gated.blocked {
                 *tool = ToolCallRecord {
                     tool: tool.tool.clone(),
-                    result: None,
                     is_error: true,
                     refused: Some(reason.clone()),
+                    ..ToolCallRecord::default()
                 };
             }
         }
@@ -143,8 +224,12 @@ impl AgentCalls {
 
     fn push_tool(&mut self, tool: &str, refused: Option<&String>) {
         if let Some(call) = self.calls.last_mut() {
-            let (tool, refused) = (tool.to_owned(), refused.cloned());
-            call.tools.push(ToolCallRecord { tool, result: None, is_error: refused.is_some(), refused });
+            call.tools.push(ToolCallRecord {
+                tool: tool.to_owned(),
+                is_error: refused.is_some(),
+                refused: refused.cloned(),
+                ..ToolCallRecord::default()
+            });
         }
     }
 
@@ -184,6 +269,14 @@ impl AgentCalls {
             let _ = write!(text, ", {}", self.cost());
         }
         text
+    }
+}
+
+impl ToolCallApproval {
+    /// Returns the request, if it is about a tool call.
+    fn of(asked: &ApprovalRequest) -> Option<Self> {
+        let position = asked.tool_call.as_ref()?.position;
+        Some(Self { position, request: asked.request, message: asked.message.clone(), outcome: None })
     }
 }
 
@@ -227,6 +320,15 @@ fn attempt_of(fact: &EventKind) -> Option<&Attempt> {
         EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt),
         EventKind::ExchangeGated(gated) => Some(&gated.attempt),
         EventKind::AgentEnded(end) => Some(&end.attempt),
+        _ => None,
+    }
+}
+
+/// Returns the task that a question is about.
+fn place_of(fact: &EventKind) -> Option<&TaskId> {
+    match fact {
+        EventKind::GateEvaluated { place, .. } | EventKind::ApprovalResolved { place, .. } => place.as_ref(),
+        EventKind::ApprovalRequested(asked) => asked.place.as_ref(),
         _ => None,
     }
 }

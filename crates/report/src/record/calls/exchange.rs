@@ -35,34 +35,35 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
         if let Some(mistake) = &call.repairs {
             section(&mut text, "user", mistake);
         }
-        model_call(&mut text, number, call, bodies);
+        model_call(&mut text, &format!("{}.{number}", calls.attempt), call, bodies);
     }
     text
 }
 
-fn model_call(text: &mut String, number: usize, call: &ModelCallRecord, bodies: BodyReader<'_>) {
+fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: BodyReader<'_>) {
     let Some(end) = &call.end else {
-        return section(text, &format!("call {number}"), "under way");
+        return section(text, &format!("call {address}"), "under way");
     };
     let (usage, duration_ms) = (end.usage, end.duration_ms);
     let cost = if end.cost.is_zero() { String::new() } else { format!(", {}", end.cost) };
     let about = format!("{} + {} tokens{cost}, {duration_ms} ms", usage.input, usage.output);
     let reply = match &end.outcome {
         ModelCallOutcome::Replied { model, reply, .. } => {
-            section(text, &format!("call {number} · {model} · {about}"), "");
+            section(text, &format!("call {address} · {model} · {about}"), "");
             read::<ModelReply>(bodies, reply)
         }
         ModelCallOutcome::Failed { reason, .. } => {
-            section(text, &format!("call {number} · failed"), "");
+            section(text, &format!("call {address} · failed"), "");
             Err(reason.clone())
         }
-        ModelCallOutcome::Stopped => return section(text, &format!("call {number}"), "stopped"),
+        ModelCallOutcome::Stopped => return section(text, &format!("call {address}"), "stopped"),
     };
     match reply {
         Ok(reply) => {
             block(text, &reply.text);
-            for (asked, tool) in reply.tool_calls.iter().zip(&call.tools) {
-                section(text, &format!("{} {}", asked.tool, asked.arguments), &result_text(tool, bodies));
+            for (number, (asked, tool)) in (1_usize..).zip(reply.tool_calls.iter().zip(&call.tools)) {
+                let heading = format!("{address}.{number} {} {}", asked.tool, asked.arguments);
+                section(text, &heading, &result_text(tool, bodies));
             }
         }
         Err(reason) => problem(text, &reason),
@@ -70,7 +71,7 @@ fn model_call(text: &mut String, number: usize, call: &ModelCallRecord, bodies: 
 }
 
 /// Returns the result of a tool call, or the reason why there is none.
-fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> String {
+pub(super) fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> String {
     if let Some(reason) = &tool.refused {
         return format!("refused: {reason}");
     }
@@ -84,21 +85,21 @@ fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> String {
     }
 }
 
-fn read<T: DeserializeOwned>(bodies: BodyReader<'_>, digest: &Sha256Digest) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(bodies: BodyReader<'_>, digest: &Sha256Digest) -> Result<T, String> {
     serde_json::from_value(bodies(digest)?).map_err(|error| error.to_string())
 }
 
-fn section(text: &mut String, heading: &str, content: &str) {
+pub(super) fn section(text: &mut String, heading: &str, content: &str) {
     let _ = writeln!(text, "\n{}", paint(DIM, &untrusted(heading).to_string()));
     block(text, content);
 }
 
-fn block(text: &mut String, content: &str) {
+pub(super) fn block(text: &mut String, content: &str) {
     if !content.trim().is_empty() {
         let _ = writeln!(text, "{}", untrusted(content.trim_end()).block());
     }
 }
 
-fn problem(text: &mut String, reason: &str) {
+pub(super) fn problem(text: &mut String, reason: &str) {
     let _ = writeln!(text, "{}", paint(BAD, &untrusted(reason).to_string()));
 }

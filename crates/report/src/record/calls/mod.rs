@@ -3,7 +3,12 @@
 //! **Invariant:** bodies are read by who shows them; here are their digests alone.
 
 mod agent_calls;
+mod call;
 mod exchange;
+mod request;
 
-pub use agent_calls::{AgentCalls, ModelCallRecord, ToolCallRecord, sequential_calls};
+pub use agent_calls::{
+    AgentCalls, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord, sequential_calls,
+};
+pub use call::{ShownModelCall, ShownToolCall};
 pub use exchange::{BodyReader, exchange_text};

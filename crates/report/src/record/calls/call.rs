@@ -1,0 +1,233 @@
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::exchange::{block, problem, read, result_text, section};
+use super::{AgentCalls, BodyReader, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord};
+use wf_base::name::Name;
+use wf_base::untrusted::{DIM, NAME, paint, untrusted};
+use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
+use wf_core::machine::ModelCallOutcome;
+
+/// The state of a tool call that was not decided about yet.
+const NOT_BEGUN: &str = "not begun";
+
+/// A model call, with what the model got and what it replied.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownModelCall {
+    /// Its address in its run.
+    pub address: String,
+    /// The model that was asked.
+    pub asked: Name,
+    /// The request, as it was sent after a cut; absent if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<ModelRequest>,
+    /// The reply; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ModelReply>,
+    /// The reasons why a stored text cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+    /// The source of the values of the agent that is not trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// The recorded facts.
+    #[serde(flatten)]
+    pub record: ModelCallRecord,
+}
+
+/// A tool call, with its arguments and its result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownToolCall {
+    /// Its address in its run.
+    pub address: String,
+    /// The call, as the model asked for it.
+    pub call: ToolCall,
+    /// The result, the reason why there is none, or the state of the call.
+    pub result: String,
+    /// The recorded facts; absent until it was decided about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<ToolCallRecord>,
+    /// The answers of the gates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<ToolCallGate>,
+    /// The approvals that were requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ToolCallApproval>,
+}
+
+impl ShownModelCall {
+    /// Returns a call by its number in its attempt, from 1; `None` if there is none.
+    pub fn of(calls: &AgentCalls, number: usize, bodies: BodyReader<'_>) -> Option<Self> {
+        let record = calls.calls.get(number.checked_sub(1)?)?.clone();
+        let mut unreadable = Vec::new();
+        let mut kept = |problem: String| unreadable.push(problem);
+        let request = calls.request_of(number, bodies).map_err(&mut kept).ok();
+        let reply = record.reply().map(|reply| read(bodies, &reply).map_err(&mut kept));
+        let reply = reply.and_then(Result::ok);
+        let (asked, untrusted) = (calls.model.clone(), calls.untrusted.clone());
+        let address = format!("{}.{number}", calls.attempt);
+        Some(Self { address, asked, request, reply, unreadable, untrusted, record })
+    }
+
+    /// Returns a tool call by its number in the reply, from 1; `None` if the reply asks for fewer.
+    pub fn tool(&self, number: usize, bodies: BodyReader<'_>) -> Option<ShownToolCall> {
+        let position = number.checked_sub(1)?;
+        let call = self.reply.as_ref()?.tool_calls.get(position)?.clone();
+        let record = self.record.tools.get(position).cloned();
+        let is_own = |asked: u32| usize::try_from(asked) == Ok(position);
+        let gates = self.record.gates.iter().filter(|asked| is_own(asked.position));
+        let approvals = self.record.approvals.iter().filter(|asked| is_own(asked.position));
+        Some(ShownToolCall {
+            address: format!("{}.{number}", self.address),
+            call,
+            result: record.as_ref().map_or_else(|| NOT_BEGUN.into(), |record| result_text(record, bodies)),
+            record,
+            gates: gates.cloned().collect(),
+            approvals: approvals.cloned().collect(),
+        })
+    }
+
+    /// Returns the call as a person reads it.
+    pub fn text(&self) -> String {
+        let mut text = format!("model call {}\n", paint(NAME, &untrusted(&self.address).to_string()));
+        field(&mut text, "asked", self.asked.as_str());
+        self.end_fields(&mut text);
+        if !self.record.context.is_none() {
+            field(&mut text, "cut", &self.record.context.to_string());
+        }
+        if let Some(mistake) = &self.record.repairs {
+            field(&mut text, "repairs", mistake);
+        }
+        field(&mut text, "untrusted", self.untrusted.as_deref().unwrap_or_default());
+        if let Some(request) = &self.request {
+            request_text(&mut text, request);
+        }
+        if let Some(reply) = &self.reply {
+            section(&mut text, &format!("reply · {}", reply.stop.as_str()), &reply.text);
+            for (number, call) in (1_usize..).zip(&reply.tool_calls) {
+                let state = self.record.tools.get(number - 1).map_or(NOT_BEGUN, ToolCallRecord::state);
+                let line = format!("{}.{number} {} {} · {state}", self.address, call.tool, call.arguments);
+                let _ = writeln!(text, "{}", untrusted(&line));
+            }
+        }
+        for reason in &self.unreadable {
+            problem(&mut text, reason);
+        }
+        text
+    }
+
+    fn end_fields(&self, text: &mut String) {
+        let Some(end) = &self.record.end else {
+            return field(text, "state", "under way");
+        };
+        for passed in &end.passed_over {
+            field(text, "failed", &format!("{}: {}", passed.model, passed.reason));
+        }
+        match &end.outcome {
+            ModelCallOutcome::Replied { model, .. } if *model == self.asked => {}
+            ModelCallOutcome::Replied { model, .. } => field(text, "fallback", model.as_str()),
+            ModelCallOutcome::Failed { reason, .. } => field(text, "failed", reason),
+            ModelCallOutcome::Stopped => field(text, "state", "stopped"),
+        }
+        let usage = end.usage;
+        let cached = match usage.cached_input {
+            0 => String::new(),
+            cached => format!(" ({cached} cached)"),
+        };
+        field(text, "tokens", &format!("{} input{cached} + {} output", usage.input, usage.output));
+        field(text, "cost", &end.cost.to_string());
+        let requests = wf_base::units::plural(end.requests as usize, "request");
+        field(text, "took", &format!("{} ms · {requests}", end.duration_ms));
+    }
+}
+
+impl ShownToolCall {
+    /// Returns the call as a person reads it.
+    pub fn text(&self) -> String {
+        let mut text = format!("tool call {}\n", paint(NAME, &untrusted(&self.address).to_string()));
+        field(&mut text, "tool", &self.call.tool);
+        let record = self.record.as_ref();
+        field(&mut text, "state", record.map_or(NOT_BEGUN, ToolCallRecord::state));
+        if let Some(took) = record.and_then(|record| record.duration_ms) {
+            field(&mut text, "took", &format!("{took} ms"));
+        }
+        let untrusted = record.and_then(|record| record.untrusted.as_deref());
+        field(&mut text, "untrusted", untrusted.unwrap_or_default());
+        for ToolCallGate { result, .. } in &self.gates {
+            let answer = format!("{} · {}", result.gate, result.action.as_str());
+            field(&mut text, "gate", &with_reason(answer, &result.reason));
+        }
+        for asked in &self.approvals {
+            field(&mut text, "approval", &asked.answer());
+        }
+        section(&mut text, "arguments", &self.call.arguments);
+        section(&mut text, "result", &self.result);
+        text
+    }
+}
+
+impl ToolCallApproval {
+    /// Returns the decision, the approvers who made it, and their reason.
+    fn answer(&self) -> String {
+        let Some(given) = &self.outcome else {
+            return "pending".into();
+        };
+        let by: Vec<&str> = given.by.iter().map(|signer| signer.name.as_str()).collect();
+        let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+        with_reason(format!("{}{by}", given.decision.as_str()), &given.reason)
+    }
+}
+
+fn with_reason(answer: String, reason: &str) -> String {
+    if reason.is_empty() { answer } else { format!("{answer}: {reason}") }
+}
+
+impl ToolCallRecord {
+    fn state(&self) -> &'static str {
+        match (&self.refused, &self.result) {
+            (Some(_), _) => "refused",
+            (None, None) => "under way",
+            (None, Some(_)) if self.is_error => "failed",
+            (None, Some(_)) => "ok",
+        }
+    }
+}
+
+fn request_text(text: &mut String, request: &ModelRequest) {
+    let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    if !tools.is_empty() {
+        section(text, "tools", &tools.join(", "));
+    }
+    section(text, "system", &request.system);
+    for message in &request.messages {
+        match message {
+            Message::User { text: told } => section(text, "user", told),
+            Message::Assistant { text: told, tool_calls } => {
+                section(text, "assistant", told);
+                for call in tool_calls {
+                    block(text, &format!("{} {}", call.tool, call.arguments));
+                }
+            }
+            Message::Tool { results } => {
+                for result in results {
+                    section(
+                        text,
+                        if result.is_error { "tool result (failed)" } else { "tool result" },
+                        &result.text,
+                    );
+                }
+            }
+            Message::Omitted { turns } => section(text, "user", &Message::omission_text(*turns)),
+        }
+    }
+    if let Some(schema) = &request.answer_schema {
+        section(text, "schema of the answer", &schema.to_string());
+    }
+}
+
+fn field(text: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name:<10}")), untrusted(value));
+    }
+}

@@ -1,0 +1,50 @@
+use super::exchange::read;
+use super::{AgentCalls, BodyReader, ModelCallRecord};
+use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
+
+impl AgentCalls {
+    /// Returns the request of a call by its number in its attempt, from 1, as it was sent after a cut. A program of its
+    /// own makes whole requests; those of the builtin loop follow from the first one and what came after it.
+    pub fn request_of(&self, number: usize, bodies: BodyReader<'_>) -> Result<ModelRequest, String> {
+        let Some((call, before)) = self.calls.get(..number).and_then(<[ModelCallRecord]>::split_last) else {
+            return Err(format!("{} has no call {number}", self.attempt));
+        };
+        if let Some(client) = &call.client {
+            return read(bodies, &client.request);
+        }
+        let mut request: ModelRequest = read(bodies, &self.request)?;
+        let following = before.iter().skip(1).chain([call]);
+        for (one, next) in before.iter().zip(following) {
+            let Some(reply) = one.reply() else {
+                continue;
+            };
+            let reply: ModelReply = read(bodies, &reply)?;
+            let results = results(one, &reply, bodies)?;
+            request.append_turn(reply, results, next.repairs.as_deref());
+        }
+        Ok(request.after_cut(call.context).into_owned())
+    }
+}
+
+/// Returns the results of all tool calls in a reply, as the model got them.
+fn results(
+    call: &ModelCallRecord,
+    reply: &ModelReply,
+    bodies: BodyReader<'_>,
+) -> Result<Vec<ToolResult>, String> {
+    let mut results = Vec::new();
+    for (position, asked) in reply.tool_calls.iter().enumerate() {
+        let recorded = call.tools.get(position);
+        results.push(match recorded.and_then(|tool| tool.result) {
+            Some(digest) => read(bodies, &digest)?,
+            None => ToolResult {
+                id: asked.id.clone(),
+                text: recorded
+                    .and_then(|tool| tool.refused.clone())
+                    .unwrap_or_else(|| "the call was not executed".into()),
+                is_error: true,
+            },
+        });
+    }
+    Ok(results)
+}

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::word::has_word;
 use super::{Message, ModelRequest};
 use crate::machine::{GuidanceRequest, PlannerRestrictions};
 use wf_model::UniqueKeyJson;
@@ -77,30 +78,20 @@ fn first_forbidden(text: &str, must_not: &PlannerRestrictions) -> Option<String>
         .iter()
         .map(|avoided| (&avoided.tool, avoided.target.as_ref(), "which memory advises to avoid"));
     let mut tools = tools.chain(avoided);
-    let tool = tools
-        .find(|(tool, target, _)| names_tool(text, tool) && target.is_none_or(|target| names(text, target)));
+    let tool = tools.find(|(tool, target, _)| {
+        names_tool(text, tool) && target.is_none_or(|target| has_word(text, target))
+    });
     if let Some((tool, _, why)) = tool {
         return Some(format!("the tool `{tool}`, {why}"));
     }
-    let target = must_not.targets.iter().find(|target| names(text, target))?;
+    let target = must_not.targets.iter().find(|target| has_word(text, target))?;
     Some(format!("the target `{target}`, which is blocked"))
 }
 
 /// True if a text names a tool, with its class or without.
 fn names_tool(text: &str, tool: &str) -> bool {
     let short = tool.rsplit([':', '/']).next().unwrap_or(tool);
-    names(text, tool) || names(text, short)
-}
-
-/// True if a text has a word that is no part of a longer one.
-fn names(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    !word.is_empty()
-        && text.match_indices(word).any(|(at, _)| {
-            let before = text.get(..at).and_then(|text| text.chars().next_back());
-            let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
-            !before.is_some_and(is_part) && !after.is_some_and(is_part)
-        })
+    has_word(text, tool) || has_word(text, short)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod session;
 mod skills;
 mod tools;
 mod untrusted;
+mod word;
 
 pub(crate) use briefing::unfence;
 pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};

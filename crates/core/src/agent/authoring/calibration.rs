@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use crate::agent::word::has_word;
 use crate::memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters};
 use wf_base::time::Moment;
 use wf_model::{Plan, Step, StepWork};
@@ -152,15 +153,4 @@ fn texts(work: &StepWork) -> String {
         _ => None,
     };
     script.into_iter().chain(templates).collect::<Vec<_>>().join("\n")
-}
-
-/// True if a text has a word that is no part of a longer one.
-fn has_word(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    !word.is_empty()
-        && text.match_indices(word).any(|(at, _)| {
-            let before = text.get(..at).and_then(|text| text.chars().next_back());
-            let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
-            !before.is_some_and(is_part) && !after.is_some_and(is_part)
-        })
 }

@@ -208,6 +208,13 @@ CREATE TABLE megrams (
 CREATE INDEX megrams_of_cluster ON megrams (space, entity);
 CREATE INDEX megrams_of_level ON megrams (level);
 
+-- Notes of memory, each a JSON document. The same holds for this table; its index of words is temporary.
+CREATE TABLE notes (
+    id      TEXT PRIMARY KEY,
+    created INTEGER NOT NULL,
+    note    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Accounts of goals. These tables, `notifications` and `feedback` can be rebuilt from the events
 -- `rows_recorded` of the log, and nothing reads them to decide. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
 -- `slots`, or was forgotten. `resumed_at`: failures before it do not count towards the next pause.

@@ -3,6 +3,7 @@
 mod ask;
 mod fetch;
 mod memory;
+mod remember;
 mod skills;
 
 use crate::support::{Did, Sandbox};

@@ -1,3 +1,4 @@
+mod add;
 mod dream;
 mod explain;
 mod feedback;
@@ -6,6 +7,8 @@ mod forget;
 mod list;
 mod query;
 mod rows;
+mod search;
+mod trust;
 
 use clap::{Args, Subcommand};
 
@@ -17,8 +20,9 @@ use wf_app::{CliExitCode, CommandError};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Entries belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`). See
-docs/memory.md for how they are used."
+Notes are sentences of people and agents, found by their words: add, search, trust. Megrams are the
+outcomes of runs; they belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
+See docs/memory.md for how both are used."
 )]
 pub struct MemoryArgs {
     #[command(subcommand)]
@@ -27,6 +31,9 @@ pub struct MemoryArgs {
 
 #[derive(Subcommand, Debug)]
 enum MemoryCommand {
+    Search(search::MemorySearchArgs),
+    Add(add::MemoryAddArgs),
+    Trust(trust::MemoryTrustArgs),
     Query(query::MemoryQueryArgs),
     List(list::MemoryListArgs),
     Explain(explain::MemoryExplainArgs),
@@ -40,6 +47,9 @@ enum MemoryCommand {
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
+        MemoryCommand::Search(args) => search::run(ui, args),
+        MemoryCommand::Add(args) => add::run(ui, args),
+        MemoryCommand::Trust(args) => trust::run(ui, args),
         MemoryCommand::Query(args) => query::run(ui, args),
         MemoryCommand::List(args) => list::run(ui, args),
         MemoryCommand::Explain(args) => explain::run(ui, args),

@@ -74,14 +74,11 @@ impl RunDispatcher {
                 let call = agent::ModelCall { attempt, call, repairs, refusals, context };
                 self.spawn_unit(agent::call_model(run, call, stop));
             }
-            Effect::CallTool { id, waited_ms, children, answer } => {
+            Effect::CallTool { id, waited_ms, children, answer, untrusted } => {
                 let stop = self.stopper(Some(id.attempt.clone()));
                 let waited = Duration::from_millis(waited_ms);
-                self.spawn_unit(agent::call_tool(
-                    run,
-                    agent::ToolOrder { id, waited, children, answer },
-                    stop,
-                ));
+                let order = agent::ToolOrder { id, waited, children, answer, untrusted };
+                self.spawn_unit(agent::call_tool(run, order, stop));
             }
             Effect::StartChild { id, plan, params } => {
                 let stop = self.children.insert(id.clone());

@@ -16,8 +16,8 @@ use wf_core::machine::{
     AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
 };
 use wf_core::memory::{
-    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryQuery, ToolTarget,
-    advise, potentials, ruled_action, search,
+    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryQuery, NoteQuery,
+    ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
@@ -97,8 +97,11 @@ fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<ToolAdvice
 
 /// Searches all of memory for an agent. That is no recall: nothing is written.
 pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
-    let megrams = run.session.store.reader()?.memory(&MegramSelection::All)?;
-    Ok(search(&megrams, query))
+    let reader = run.session.store.reader()?;
+    let words = NoteQuery { words: query.text.clone(), ..NoteQuery::default() };
+    let notes = rank(reader.find_notes(&words)?, run.session.clock.now());
+    let found = search(&reader.memory(&MegramSelection::All)?, query);
+    Ok(if notes.is_empty() { found } else { describe_notes(&notes, query).and(found) })
 }
 
 /// Returns the advice from memory on the intent of a plan; `None` if too little is known.

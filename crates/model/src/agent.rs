@@ -203,6 +203,8 @@ keywords! {
         Ask = "ask",
         /// Searches the memory of the workspace.
         Memory = "memory",
+        /// Adds a note to memory.
+        Remember = "remember",
         /// Fetches a page from a host that the plan lists.
         Fetch = "fetch",
     }

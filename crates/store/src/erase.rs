@@ -1,4 +1,4 @@
-//! Forgetting for good: the texts of memory that no megram has any more leave the log.
+//! Forgetting for good: the texts of memory that no megram and no note has any more leave the log.
 //!
 //! An event that carried one loses its body and keeps its hash, as the events of a pruned run do. A later
 //! event, `rows_erased`, has what else it recorded, so that the fold yields the same tables without it.
@@ -17,8 +17,8 @@ use super::{Store, StoreDurability, StoreError, append, connect, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
-/// The table whose texts can be erased.
-const MEMORY: &str = "megrams";
+/// The tables whose texts can be erased.
+pub(super) const MEMORY: [&str; 2] = ["megrams", "notes"];
 
 /// The time to wait for readers of an older state.
 const READERS: Duration = Duration::from_secs(2);
@@ -63,11 +63,16 @@ pub(super) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreE
 
 /// Returns the events with rows of memory that it does not have any more.
 fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
-    let mut known = connection.prepare_cached(&format!("SELECT id FROM temp.{MEMORY}"))?;
-    let known: BTreeSet<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut known = BTreeMap::new();
+    for table in MEMORY {
+        let mut ids = connection.prepare_cached(&format!("SELECT id FROM temp.{table}"))?;
+        let ids: BTreeSet<String> = ids.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        known.insert(table, ids);
+    }
+    let named = MEMORY.map(|table| format!("instr(body, '\"{table}\"')")).join(" OR ");
     let sql = format!(
         "{KEYS} SELECT seq, body FROM keys JOIN events ON run = key AND run_seq = 0
-         WHERE instr(body, '\"{MEMORY}\"') AND kind IN ('rows_recorded', 'rows_erased') ORDER BY seq"
+         WHERE ({named}) AND kind IN ('rows_recorded', 'rows_erased') ORDER BY seq"
     );
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -84,7 +89,9 @@ fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
         };
         let mut carries = false;
         for one in &mut left {
-            carries |= strip(&mut one.tables, &known);
+            for (table, ids) in &known {
+                carries |= strip(&mut one.tables, table, ids);
+            }
         }
         if carries {
             let body = Sha256Digest::of_bytes(row.get_ref(1)?.as_str()?.as_bytes());
@@ -94,16 +101,16 @@ fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
     Ok(found)
 }
 
-/// Removes the rows of memory with other ids than these; returns true if there were any.
-fn strip(tables: &mut BTreeMap<String, TableChange>, known: &BTreeSet<String>) -> bool {
-    let Some(change) = tables.get_mut(MEMORY) else {
+/// Removes the rows of a table with other ids than these; returns true if there were any.
+fn strip(tables: &mut BTreeMap<String, TableChange>, table: &str, known: &BTreeSet<String>) -> bool {
+    let Some(change) = tables.get_mut(table) else {
         return false;
     };
     let before = change.rows.len();
     change.rows.retain(|row| row.get(0).and_then(Value::as_str).is_some_and(|id| known.contains(id)));
     let stripped = change.rows.len() < before;
     if *change == TableChange::default() {
-        tables.remove(MEMORY);
+        tables.remove(table);
     }
     stripped
 }

@@ -50,6 +50,7 @@ mod log_row;
 mod mark;
 mod memory;
 mod migrate;
+mod notes;
 mod opinions;
 mod own_file;
 mod owners;

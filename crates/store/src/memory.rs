@@ -3,10 +3,11 @@
 use rusqlite::{Connection, Params, Row};
 
 use super::column::{MomentColumn, WordColumn};
-use super::{Store, StoreError, StoreReader, WriteTicket, erase, row_log};
+use super::erase::MEMORY;
+use super::{Store, StoreError, StoreReader, WriteTicket, erase, notes, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
-use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, dream};
+use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, MemoryBundle, dream};
 
 /// A selection of megrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,20 @@ impl Store {
         })
     }
 
+    /// Adds a bundle, all or nothing; returns the numbers of new megrams and new notes.
+    pub fn import(&self, bundle: MemoryBundle) -> WriteTicket<(usize, usize)> {
+        self.row_sql(move |connection| {
+            let (mut megrams, mut new_notes) = (0, 0);
+            for megram in &bundle.megrams {
+                megrams += insert(connection, megram)?;
+            }
+            for note in &bundle.notes {
+                new_notes += notes::insert(connection, note)?;
+            }
+            Ok((megrams, new_notes))
+        })
+    }
+
     /// Records that megrams were given to a planner.
     pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
         self.row_sql(move |connection| {
@@ -50,13 +65,15 @@ impl Store {
         })
     }
 
-    /// Forgets megrams, and erases from the log what memory does not have any more; returns the number of
+    /// Forgets megrams and notes, and erases from the log what memory does not have any more; returns the number of
     /// those that it had. [`Store::scrub`] overwrites what is left in the files.
     pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
         self.job(move |writing| {
             let at = writing.writer.clock.now();
             let gone = row_log::change(writing, at, || {
-                delete(writing.connection, &ids).map_err(|error| writing.failed(&error))
+                let gone = MEMORY.map(|table| delete(writing.connection, table, &ids));
+                let gone: rusqlite::Result<Vec<usize>> = gone.into_iter().collect();
+                gone.map(|gone| gone.iter().sum()).map_err(|error| writing.failed(&error))
             })?;
             erase::erase(writing, at)?;
             Ok(gone)
@@ -73,7 +90,7 @@ impl Store {
                 let mut statement = connection.prepare_cached(sql)?;
                 statement.execute((id.to_string(), MegramLevel::Knowledge.as_str(), DEMOTED_K))?;
             }
-            delete(connection, &dreamt.forget)?;
+            delete(connection, "megrams", &dreamt.forget)?;
             for rule in &dreamt.promote {
                 insert(connection, rule)?;
             }
@@ -109,8 +126,8 @@ fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
     ))
 }
 
-fn delete(connection: &Connection, ids: &[Sha256Digest]) -> rusqlite::Result<usize> {
-    let mut statement = connection.prepare_cached("DELETE FROM megrams WHERE id = ?1")?;
+fn delete(connection: &Connection, table: &str, ids: &[Sha256Digest]) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(&format!("DELETE FROM {table} WHERE id = ?1"))?;
     let mut gone = 0;
     for id in ids {
         gone += statement.execute([id.to_string()])?;

@@ -28,7 +28,7 @@ pub(super) struct RecordedTable {
 }
 
 /// The tables of goals, memory and connections.
-pub(super) const RECORDED_TABLES: [RecordedTable; 7] = [
+pub(super) const RECORDED_TABLES: [RecordedTable; 8] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
@@ -55,6 +55,7 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 7] = [
         key: &["id"],
         rest: &["level", "created", "recalled", "space", "entity", "content", "state", "f", "sigma", "k"],
     },
+    RecordedTable { name: "notes", key: &["id"], rest: &["created", "note"] },
     RecordedTable {
         name: "connections",
         key: &["name"],

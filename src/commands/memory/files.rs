@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::rows::{rows, store};
+use super::rows::{counts, notes, rows, store};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, watch};
-use wf_base::units::plural;
-use wf_core::memory::{read_lines, write_lines};
+use wf_core::memory::{MemoryBundle, read_bundle, write_bundle};
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 
-/// Export memory, one megram per line
+/// Export memory, one megram or note per line
 #[derive(Args, Debug)]
 pub struct MemoryExportArgs {
     /// File to write [default: standard output]
@@ -23,7 +22,7 @@ pub struct MemoryExportArgs {
     force: bool,
 }
 
-/// Import memory from a file, one megram per line
+/// Import memory from a file, one megram or note per line
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Each line has the format of `wf memory export`; `id`, `level`, `f`, `sigma` and `k` are optional. If a
@@ -39,8 +38,8 @@ const LIMIT: u64 = 64 << 20;
 
 /// Exports memory.
 pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, CommandError> {
-    let megrams = rows(&ui.host, &MegramSelection::All)?;
-    let text = write_lines(&megrams);
+    let bundle = everything(ui)?;
+    let text = write_bundle(&bundle, ui.host.now());
     let Some(file) = &args.file else {
         ui.print_json(&text)?;
         return Ok(CliExitCode::Ok);
@@ -55,7 +54,7 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
             _ => failure,
         }
     })?;
-    ui.print_info_line(&format!("exported {} to {shown}", plural(megrams.len(), "megram")));
+    ui.print_info_line(&format!("exported {} to {shown}", counts(bundle.megrams.len(), bundle.notes.len())));
     Ok(CliExitCode::Ok)
 }
 
@@ -69,21 +68,29 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
         let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is larger than 64 MiB"));
         return Err(failure.hint("nothing was imported; split the file between two lines"));
     };
-    let known = rows(&ui.host, &MegramSelection::All)?;
-    let read = read_lines(&text, &known).map_err(|bad| {
+    let read = read_bundle(&text, &everything(ui)?).map_err(|bad| {
         let message = format!("{shown}:{}: {}", bad.line, bad.cause);
         let hint = "nothing was imported; docs/memory.md describes the format";
         CommandError::new(CliExitCode::Usage, message).hint(hint)
     })?;
-    let count = read.len();
-    let new = if read.is_empty() { 0 } else { store(&ui.host)?.remember(read).wait()? };
+    let count = read.megrams.len() + read.notes.len();
+    let (mut megrams, mut notes) = (0, 0);
+    if count > 0 {
+        (megrams, notes) = store(&ui.host)?.import(read).wait()?;
+    }
+    let new = megrams + notes;
     if new > 0 {
-        let megrams = new as u64;
-        watch::record_quietly(ui, WorkspaceAction::MemoryImported { megrams });
+        let action = WorkspaceAction::MemoryImported { megrams: megrams as u64, notes: notes as u64 };
+        watch::record_quietly(ui, action);
     }
     let before = count.saturating_sub(new);
-    ui.print_line(&format!("imported {}, {before} already known", plural(new, "megram")))?;
+    ui.print_line(&format!("imported {}, {before} already known", counts(megrams, notes)))?;
     Ok(CliExitCode::Ok)
+}
+
+fn everything(ui: &Ui) -> Result<MemoryBundle, CommandError> {
+    let megrams = rows(&ui.host, &MegramSelection::All)?;
+    Ok(MemoryBundle { megrams, notes: notes(&ui.host)? })
 }
 
 /// Writes a file atomically.

@@ -1,11 +1,10 @@
 use clap::Args;
 
-use super::rows::{find_megram, rows, store, table, tags};
+use super::rows::{counts, find_megram, find_note, notes, rows, short_line, store, table, tags};
 use crate::Ui;
 use wf_app::approve::confirmed;
 use wf_app::{CliExitCode, CommandError, Host, watch};
-use wf_base::units::plural;
-use wf_core::memory::Megram;
+use wf_core::memory::MemoryBundle;
 use wf_store::feed::WorkspaceAction;
 use wf_store::{MegramSelection, Store};
 
@@ -17,6 +16,7 @@ it, so that it can still be verified. Not reached: backups, exports, the record 
 that an entry came from (`retention` prunes these), and a rule that was made from it, which is an entry
 of its own. The whole database is written anew, which takes a moment if it is large. Examples:
   wf memory forget --id 3fa2
+  wf memory forget --note 51c0
   wf memory forget --space tool:curl --entity path:api.example
   wf memory forget --all --yes")]
 pub struct MemoryForgetArgs {
@@ -37,7 +37,10 @@ struct ForgetTargetArgs {
     /// Megram ID or unique prefix
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Everything in a space
+    /// Note ID or unique prefix
+    #[arg(long, value_name = "ID")]
+    note: Option<String>,
+    /// Every megram in a space
     #[arg(long, value_name = "SPACE")]
     space: Option<String>,
     /// Everything
@@ -47,8 +50,8 @@ struct ForgetTargetArgs {
 
 /// Deletes entries.
 pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, CommandError> {
-    let megrams = matching_megrams(&ui.host, args)?;
-    if megrams.is_empty() {
+    let found = matching_entries(&ui.host, args)?;
+    if found == MemoryBundle::default() {
         ui.print_info("no matching memory entries\n");
         // An earlier try may have left something.
         if ui.host.workspace().state.exists() {
@@ -56,18 +59,23 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
         }
         return Ok(CliExitCode::Ok);
     }
-    ui.print_message(&table(&megrams));
-    let count = plural(megrams.len(), "megram");
+    if !found.megrams.is_empty() {
+        ui.print_message(&table(&found.megrams));
+    }
+    for note in &found.notes {
+        ui.print_message(&format!("{} {}\n", note.id.short(), short_line(&note.text)));
+    }
+    let count = counts(found.megrams.len(), found.notes.len());
     if !confirmed(ui, args.yes, &format!("Delete {count}, and their text from the log?"))? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
     // The listed entries are deleted, and none that came meanwhile.
-    let ids = megrams.iter().map(|megram| megram.id).collect();
     let store = store(&ui.host)?;
-    let gone = store.forget(ids).wait()?;
-    let megrams = gone as u64;
-    watch::record_quietly(ui, WorkspaceAction::MemoryForgotten { megrams });
-    ui.print_line(&format!("deleted {}", plural(gone, "megram")))?;
+    let megrams = store.forget(found.megrams.iter().map(|megram| megram.id).collect()).wait()?;
+    let notes = store.forget(found.notes.iter().map(|note| note.id).collect()).wait()?;
+    let action = WorkspaceAction::MemoryForgotten { megrams: megrams as u64, notes: notes as u64 };
+    watch::record_quietly(ui, action);
+    ui.print_line(&format!("deleted {}", counts(megrams, notes)))?;
     scrub(&store)?;
     Ok(CliExitCode::Ok)
 }
@@ -86,12 +94,19 @@ fn scrub(store: &Store) -> Result<(), CommandError> {
         .hint("repeat the command, with the same selection, once no run and no daemon works"))
 }
 
-fn matching_megrams(host: &Host, args: &MemoryForgetArgs) -> Result<Vec<Megram>, CommandError> {
-    let ForgetTargetArgs { id, space, .. } = &args.what;
-    match (id, space, &args.entity) {
-        (Some(id), ..) => Ok(vec![find_megram(host, id)?]),
-        (_, Some(space), Some(entity)) => rows(host, &MegramSelection::Cluster(tags(space, entity)?)),
-        (_, Some(space), None) => rows(host, &MegramSelection::Space(space.clone())),
-        _ => rows(host, &MegramSelection::All),
-    }
+fn matching_entries(host: &Host, args: &MemoryForgetArgs) -> Result<MemoryBundle, CommandError> {
+    let ForgetTargetArgs { id, note, space, all } = &args.what;
+    let megrams = match (id, space, &args.entity) {
+        (Some(id), ..) => vec![find_megram(host, id)?],
+        (_, Some(space), Some(entity)) => rows(host, &MegramSelection::Cluster(tags(space, entity)?))?,
+        (_, Some(space), None) => rows(host, &MegramSelection::Space(space.clone()))?,
+        _ if *all => rows(host, &MegramSelection::All)?,
+        _ => Vec::new(),
+    };
+    let notes = match note {
+        Some(note) => vec![find_note(host, note)?],
+        None if *all => notes(host)?,
+        None => Vec::new(),
+    };
+    Ok(MemoryBundle { megrams, notes })
 }

@@ -3,10 +3,13 @@
 use anstyle::Style;
 
 use wf_app::{CliExitCode, CommandError, Host};
-use wf_base::units::{fit, moment};
+use wf_base::digest::Sha256Digest;
+use wf_base::units::{fit, moment, plural};
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
-use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, RuleSense};
+use wf_core::memory::{
+    Megram, MegramLevel, MegramTags, MemoryAction, MemoryNote, MemoryPotentials, RuleSense,
+};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
 
@@ -15,9 +18,19 @@ const WIDTH: usize = 60;
 
 /// Returns the selected megrams; none where there is no state.
 pub(super) fn rows(host: &Host, which: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
+    Ok(reader(host)?.map_or_else(|| Ok(Vec::new()), |reader| reader.memory(which))?)
+}
+
+/// Returns all notes; none where there is no state.
+pub(super) fn notes(host: &Host) -> Result<Vec<MemoryNote>, CommandError> {
+    Ok(reader(host)?.map_or_else(|| Ok(Vec::new()), |reader| reader.notes())?)
+}
+
+/// Opens the state to read memory; `None` where there is none.
+pub(super) fn reader(host: &Host) -> Result<Option<StoreReader>, CommandError> {
     match StoreReader::open(&host.workspace().state) {
-        Ok(reader) => Ok(reader.memory(which)?),
-        Err(StoreError::NoState(_)) => Ok(Vec::new()),
+        Ok(reader) => Ok(Some(reader)),
+        Err(StoreError::NoState(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -30,21 +43,41 @@ pub(super) fn store(host: &Host) -> Result<Store, CommandError> {
 
 /// Returns the megram whose id begins with this.
 pub(super) fn find_megram(host: &Host, start: &str) -> Result<Megram, CommandError> {
-    let mut all = if start.is_empty() { Vec::new() } else { rows(host, &MegramSelection::Id(start.into()))? };
-    let first = all.pop();
-    match (first, all.as_slice()) {
-        (Some(megram), []) => Ok(megram),
-        (Some(megram), _) => {
-            let ids = all.iter().chain([&megram]).map(|one| one.id.short());
-            let ids: Vec<String> = ids.collect();
-            let message = format!("`{start}` is ambiguous: it matches {} megrams", ids.len());
-            let hint = format!("use more digits; it matches {}", ids.join(", "));
-            Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
-        }
-        (None, _) => {
-            let message = format!("no megram has the id `{start}`");
-            Err(CommandError::new(CliExitCode::Usage, message).hint("for their ids: wf memory list"))
-        }
+    let all = if start.is_empty() { Vec::new() } else { rows(host, &MegramSelection::Id(start.into()))? };
+    only_one(all, |megram| megram.id).map_err(|ids| not_one("megram", "wf memory list", start, &ids))
+}
+
+/// Returns the note whose id begins with this.
+pub(super) fn find_note(host: &Host, start: &str) -> Result<MemoryNote, CommandError> {
+    let mut all = notes(host)?;
+    all.retain(|note| !start.is_empty() && note.id.to_string().starts_with(start));
+    only_one(all, |note| note.id).map_err(|ids| not_one("note", "wf memory search", start, &ids))
+}
+
+/// Returns the only entry; fails with the ids of all of them.
+fn only_one<T>(mut all: Vec<T>, id: fn(&T) -> Sha256Digest) -> Result<T, Vec<String>> {
+    let ids = all.iter().map(|one| id(one).short()).collect();
+    let last = all.pop();
+    if all.is_empty() { last.ok_or(ids) } else { Err(ids) }
+}
+
+fn not_one(kind: &str, listing: &str, start: &str, ids: &[String]) -> CommandError {
+    if ids.is_empty() {
+        let message = format!("no {kind} has the id `{start}`");
+        return CommandError::new(CliExitCode::Usage, message).hint(format!("for their ids: {listing}"));
+    }
+    let message = format!("`{start}` is ambiguous: it matches {} {kind}s", ids.len());
+    let hint = format!("use more digits; it matches {}", ids.join(", "));
+    CommandError::new(CliExitCode::Usage, message).hint(hint)
+}
+
+/// The numbers of megrams and notes; of notes only if there are any.
+pub(super) fn counts(megrams: usize, notes: usize) -> String {
+    let text = plural(megrams, "megram");
+    match (megrams, notes) {
+        (_, 0) => text,
+        (0, notes) => plural(notes, "note"),
+        (_, notes) => format!("{text} and {}", plural(notes, "note")),
     }
 }
 

@@ -274,7 +274,8 @@ impl Machine {
             };
             children = Some(Box::new(report));
         }
-        self.turn.effects.push(Effect::CallTool { id, waited_ms, children, answer });
+        let untrusted = self.state.task_record(task).is_some_and(|record| record.untrusted.is_some());
+        self.turn.effects.push(Effect::CallTool { id, waited_ms, children, answer, untrusted });
     }
 
     /// Ends an agent, once its child runs have ended; `answer` is the digest of the answer of a program of its own.

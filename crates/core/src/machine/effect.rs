@@ -165,6 +165,9 @@ pub enum Effect {
         /// The answer of people, if the call is a question to them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<PersonAnswer>>,
+        /// True if the agent was given untrusted text before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untrusted: bool,
     },
     /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
     StartChild {

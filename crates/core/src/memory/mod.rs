@@ -6,17 +6,20 @@
 //! follows. The Dreamer ([`dream`]) forgets faded clusters, makes rules of those that are certain, and
 //! withdraws a rule that the evidence contradicts. [`advise`] answers planners.
 //!
+//! Beside the megrams there are notes ([`MemoryNote`]), which are found by their words, and steer nothing by themselves.
+//!
 //! **Invariant:** nothing here reads a clock or uses randomness; the caller passes the time. **Invariant:**
 //! the order of the megrams never matters. **Invariant:** only the Dreamer changes megrams; an error is
 //! corrected by adding a megram ([`contradict`]).
 
 mod advice;
+mod bundle;
 mod distil;
 mod dreamer;
 mod level;
 mod line;
-mod lines;
 mod megram;
+mod note;
 mod potential;
 mod rule;
 mod search;
@@ -26,14 +29,18 @@ mod tags;
 mod tests;
 
 pub use advice::{MemoryAdvice, ToolTarget, advise, ruled_action};
+pub use bundle::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
 pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, DreamChanges, FORGOTTEN, dream};
 pub use level::MegramLevel;
-pub use lines::{BadLine, read_lines, write_lines};
 pub use megram::{Megram, MegramOrigin};
+pub use note::{
+    BadNote, FRESHNESS_DAYS, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteConfirmation, NoteDraft, NoteMatch,
+    NoteQuery, NoteRank, NoteTrust, QUALITY_FLOOR, RankedNote, rank,
+};
 pub use potential::{
     ATTENTION, DECISION, EvidenceShare, MemoryAction, MemoryPotentials, clusters, potentials, share,
 };
 pub use rule::{RuleExpectedError, RuleSense, contradict};
-pub use search::{MAX_FOUND, MemoryFindings, MemoryQuery, search};
+pub use search::{MAX_FOUND, MemoryFindings, MemoryQuery, describe_notes, search};
 pub use state::{MegramState, MegramWeights};
 pub use tags::{BadTag, MegramTags};

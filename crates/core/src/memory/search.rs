@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{Megram, MegramLevel};
+use super::{Megram, MegramLevel, RankedNote};
+use wf_base::time::Moment;
 
 /// The number of entries of an answer, if the query names none.
 const USUAL_ENTRIES: usize = 10;
@@ -27,6 +28,47 @@ pub struct MemoryFindings {
     pub is_external: bool,
 }
 
+impl MemoryFindings {
+    /// Returns the findings of two searches as one.
+    pub fn and(self, other: Self) -> Self {
+        let is_external = self.is_external || other.is_external;
+        Self { text: format!("{}\n{}", self.text, other.text), is_external }
+    }
+}
+
+/// Describes the notes that a query found, best first.
+pub fn describe_notes(found: &[RankedNote], query: &MemoryQuery) -> MemoryFindings {
+    let limit = limit(query);
+    let mut text = format!("{} of {} notes found", found.len().min(limit), found.len());
+    let mut is_external = false;
+    for RankedNote { note, .. } in found.iter().take(limit) {
+        is_external |= note.external;
+        let taint = if note.external { "external" } else { "none" };
+        let (day, kind, trust) = (day(note.created), &note.kind, note.trust);
+        let tags = if note.tags.is_empty() { String::new() } else { format!(", tags {}", join(&note.tags)) };
+        let words = one_line(&note.text);
+        let _ = write!(text, "\n- {day} {kind}{tags}, trust {trust}, taint {taint}: {words}");
+    }
+    MemoryFindings { text, is_external }
+}
+
+fn join(tags: &BTreeSet<String>) -> String {
+    tags.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn limit(query: &MemoryQuery) -> usize {
+    query.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(USUAL_ENTRIES)
+}
+
+/// Returns the day of an instant, in UTC.
+fn day(at: Moment) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Searches memory: an entry is found if it has one of the words. Those with more of them come first, then newer ones.
 pub fn search(megrams: &[Megram], query: &MemoryQuery) -> MemoryFindings {
     let wanted = words(&query.text);
@@ -35,7 +77,7 @@ pub fn search(megrams: &[Megram], query: &MemoryQuery) -> MemoryFindings {
     found.sort_by(|(count, one), (others, other)| {
         others.cmp(count).then(other.created.cmp(&one.created)).then(one.id.cmp(&other.id))
     });
-    let limit = query.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(USUAL_ENTRIES);
+    let limit = limit(query);
     let mut text = format!("{} of {} entries found", found.len().min(limit), found.len());
     let mut is_external = false;
     for (_, one) in found.iter().take(limit) {
@@ -43,9 +85,7 @@ pub fn search(megrams: &[Megram], query: &MemoryQuery) -> MemoryFindings {
         is_external |= external;
         let taint = if external { "external" } else { "none" };
         let (trust, state) = (trust(one.level), one.state.as_str());
-        let day = one.created.to_string();
-        let day = day.get(..10).unwrap_or(&day);
-        let content = one.content.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (day, content) = (day(one.created), one_line(&one.content));
         let (space, entity) = (&one.tags.space, &one.tags.entity);
         let _ = write!(text, "\n- {day} {state}, {space} {entity}, trust {trust}, taint {taint}: {content}");
     }

@@ -1,15 +1,24 @@
 mod laws;
 
 use super::{
-    DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MegramWeights, MemoryAction,
-    MemoryAdvice, RuleSense, ToolTarget, advise, contradict, dream, potentials, read_lines, share,
-    write_lines,
+    BadBundleLine, DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MegramWeights,
+    MemoryAction, MemoryAdvice, MemoryBundle, RuleSense, ToolTarget, advise, contradict, dream, potentials,
+    read_bundle, share, write_bundle,
 };
 use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
 pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 const DAY: i64 = 86_400_000;
+
+pub(super) fn read_lines(text: &str, known: &[Megram]) -> Result<Vec<Megram>, BadBundleLine> {
+    let known = MemoryBundle { megrams: known.to_vec(), notes: Vec::new() };
+    read_bundle(text, &known).map(|bundle| bundle.megrams)
+}
+
+pub(super) fn write_lines(megrams: &[Megram]) -> String {
+    write_bundle(&MemoryBundle { megrams: megrams.to_vec(), notes: Vec::new() }, NOW)
+}
 
 pub(super) fn ago(days: i64) -> Moment {
     Moment::from_millis(NOW.millis() - days * DAY)
@@ -263,7 +272,7 @@ fn lines_are_read_strictly() {
         MegramWeights { f: read[0].f, sigma: read[0].sigma, k: read[0].k }
     );
     assert_eq!(read_lines(&write_lines(&read), &read).unwrap(), read);
-    let other = write_lines(&read).replace("accept", "abandon");
+    let other = serde_json::to_string(&read[0]).unwrap().replace("accept", "abandon");
     let with = |more: &str| line.replace("\"state\"", &format!("{more},\"state\""));
     for (text, known, cause) in [
         ("nothing".into(), &[][..], "expected ident, at column 2"),

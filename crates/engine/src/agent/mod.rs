@@ -15,6 +15,7 @@ mod journal;
 mod mcp;
 mod outside;
 mod parse;
+mod remember;
 mod session;
 mod skill;
 mod tool;

@@ -3,7 +3,7 @@ use wf_core::agent::{
     AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script, parse_call,
     read_collect, read_dispatch,
 };
-use wf_core::memory::MemoryQuery;
+use wf_core::memory::{MemoryQuery, NoteDraft};
 use wf_exec::fetch::FetchTarget;
 
 /// A valid call of an agent: who carries it out, and what.
@@ -18,6 +18,8 @@ pub(super) enum AgentCall<'a> {
     Ask,
     /// The memory of the workspace.
     Memory(MemoryQuery),
+    /// The memory of the workspace, to which a note is added.
+    Remember(NoteDraft),
     /// A host on the network.
     Fetch(FetchTarget),
     /// The machine, which starts child runs and knows how they ended.
@@ -35,6 +37,7 @@ impl AgentSession {
             AgentRequest::Sandbox(request) => AgentCall::Sandbox(request),
             AgentRequest::Ask(_) => AgentCall::Ask,
             AgentRequest::Memory(query) => AgentCall::Memory(query),
+            AgentRequest::Remember(draft) => AgentCall::Remember(draft),
             AgentRequest::Fetch(url) => AgentCall::Fetch(FetchTarget::parse(&url, &self.hosts)?),
             AgentRequest::Skill(request) => AgentCall::Script(find_script(&self.skills, &request)?),
             AgentRequest::Dispatch(request) => {
@@ -64,7 +67,7 @@ impl AgentCall<'_> {
                 | ToolRequest::Write { .. } => true,
                 ToolRequest::Edit { .. } | ToolRequest::Run { .. } => false,
             },
-            Self::Ask | Self::Memory(_) | Self::Fetch(_) => true,
+            Self::Ask | Self::Memory(_) | Self::Remember(_) | Self::Fetch(_) => true,
             Self::Server(_) | Self::Script(_) | Self::Children(_) => false,
         }
     }

@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use super::call_outcome::CallOutcome;
 use super::outside::{fetch, search_memory};
 use super::parse::AgentCall;
+use super::remember::{NoteSource, remember};
 use super::session::AgentSession;
 use crate::current_step::step_of;
 use crate::dispatch::UnitResult;
@@ -36,6 +37,8 @@ pub(in super::super) struct ToolOrder {
     pub(in super::super) children: Option<Box<ChildrenReport>>,
     /// The answer of people, if it is a question to them.
     pub(in super::super) answer: Option<Box<PersonAnswer>>,
+    /// True if the agent was given untrusted text before.
+    pub(in super::super) untrusted: bool,
 }
 
 /// Executes a tool call of an agent. Its result is stored before it is reported.
@@ -44,7 +47,7 @@ pub(in super::super) async fn call_tool(
     order: ToolOrder,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let ToolOrder { id, waited, children, answer } = order;
+    let ToolOrder { id, waited, children, answer, untrusted } = order;
     let session = run.agents.get(&id.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
@@ -60,7 +63,8 @@ pub(in super::super) async fn call_tool(
             let step = step_of(&run, &id.attempt.place);
             let spent = began.since(session.began.after(waited));
             let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
-            session.execute(&run, &call, time_left, interrupted, stop).await
+            let state = CallState { time_left, interrupted, untrusted };
+            session.execute(&run, &call, state, stop).await
         }
     };
     let (result, untrusted) = (outcome.result(&call), outcome.outside);
@@ -79,6 +83,16 @@ pub(in super::super) async fn call_tool(
     Ok(Some(InputKind::ToolEnded(end)))
 }
 
+/// The state in which a call finds its attempt.
+struct CallState {
+    /// The time that the attempt has left.
+    time_left: Option<Duration>,
+    /// True if the call was under way when the engine ended.
+    interrupted: bool,
+    /// True if the agent was given untrusted text before.
+    untrusted: bool,
+}
+
 impl AgentSession {
     /// Returns the outcome of a call of `dispatch` or `collect`.
     fn report_children(&self, report: &ChildrenReport, mask: &SecretMask) -> CallOutcome {
@@ -92,10 +106,10 @@ impl AgentSession {
         &self,
         run: &RunContext,
         call: &ToolCall,
-        time_left: Option<Duration>,
-        interrupted: bool,
+        state: CallState,
         stop: watch::Receiver<StopLevel>,
     ) -> CallOutcome {
+        let CallState { time_left, interrupted, untrusted } = state;
         let step = step_of(run, &self.task.attempt.place);
         let parsed = match self.parse(call) {
             Ok(parsed) => parsed,
@@ -133,6 +147,10 @@ impl AgentSession {
                 }
             }
             AgentCall::Memory(query) => search_memory(Arc::clone(&self.task.run), query, &mask).await,
+            AgentCall::Remember(draft) => {
+                let source = NoteSource { attempt: self.task.attempt.clone(), untrusted };
+                remember(Arc::clone(&self.task.run), draft, source, &mask).await
+            }
             AgentCall::Fetch(target) => fetch(&target, &mask, time_left, stop).await,
             // The machine lets these begin with an answer only.
             AgentCall::Ask | AgentCall::Children(_) => CallOutcome::failed("there is no answer".into()),

@@ -142,15 +142,33 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
     },
-    /// Megrams were read from a file.
+    /// Megrams and notes were read from a file.
     MemoryImported {
         /// The number of new megrams.
         megrams: u64,
+        /// The number of new notes.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        notes: u64,
     },
-    /// Megrams were forgotten at the user's request.
+    /// Megrams and notes were forgotten at the user's request.
     MemoryForgotten {
         /// The number of megrams.
         megrams: u64,
+        /// The number of notes.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        notes: u64,
+    },
+    /// The user added a note to memory.
+    NoteAdded {
+        /// The note, by its id.
+        note: Sha256Digest,
+    },
+    /// The user changed the trust in a note.
+    NoteTrusted {
+        /// The note, by its id.
+        note: Sha256Digest,
+        /// The trust, in one word.
+        trust: String,
     },
     /// The Dreamer changed the memory.
     MemoryDreamt {
@@ -309,6 +327,11 @@ impl BusMessage {
             BusMessageKind::Act(_) => None,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

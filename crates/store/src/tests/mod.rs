@@ -11,6 +11,7 @@ mod goals;
 mod hold;
 mod kill;
 mod memory;
+mod notes;
 mod open;
 mod opinions;
 mod prune;

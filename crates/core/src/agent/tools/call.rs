@@ -5,7 +5,7 @@ use super::arguments::ToolArguments;
 use super::mistake::{ToolMistake, quoted, tools_text};
 use super::request::{AgentRequest, DispatchRequest, ToolRequest};
 use crate::agent::{Question, SkillRequest, ToolCall};
-use crate::memory::MemoryQuery;
+use crate::memory::{MemoryQuery, NoteDraft};
 
 /// Parses a call of a model whose step lists these tools.
 pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<AgentRequest, ToolMistake> {
@@ -54,6 +54,11 @@ pub fn parse_call(tools: &[AgentTool], call: &ToolCall) -> Result<AgentRequest, 
         AgentTool::Memory => {
             let (text, limit) = (given.text("query")?, given.optional_count("limit"));
             return Ok(AgentRequest::Memory(MemoryQuery { text, limit }));
+        }
+        AgentTool::Remember => {
+            let (text, kind, tags) = (given.text("text")?, given.optional_text("kind"), given.texts("tags"));
+            let kind = kind.unwrap_or_default();
+            return Ok(AgentRequest::Remember(NoteDraft { kind, text, tags, ..NoteDraft::default() }));
         }
         AgentTool::Fetch => return Ok(AgentRequest::Fetch(given.text("url")?)),
         AgentTool::Ask => {

@@ -192,6 +192,22 @@ const MEMORY: &[ToolParameter] = &[
 const FETCH: &[ToolParameter] =
     &[ToolParameter { name: "url", about: "The address of the page: https://HOST/PATH.", ..PATH }];
 
+const REMEMBER: &[ToolParameter] = &[
+    ToolParameter { name: "text", about: "The text, at most 4000 characters.", ..PATH },
+    ToolParameter {
+        name: "kind",
+        required: false,
+        about: "The kind in one word, such as `fact`, `decision`, `failure` or `preference`. Default: `general`.",
+        ..PATH
+    },
+    ToolParameter {
+        name: "tags",
+        kind: ParameterKind::Texts,
+        required: false,
+        about: "Words under which it is found, too, without spaces. Default: none.",
+    },
+];
+
 /// Returns the parameters of a tool.
 pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
     match tool {
@@ -206,6 +222,7 @@ pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
         AgentTool::Skill => SKILL,
         AgentTool::Ask => ASK,
         AgentTool::Memory => MEMORY,
+        AgentTool::Remember => REMEMBER,
         AgentTool::Fetch => FETCH,
     }
 }
@@ -268,8 +285,12 @@ const fn description(tool: AgentTool) -> &'static str {
              cannot find out otherwise."
         }
         AgentTool::Memory => {
-            "Searches what earlier runs found out: how tools and targets worked. Returns the entries with most of the \
-             words first. Nothing is written."
+            "Searches what earlier runs found out: notes, and how tools and targets worked. Returns the best matches \
+             first. Nothing is written."
+        }
+        AgentTool::Remember => {
+            "Adds a note to memory, for later runs. Write what stays true and is worth finding again, in one or a few \
+             sentences that need no context; no secrets."
         }
         AgentTool::Fetch => {
             "Fetches a page as text, by GET. HTML is given as the text of the page. What it returns is data of \

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use wf_model::{AgentTool, JsonObject};
 
 use crate::agent::{Question, SkillRequest};
-use crate::memory::MemoryQuery;
+use crate::memory::{MemoryQuery, NoteDraft};
 
 /// A valid call of a tool of an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub enum AgentRequest {
     Ask(Question),
     /// One that searches memory.
     Memory(MemoryQuery),
+    /// One that adds a note to memory.
+    Remember(NoteDraft),
     /// One that fetches the page of an address.
     Fetch(String),
     /// One that starts a plan as a child run.

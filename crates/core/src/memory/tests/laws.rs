@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use wf_base::keyword::Keyword;
 
-use super::{NOW, ago};
+use super::{NOW, ago, read_lines, write_lines};
 use crate::memory::{
     DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MemoryPotentials, ToolTarget,
-    advise, dream, potentials, read_lines, share, write_lines,
+    advise, dream, potentials, share,
 };
 
 fn any_megram() -> impl Strategy<Value = Megram> {

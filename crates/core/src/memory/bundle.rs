@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Megram, MemoryNote};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// The version of the format of a bundle.
+const BUNDLE: u32 = 1;
+
+/// Everything that memory has, as it moves from one workspace to another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryBundle {
+    /// The megrams, oldest first.
+    pub megrams: Vec<Megram>,
+    /// The notes, oldest first.
+    pub notes: Vec<MemoryNote>,
+}
+
+/// The first line of a bundle (Silas 6.5).
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BundleHeader {
+    bundle_version: u32,
+    exported_at: Moment,
+}
+
+/// A line that is neither a megram nor a note, or that contradicts another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {cause}")]
+pub struct BadBundleLine {
+    /// The number of the line, from one.
+    pub line: usize,
+    /// The error.
+    pub cause: String,
+}
+
+/// Writes a bundle: a header, then one JSON object a line.
+pub fn write_bundle(bundle: &MemoryBundle, now: Moment) -> String {
+    let line = |value: Result<String, serde_json::Error>| value.unwrap_or_default() + "\n";
+    let header = BundleHeader { bundle_version: BUNDLE, exported_at: now };
+    let mut text = line(serde_json::to_string(&header));
+    text.extend(bundle.megrams.iter().map(|megram| line(serde_json::to_string(megram))));
+    text.extend(bundle.notes.iter().map(|note| line(serde_json::to_string(note))));
+    text
+}
+
+/// Reads a bundle. The header may be left out, empty lines are skipped, and what is there twice is returned once. A
+/// megram or a note with the id of another one, also of one that is known, but another content is refused.
+pub fn read_bundle(text: &str, known: &MemoryBundle) -> Result<MemoryBundle, BadBundleLine> {
+    let mut megrams = KnownEntries::new(&known.megrams, |one: &Megram| one.id);
+    let mut notes = KnownEntries::new(&known.notes, |one: &MemoryNote| one.id);
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |cause: String| BadBundleLine { line: at + 1, cause };
+        let value: Value = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
+        if value.get("bundle_version").is_some() {
+            header(line).map_err(wrong)?;
+        } else if value.get("text").is_some() {
+            let note: MemoryNote =
+                serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
+            let note = note.validate().map_err(|bad| wrong(bad.to_string()))?;
+            notes.add(note, MemoryNote::is_same).map_err(|id| wrong(format!("duplicate note id {id}")))?;
+        } else {
+            let megram: Megram = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
+            let added = megrams.add(megram, Megram::same_origin);
+            added.map_err(|id| wrong(format!("duplicate megram id {id}")))?;
+        }
+    }
+    let mut bundle = MemoryBundle { megrams: megrams.read(), notes: notes.read() };
+    bundle.megrams.sort_by_key(|megram| (megram.created, megram.id));
+    bundle.notes.sort_by_key(|note| (note.created, note.id));
+    Ok(bundle)
+}
+
+fn header(line: &str) -> Result<(), String> {
+    let header: BundleHeader = serde_json::from_str(line).map_err(|error| without_place(&error))?;
+    match header.bundle_version {
+        BUNDLE => Ok(()),
+        other => Err(format!("`bundle_version` is {other}; this version of wf reads {BUNDLE}")),
+    }
+}
+
+/// The entries that are known, and those that were read.
+struct KnownEntries<T> {
+    id: fn(&T) -> Sha256Digest,
+    seen: BTreeMap<Sha256Digest, T>,
+    read: BTreeMap<Sha256Digest, T>,
+}
+
+impl<T: Clone> KnownEntries<T> {
+    fn new(known: &[T], id: fn(&T) -> Sha256Digest) -> Self {
+        let seen = known.iter().map(|one| (id(one), one.clone())).collect();
+        Self { id, seen, read: BTreeMap::new() }
+    }
+
+    /// Adds an entry; fails with its id if another entry has it.
+    fn add(&mut self, one: T, same: fn(&T, &T) -> bool) -> Result<(), String> {
+        let id = (self.id)(&one);
+        if self.seen.get(&id).is_some_and(|other| !same(other, &one)) {
+            return Err(id.short());
+        }
+        self.seen.insert(id, one.clone());
+        self.read.entry(id).or_insert(one);
+        Ok(())
+    }
+
+    fn read(self) -> Vec<T> {
+        self.read.into_values().collect()
+    }
+}
+
+/// Returns the message of serde without its line number, which is always the first.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line 1 ") {
+        Some((cause, column)) => format!("{cause}, at {column}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MemoryBundle, read_bundle, write_bundle};
+    use crate::memory::{MemoryNote, NoteDraft};
+    use wf_base::time::Moment;
+
+    const NOW: Moment = Moment::from_millis(0);
+
+    fn bundle() -> MemoryBundle {
+        let draft = NoteDraft {
+            text: "tests need the server".into(),
+            tags: vec!["ci".into()],
+            ..NoteDraft::default()
+        };
+        let note = MemoryNote::new(draft, "user", false, NOW).unwrap();
+        MemoryBundle { megrams: Vec::new(), notes: vec![note] }
+    }
+
+    #[test]
+    fn an_exported_bundle_reads_as_what_was_exported() {
+        let text = write_bundle(&bundle(), NOW);
+        let read = read_bundle(&text, &MemoryBundle::default()).unwrap();
+        assert_eq!(read, bundle());
+        assert_eq!(write_bundle(&read, NOW), text);
+        assert_eq!(read_bundle(&text, &bundle()).unwrap(), bundle());
+    }
+
+    #[test]
+    fn an_altered_note_and_a_newer_format_are_refused_with_their_line() {
+        let altered = write_bundle(&bundle(), NOW).replace("server", "client");
+        let bad = read_bundle(&altered, &bundle()).unwrap_err();
+        assert!(bad.line == 2 && bad.cause.starts_with("duplicate note id "), "{bad}");
+        let newer = "{\"bundle_version\":2,\"exported_at\":\"1970-01-01T00:00:00Z\"}\n";
+        let bad = read_bundle(newer, &MemoryBundle::default()).unwrap_err();
+        assert_eq!(bad.to_string(), "line 1: `bundle_version` is 2; this version of wf reads 1");
+    }
+}

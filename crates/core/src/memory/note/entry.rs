@@ -1,0 +1,217 @@
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{NoteConfirmation, NoteTrust};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// The maximum length of a note, in characters.
+pub const MAX_NOTE_TEXT: usize = 4000;
+
+/// The maximum number of tags of a note.
+pub const MAX_TAGS: usize = 10;
+
+/// The maximum length of a kind, a tag or a session, in characters.
+const MAX_WORD: usize = 64;
+
+/// The kind of a note that names none.
+const GENERAL: &str = "general";
+
+/// A sentence or a few that memory keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryNote {
+    /// The id: notes with the same kind, text, tags and session are the same note, whoever wrote them.
+    pub id: Sha256Digest,
+    /// The kind, such as `fact`, `decision` or `preference`: a word of the author's choice.
+    pub kind: String,
+    /// The text.
+    pub text: String,
+    /// The words under which it is found, too.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tags: BTreeSet<String>,
+    /// The session that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Its source: `user`, `import`, or a run and its step.
+    pub source: String,
+    /// The time at which it was first written.
+    pub created: Moment,
+    /// The trust in it.
+    #[serde(default)]
+    pub trust: NoteTrust,
+    /// True if its text came from outside, or may have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
+    /// True for the raw lane: it is found only by a search that asks for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw: bool,
+    /// The last confirmation by a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<NoteConfirmation>,
+}
+
+/// A note as somebody writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteDraft {
+    /// The kind; empty for a general one.
+    pub kind: String,
+    /// The text.
+    pub text: String,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// True for the raw lane.
+    pub raw: bool,
+}
+
+/// The reason why a note is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadNote {
+    /// It has no text.
+    #[error("the text is empty")]
+    Empty,
+    /// Its text is too long.
+    #[error("the text has {0} characters; a note has at most {MAX_NOTE_TEXT}")]
+    TooLong(usize),
+    /// A kind, a tag or a session is no word.
+    #[error(
+        "invalid {name} {found:?}: write up to {MAX_WORD} letters, digits and `_ - . : /`, without spaces"
+    )]
+    Word {
+        /// The name of the key.
+        name: &'static str,
+        /// The value found.
+        found: String,
+    },
+    /// It has too many tags.
+    #[error("{0} tags; a note has at most {MAX_TAGS}")]
+    Tags(usize),
+    /// It is from outside, and constitutional.
+    #[error("text from outside is never `constitutional`")]
+    ExternalRule,
+    /// It is from outside, and verified by nobody.
+    #[error("text from outside is `verified` only with `confirmed`: the person who confirmed it, and when")]
+    ExternalUnconfirmed,
+}
+
+impl MemoryNote {
+    /// Makes a note of a draft, with working trust.
+    pub fn new(draft: NoteDraft, source: &str, external: bool, now: Moment) -> Result<Self, BadNote> {
+        let kind = if draft.kind.is_empty() { GENERAL.to_owned() } else { draft.kind };
+        let note = Self {
+            id: Sha256Digest::of_bytes(b""),
+            kind,
+            text: draft.text.trim().to_owned(),
+            tags: draft.tags.into_iter().collect(),
+            session: draft.session,
+            source: source.to_owned(),
+            created: now,
+            trust: NoteTrust::Working,
+            external,
+            raw: draft.raw,
+            confirmed: None,
+        };
+        note.validate().map(|note| Self { id: note.digest(), ..note })
+    }
+
+    /// Returns the note if it may be stored.
+    pub fn validate(self) -> Result<Self, BadNote> {
+        if self.text.trim().is_empty() {
+            return Err(BadNote::Empty);
+        }
+        let length = self.text.chars().count();
+        if length > MAX_NOTE_TEXT {
+            return Err(BadNote::TooLong(length));
+        }
+        if self.tags.len() > MAX_TAGS {
+            return Err(BadNote::Tags(self.tags.len()));
+        }
+        valid_word("kind", &self.kind)?;
+        self.tags.iter().try_for_each(|tag| valid_word("tag", tag))?;
+        self.session.iter().try_for_each(|session| valid_word("session", session))?;
+        match self.trust {
+            NoteTrust::Constitutional if self.external => Err(BadNote::ExternalRule),
+            NoteTrust::Verified if self.external && self.confirmed.is_none() => {
+                Err(BadNote::ExternalUnconfirmed)
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Returns the note with another trust, as a person confirmed it.
+    pub fn trusted(self, trust: NoteTrust, confirmed: NoteConfirmation) -> Result<Self, BadNote> {
+        Self { trust, confirmed: Some(confirmed), ..self }.validate()
+    }
+
+    /// True if another note is the same, ignoring the times and what people said about it.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id && self.digest() == other.digest()
+    }
+
+    fn digest(&self) -> Sha256Digest {
+        let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
+        let session = self.session.as_deref().unwrap_or_default();
+        let parts = [&self.kind, &self.text, &tags.join(" "), session];
+        Sha256Digest::of_parts(parts.map(str::as_bytes))
+    }
+}
+
+fn valid_word(name: &'static str, found: &str) -> Result<(), BadNote> {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    if found.is_empty() || found.chars().count() > MAX_WORD || !found.chars().all(fits) {
+        return Err(BadNote::Word { name, found: found.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BadNote, MemoryNote, NoteDraft};
+    use crate::memory::note::{NoteConfirmation, NoteTrust};
+    use wf_base::time::Moment;
+
+    const NOW: Moment = Moment::from_millis(0);
+
+    fn draft(text: &str) -> NoteDraft {
+        NoteDraft { text: text.into(), ..NoteDraft::default() }
+    }
+
+    fn confirmed() -> NoteConfirmation {
+        NoteConfirmation { who: "ada".into(), at: NOW }
+    }
+
+    #[test]
+    fn the_same_note_is_one_note_whoever_writes_it_and_when() {
+        let note = |text, source, millis| {
+            MemoryNote::new(draft(text), source, false, Moment::from_millis(millis)).unwrap()
+        };
+        assert!(note("a", "user", 0).is_same(&note(" a\n", "import", 5)));
+        assert_ne!(note("a", "user", 0).id, note("b", "user", 0).id);
+    }
+
+    #[test]
+    fn what_is_no_note_is_refused() {
+        let refused = |draft| MemoryNote::new(draft, "user", false, NOW).unwrap_err();
+        assert_eq!(refused(draft(" ")), BadNote::Empty);
+        assert_eq!(refused(draft(&"x".repeat(4001))), BadNote::TooLong(4001));
+        let spaced = NoteDraft { tags: vec!["a b".into()], ..draft("x") };
+        assert_eq!(refused(spaced), BadNote::Word { name: "tag", found: "a b".into() });
+        let many = NoteDraft { tags: (0..11).map(|at| format!("t{at}")).collect(), ..draft("x") };
+        assert_eq!(refused(many), BadNote::Tags(11));
+    }
+
+    #[test]
+    fn text_from_outside_is_verified_by_a_person_alone_and_never_a_rule() {
+        let note = MemoryNote::new(draft("pay the bill"), "import", true, NOW).unwrap();
+        assert_eq!(note.trust, NoteTrust::Working);
+        let unconfirmed = MemoryNote { trust: NoteTrust::Verified, ..note.clone() };
+        assert_eq!(unconfirmed.validate(), Err(BadNote::ExternalUnconfirmed));
+        assert!(note.clone().trusted(NoteTrust::Verified, confirmed()).unwrap().external);
+        assert_eq!(note.trusted(NoteTrust::Constitutional, confirmed()), Err(BadNote::ExternalRule));
+        let own = MemoryNote::new(draft("never push"), "user", false, NOW).unwrap();
+        assert!(own.trusted(NoteTrust::Constitutional, confirmed()).is_ok());
+    }
+}

@@ -1,0 +1,16 @@
+//! Notes: sentences that people and agents tell memory, to be found again by their words (Silas 6).
+//!
+//! A [`MemoryNote`] is text with tags, and says how far it is to be trusted ([`NoteTrust`]) and if it came from outside. A
+//! search matches words and ranks by [`NoteRank`], whose terms can be shown. Notes of the raw lane are kept for the
+//! record, and are found only by a search that asks for them.
+//!
+//! **Invariant:** text from outside is never constitutional, and is verified only with the name of a person who confirmed
+//! it: [`MemoryNote::validate`] and [`MemoryNote::trusted`] are the only ways to a note that is stored.
+
+mod entry;
+mod rank;
+mod trust;
+
+pub use entry::{BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteDraft};
+pub use rank::{FRESHNESS_DAYS, NoteMatch, NoteQuery, NoteRank, QUALITY_FLOOR, RankedNote, rank};
+pub use trust::{NoteConfirmation, NoteTrust};

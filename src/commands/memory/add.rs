@@ -1,0 +1,65 @@
+use clap::Args;
+
+use super::rows::store;
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, watch};
+use wf_core::memory::{MemoryNote, NoteDraft};
+use wf_store::feed::WorkspaceAction;
+
+/// The source of a note that a user writes.
+const USER: &str = "user";
+
+/// Add a note
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A note is found again by its words, by people (`wf memory search`) and by agents (their tool `memory`).
+`wf memory trust` says how far it is to be trusted. Examples:
+  wf memory add 'The mirror is down on Sundays' --kind fact --tag net:curl
+  pbpaste | wf memory add - --raw --external")]
+pub struct MemoryAddArgs {
+    /// Text, or `-` to read it from standard input
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// Kind, a word of your choice
+    #[arg(long, value_name = "KIND", default_value = "general")]
+    kind: String,
+    /// Word under which it is found, too
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Session that it belongs to
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Keep it for the record: only `wf memory search --raw` finds it
+    #[arg(long)]
+    raw: bool,
+    /// The text is somebody else's: a page, a message, a file from outside
+    #[arg(long)]
+    external: bool,
+}
+
+/// Adds a note.
+pub(super) fn run(ui: &Ui, args: &MemoryAddArgs) -> Result<CliExitCode, CommandError> {
+    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+    let text = match args.text.as_str() {
+        "-" => std::io::read_to_string(std::io::stdin())
+            .map_err(|error| usage(format!("cannot read standard input: {error}")))?,
+        text => text.to_owned(),
+    };
+    let draft = NoteDraft {
+        kind: args.kind.clone(),
+        text,
+        tags: args.tags.clone(),
+        session: args.session.clone(),
+        raw: args.raw,
+    };
+    let note = MemoryNote::new(draft, USER, args.external, ui.host.now())
+        .map_err(|bad| usage(bad.to_string()).hint("nothing was added"))?;
+    let id = note.id;
+    let new = store(&ui.host)?.add_notes(vec![note]).wait()? > 0;
+    if new {
+        watch::record_quietly(ui, WorkspaceAction::NoteAdded { note: id });
+    }
+    let known = if new { "" } else { ", known before" };
+    ui.print_line(&format!("note {}{known}", id.short()))?;
+    Ok(CliExitCode::Ok)
+}

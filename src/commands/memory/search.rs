@@ -1,0 +1,99 @@
+use anstyle::Style;
+use clap::Args;
+use serde_json::json;
+
+use super::rows::{document, line, reader};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
+use wf_base::untrusted::{DIM, NAME, WARN};
+use wf_core::memory::{NoteQuery, RankedNote, rank};
+use wf_report::{ColumnAlign, TextTable};
+
+/// Search notes, best first
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A note is found if it has one of the words, in any form (`mirrors` finds `mirror`), or as a tag. With
+--explain, each note has the terms of its quality:
+  0.35·similarity + 0.25·trust/100 + 0.25·freshness + 0.15·verified
+Examples:
+  wf memory search mirror sunday
+  wf memory search --kind preference           all preferences, newest first
+  wf memory search timeout --raw               the raw lane")]
+pub struct MemorySearchArgs {
+    /// Words [default: every note]
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+    /// Only notes of this kind
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only notes with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only notes of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Search the raw lane instead
+    #[arg(long)]
+    raw: bool,
+    /// Maximum number of notes
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Show the terms of each quality
+    #[arg(long)]
+    explain: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Searches notes.
+pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, CommandError> {
+    let query = NoteQuery {
+        words: args.words.join(" "),
+        kind: args.kind.clone(),
+        tag: args.tag.clone(),
+        session: args.session.clone(),
+        raw: args.raw,
+    };
+    let found = match reader(&ui.host)? {
+        Some(reader) => rank(reader.find_notes(&query)?, ui.host.now()),
+        None => Vec::new(),
+    };
+    let shown = found.get(..args.limit).unwrap_or(&found);
+    if args.json {
+        ui.print_json(&document(&json!({ "v": 1, "found": found.len(), "notes": shown })))?;
+    } else if found.is_empty() {
+        ui.print_info("no matching notes\n");
+    } else {
+        ui.print(&table(shown, args.explain))?;
+        let left = found.len() - shown.len();
+        if left > 0 {
+            ui.print_info(&format!("{left} more; --limit shows them\n"));
+        }
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn table(found: &[RankedNote], explain: bool) -> String {
+    let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
+    let mut columns = vec![left("id"), right("quality")];
+    if explain {
+        columns.extend([right("similarity"), right("trust"), right("freshness"), right("verified")]);
+    }
+    columns.extend([left("kind"), left("trust"), left("text")]);
+    let mut table = TextTable::new(&columns);
+    let number = |number: f64| (format!("{number:.2}"), DIM);
+    for RankedNote { note, rank } in found {
+        let mut row = vec![(note.id.short(), NAME), number(rank.quality)];
+        if explain {
+            row.extend([rank.similarity, rank.trust, rank.freshness, rank.verified].map(number));
+        }
+        let outside = if note.external { " (external)" } else { "" };
+        let style = if note.external { WARN } else { Style::new() };
+        row.push((line(&note.kind), Style::new()));
+        row.push((format!("{}{outside}", note.trust), style));
+        row.push((line(&note.text), Style::new()));
+        table.row(row);
+    }
+    table.render()
+}

@@ -84,7 +84,7 @@ fn body_store(ui: &Ui, run: &RunId) -> CallBodyStore {
 }
 
 /// Reads a body.
-fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
+pub fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
     let bytes = store.read(digest).map_err(|error| error.to_string())?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", store.path(digest).display()))
 }

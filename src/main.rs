@@ -19,6 +19,7 @@ mod log_lines;
 mod model_findings;
 mod outlook;
 mod params;
+mod planning_log;
 mod record;
 mod replay;
 mod skills;

@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use super::skill::usable_skills;
 use crate::Ui;
 use crate::cassette::CassetteArgs;
-use wf_app::authoring::{AuthoringUsage, PlanAuthor, PlanFile, create_plan, replace_plan, require_new};
+use crate::planning_log::{RequestNumber, print_requests};
+use wf_app::authoring::{AuthoringSettings, PlanAuthor, PlanFile, create_plan, replace_plan, require_new};
 use wf_app::{Caller as _, CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::units::plural;
 use wf_base::untrusted::{BOLD, GOOD, NAME, paint, shell_word};
+use wf_core::agent::authoring::{AuthoringUsage, PlanningBudget};
+use wf_model::Money;
 use wf_report::unified_diff;
 
 #[derive(Args, Debug)]
@@ -19,14 +22,17 @@ Examples:
   wf plan \"sort the invoices by month\" --out sort.md    write it
   wf plan --revise sort.md \"also sort by customer\"      print the changes as a diff
   wf plan --revise sort.md \"also sort by customer\" --write
+  wf plan \"sort the invoices\" --max-cost 0.50            refuse a call that might exceed it
+  wf plan --log                                          list what was asked, and what it cost
+  wf plan --log last                                     print what the models got and replied
 
 The model with the role `planner` in wf.yaml writes the plan, which must pass `wf check` and obey memory. It gets your \
 words, what memory says about it, and the names of the workspace's roles, gates and skills. Nothing is run. Exit code 3 \
 if its plan is not accepted.")]
 pub struct PlanArgs {
     /// The task in your own words; with --revise, what is to be changed
-    #[arg(value_name = "INTENT")]
-    intent: String,
+    #[arg(value_name = "INTENT", required_unless_present = "log")]
+    intent: Option<String>,
     /// Write the plan into this file instead of printing it
     #[arg(long, value_name = "FILE", conflicts_with = "revise")]
     out: Option<PathBuf>,
@@ -39,6 +45,19 @@ pub struct PlanArgs {
     /// Write the changes into the plan, too
     #[arg(long, requires = "revise")]
     write: bool,
+    /// Make no call after which more tokens could be used than this
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
+    /// Make no call after which more US dollars could be spent than this
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    max_cost: Option<Money>,
+    /// Never ask; questions of the perceiver stay without an answer
+    #[arg(long)]
+    no_input: bool,
+    /// List the requests for plans, or print the calls of one: its number, or `last`
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1,
+          conflicts_with_all = ["intent", "out", "revise", "max_tokens", "max_cost", "no_input", "record", "replay"])]
+    log: Option<Option<RequestNumber>>,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
@@ -48,9 +67,24 @@ pub struct PlanArgs {
 
 /// Writes or revises a plan.
 pub fn run(ui: &Ui, args: &PlanArgs) -> Result<CliExitCode, CommandError> {
-    match &args.revise {
-        Some(plan) => revise(ui, args, plan),
-        None => write(ui, args),
+    match (&args.log, &args.revise) {
+        (Some(number), _) => print_requests(ui, *number, args.json),
+        (None, Some(plan)) => revise(ui, args, plan),
+        (None, None) => write(ui, args),
+    }
+}
+
+impl PlanArgs {
+    fn wish(&self) -> &str {
+        self.intent.as_deref().unwrap_or_default()
+    }
+}
+
+fn dollars(text: &str) -> Result<Money, String> {
+    match Money::parse(text) {
+        Ok(cost) if cost.is_zero() => Err("0 would prevent every call of a model".into()),
+        Ok(cost) => Ok(cost),
+        Err(bad) => Err(bad.to_string()),
     }
 }
 
@@ -64,8 +98,20 @@ fn write(ui: &Ui, args: &PlanArgs) -> Result<CliExitCode, CommandError> {
     let path = out.clone().unwrap_or_else(|| ui.host.cwd().join("plan.md"));
     let mut author = author(ui, args, &path)?;
     let done = write_with(ui, args, out.as_deref(), &mut author);
+    end(ui, &mut author, done)
+}
+
+/// Records the end of a request, and prints what it used.
+fn end(
+    ui: &Ui,
+    author: &mut PlanAuthor<'_>,
+    done: Result<String, CommandError>,
+) -> Result<CliExitCode, CommandError> {
+    let recorded = author.end(done.clone().map_err(|failure| failure.message));
     print_usage(ui, author.usage());
-    done
+    done?;
+    recorded?;
+    Ok(CliExitCode::Ok)
 }
 
 fn write_with(
@@ -73,21 +119,22 @@ fn write_with(
     args: &PlanArgs,
     out: Option<&Path>,
     author: &mut PlanAuthor<'_>,
-) -> Result<CliExitCode, CommandError> {
-    let task = author.perceive(&args.intent)?;
+) -> Result<String, CommandError> {
+    let task = author.perceive(args.wish())?;
     ui.print_info_line(&format!("task {}: {}", paint(NAME, task.task_id.as_str()), task.intent));
     let draft = author.write(&task)?;
     if let Some(out) = out {
         create_plan(&ui.host, out, &draft.text, args.force)?;
     }
     let shown = out.map(|out| relative_path(out, ui.host.cwd()));
+    let result = shown.as_ref().map_or_else(|| "printed".to_owned(), |shown| format!("created {shown}"));
     if args.json {
         let mut document = document(author.usage());
         document["task"] = json!(task);
         document["path"] = json!(shown);
         document["plan"] = json!(draft.text);
         ui.print_json(&format!("{document:#}\n"))?;
-        return Ok(CliExitCode::Ok);
+        return Ok(result);
     }
     ui.diagnostics(&draft.files);
     match shown {
@@ -99,15 +146,14 @@ fn write_with(
             ui.print(&format!("\n{}\n  {}\n", paint(BOLD, "next"), next.join("\n  ")))?;
         }
     }
-    Ok(CliExitCode::Ok)
+    Ok(result)
 }
 
 fn revise(ui: &Ui, args: &PlanArgs, plan: &Path) -> Result<CliExitCode, CommandError> {
     let old = PlanFile::read(&ui.host, plan)?;
     let mut author = author(ui, args, &old.path)?;
     let done = revise_with(ui, args, &old, &mut author);
-    print_usage(ui, author.usage());
-    done
+    end(ui, &mut author, done)
 }
 
 fn revise_with(
@@ -115,31 +161,38 @@ fn revise_with(
     args: &PlanArgs,
     old: &PlanFile,
     author: &mut PlanAuthor<'_>,
-) -> Result<CliExitCode, CommandError> {
-    let draft = author.revise(old, &args.intent)?;
+) -> Result<String, CommandError> {
+    let draft = author.revise(old, args.wish())?;
     let shown = relative_path(&old.path, ui.host.cwd());
     let diff = unified_diff(&shown, &old.text, &draft.text);
     if args.write {
         replace_plan(&ui.host, old, &draft.text)?;
     }
+    let result = if args.write { format!("revised {shown}") } else { "printed the changes".to_owned() };
     if args.json {
         let mut document = document(author.usage());
         document["path"] = json!(shown);
         document["diff"] = json!(diff);
         document["written"] = json!(args.write);
         ui.print_json(&format!("{document:#}\n"))?;
-        return Ok(CliExitCode::Ok);
+        return Ok(result);
     }
     ui.diagnostics(&draft.files);
     ui.print(&diff)?;
     if args.write {
         ui.print_info_line(&format!("{} {shown}", paint(GOOD, "revised")));
     }
-    Ok(CliExitCode::Ok)
+    Ok(result)
 }
 
 fn author<'a>(ui: &'a Ui, args: &PlanArgs, path: &Path) -> Result<PlanAuthor<'a>, CommandError> {
-    PlanAuthor::new(ui, path, usable_skills(ui), args.cassette.open_new(ui)?)
+    let settings = AuthoringSettings {
+        skills: usable_skills(ui),
+        cassette: args.cassette.open_new(ui)?,
+        budget: PlanningBudget { max_tokens: args.max_tokens, max_cost: args.max_cost },
+        may_ask: !args.no_input,
+    };
+    PlanAuthor::new(ui, path, settings)
 }
 
 fn print_usage(ui: &Ui, usage: AuthoringUsage) {

@@ -25,6 +25,7 @@ mod rounds;
 mod rules;
 mod simulated;
 mod stop;
+mod stuck;
 mod tool_approvals;
 mod traces;
 mod word;

@@ -14,7 +14,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice) {
         if !matches!(step.work, StepWork::Agent(_)) || dice.one_in(3) {
             continue;
         }
-        step.on_stuck = OnStuck::ConsultPlanner;
+        step.on_stuck = if dice.one_in(4) { OnStuck::Escalate } else { OnStuck::ConsultPlanner };
         if dice.one_in(2) {
             let on = vec![FailureClass::Logical, FailureClass::Environmental];
             let max = 1 + dice.up_to(3);

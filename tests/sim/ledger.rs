@@ -107,6 +107,10 @@ pub struct Book {
     pub consults: Option<u32>,
     /// How often a planner was asked in this round, and how often it gave guidance.
     pub guided: (u32, u32),
+    /// The failed attempt that people are being asked about.
+    pub stuck: Option<u32>,
+    /// How often people guided it.
+    pub helped: u32,
     /// Whether it was said that it waits for its lock, since its last attempt began.
     pub awaits: bool,
     pub cached: bool,
@@ -248,9 +252,18 @@ impl Ledger {
                 if ask.phase.is_some() {
                     self.phases.insert(ask.request);
                 }
+                if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.place) {
+                    self.at(place).stuck = Some(stuck.attempt);
+                }
             }
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
+                if let Some(book) = place.as_ref().map(|place| self.at(place))
+                    && book.stuck.take().is_some()
+                {
+                    book.helped += u32::from(given.decision == RequestDecision::Answered);
+                    return;
+                }
                 match place.filter(|_| given.decision == RequestDecision::Approved) {
                     Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
                     place => self.agreed.extend(place),

@@ -29,6 +29,7 @@ pub mod keep;
 pub mod keys;
 pub mod lineage;
 pub mod load;
+pub mod mcp_pin;
 pub mod names;
 pub mod outdated;
 pub mod plans;

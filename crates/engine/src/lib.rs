@@ -62,4 +62,4 @@ pub use reverify::{OutermostRun, Reverification, verify};
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SharedState};
 pub use suspend::SuspendedRequest;
 pub use wf_gateway::cassette::{Cassette, CassetteError, NO_RECORDED_REPLY, to_portable};
-pub use workspace_models::{ModelSurroundings, WorkspaceModels};
+pub use workspace_models::{ModelSurroundings, WorkspaceCall, WorkspaceModels};

@@ -31,7 +31,7 @@ const ANY_TARGET: &str = "any";
 pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let pairs = pairs(&run.plan);
     let parts = run.plan.parts();
-    let planned = parts.planner.is_some() && parts.on_stuck == OnStuck::ConsultPlanner;
+    let planned = parts.planner.is_some() && parts.on_stuck != OnStuck::Abandon;
     let planned = planned || run.plan.guides_agents();
     if pairs.is_empty() && !planned {
         return Ok(Vec::new());

@@ -31,6 +31,14 @@ pub struct ModelSurroundings {
     pub clock: Arc<dyn Clock>,
 }
 
+/// A call of a model outside of runs, without the keys of models.
+pub struct WorkspaceCall {
+    /// The request.
+    pub request: ModelRequest,
+    /// The result.
+    pub result: ModelCallResult,
+}
+
 /// The way to the models of a workspace outside of runs.
 pub struct WorkspaceModels {
     models: Arc<ModelTable>,
@@ -58,11 +66,17 @@ impl WorkspaceModels {
     }
 
     /// Calls a model. The keys of models are masked in both directions.
-    pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+    pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> WorkspaceCall {
         let mut request = request.clone();
         mask_request(&mut request, &self.keys.mask().await);
         let mut result = self.gateway.call(model, &request).await;
         mask_exchange(&mut request, &mut result, &self.keys.mask().await);
-        self.gateway.record(None, model, &request, result).await
+        let result = self.gateway.record(None, model, &request, result).await;
+        WorkspaceCall { request, result }
+    }
+
+    /// Returns a text without the keys of models.
+    pub async fn masked(&self, text: &str) -> String {
+        self.keys.mask().await.text(text).into_owned()
     }
 }

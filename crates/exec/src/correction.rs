@@ -64,6 +64,7 @@ mod tests {
             failed: Vec::new(),
             gaps: vec![FailureCount { attempt: 1, failed: 1, of: 2 }],
             guidance: None,
+            person_guidance: None,
         }
     }
 

@@ -17,14 +17,20 @@ pub(crate) fn pending_approvals(document: &Value) -> Vec<Value> {
             "message": ask.get("message"),
             "since": ask.get("since"),
             "expires": ask.get("expires"),
-            "to_approve": match ask.pointer("/tool_call/is_question") {
-                Some(Value::Bool(true)) => format!("wf answer {run}{step} --text TEXT"),
-                _ => format!("wf approve {run}{step}"),
+            "to_approve": if is_question(ask) {
+                format!("wf answer {run}{step} --text TEXT")
+            } else {
+                format!("wf approve {run}{step}")
             },
             "to_deny": format!("wf deny {run}{step} --reason WHY"),
         })
     });
     shown.collect()
+}
+
+/// True if a request is the question of an agent, or about one that is stuck.
+fn is_question(ask: &Value) -> bool {
+    ask.get("stuck").is_some() || ask.pointer("/tool_call/is_question") == Some(&Value::Bool(true))
 }
 
 /// Returns a remark on pending approvals for a model, if there are any.

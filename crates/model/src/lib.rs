@@ -24,6 +24,7 @@ mod escalation;
 mod fetch_host;
 mod gate;
 mod goal;
+mod interaction;
 mod json_expect;
 mod json_order;
 mod json_path;
@@ -68,6 +69,7 @@ pub use goal::{
     Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
     NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
+pub use interaction::{InteractionMode, WorkItemType};
 pub use json_expect::{JsonMismatch, bounds, is_within};
 pub use json_path::{BoundedJsonPath, JsonPathError};
 pub use mcp_server::McpServer;

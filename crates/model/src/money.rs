@@ -31,7 +31,7 @@ impl Money {
     pub const LONGEST: usize = 40;
 
     /// Whole millionths of a dollar.
-    pub fn of_micros(micros: u64) -> Self {
+    pub const fn of_micros(micros: u64) -> Self {
         Self(micros)
     }
 

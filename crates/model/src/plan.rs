@@ -5,8 +5,8 @@ use std::time::Duration;
 use wf_base::keywords;
 
 use super::{
-    Alternative, Check, EnvVar, Escalation, Gate, OnStuck, PlanParam, Planner, ReplanSettings, RunBudget,
-    Step, StepIx, ValueSchema,
+    Alternative, Check, EnvVar, Escalation, Gate, InteractionMode, OnStuck, PlanParam, Planner,
+    ReplanSettings, RunBudget, Step, StepIx, ValueSchema, WorkItemType,
 };
 use crate::expr::Template;
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
@@ -57,6 +57,10 @@ pub struct PlanParts {
     pub planner: Option<Planner>,
     /// The reaction when no declared alternative is left.
     pub on_stuck: OnStuck,
+    /// The kind of work that it says to be.
+    pub work_type: Option<WorkItemType>,
+    /// The way in which its agents deal with people; `None`: as their briefings say.
+    pub interaction_mode: Option<InteractionMode>,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
@@ -83,6 +87,8 @@ impl PlanParts {
             replan: None,
             planner: None,
             on_stuck: OnStuck::default(),
+            work_type: None,
+            interaction_mode: None,
             briefing: String::new(),
         }
     }
@@ -242,7 +248,8 @@ impl Plan {
 
     /// True if a step consults a planner after failed attempts.
     pub fn guides_agents(&self) -> bool {
-        self.steps().iter().any(|step| step.on_stuck == OnStuck::ConsultPlanner)
+        let planner = self.parts.planner.as_ref();
+        self.steps().iter().any(|step| step.on_stuck.guides(planner))
     }
 
     /// Returns the plans that its steps use or may start, in any alternative.

@@ -37,5 +37,19 @@ keywords! {
         Abandon = "abandon",
         /// The planner is asked for an alternative, or for guidance.
         ConsultPlanner = "consult_planner",
+        /// A planner is asked first, if there is one. When that and other rounds are used up, people are asked to guide
+        /// the agent.
+        Escalate = "escalate",
+    }
+}
+
+impl OnStuck {
+    /// True if a planner is asked to guide an agent of a plan with that planner: a program gives no guidance.
+    pub fn guides(self, planner: Option<&Planner>) -> bool {
+        match self {
+            Self::ConsultPlanner => true,
+            Self::Escalate => planner.is_some_and(|planner| matches!(planner.source, PlannerSource::Role(_))),
+            Self::Abandon => false,
+        }
     }
 }

@@ -60,6 +60,11 @@ impl StateFolder {
         self.0.join("sessions").join(name.as_str())
     }
 
+    /// Returns the folder of the requests for plans, which are no runs.
+    pub fn planning(&self) -> PathBuf {
+        self.0.join("planning")
+    }
+
     /// Creates the folder of a run.
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);

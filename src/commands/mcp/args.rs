@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use super::serve;
+use super::{pin, serve};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 
@@ -14,11 +14,13 @@ pub struct McpArgs {
 #[derive(Subcommand, Debug)]
 enum McpCommandName {
     Serve(serve::McpServeArgs),
+    Pin(pin::McpPinArgs),
 }
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &McpArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
         McpCommandName::Serve(args) => serve::run(ui, args),
+        McpCommandName::Pin(args) => pin::run(ui, args),
     }
 }

@@ -17,7 +17,8 @@ pub fn guided(look: &Look<'_>) -> Result<(), String> {
             let (step, book) = (step_of(look.plan(), &start.attempt.place), known.book(&start.attempt.place));
             let made = start.attempt.attempt;
             let stuck = made == book.attempts && made >= book.base + ATTEMPTS_BEFORE_GUIDANCE;
-            let asks = step.on_stuck == OnStuck::ConsultPlanner && matches!(step.work, StepWork::Agent(_));
+            let consults = step.on_stuck.guides(look.plan().parts().planner.as_ref());
+            let asks = consults && matches!(step.work, StepWork::Agent(_));
             let first = book.guided.0 == 0 && book.ended.is_none();
             ensure(stuck && asks && first && goes_on(&start.attempt.place), || {
                 format!("{event:?} after {book:?}")
@@ -34,12 +35,25 @@ pub fn guided(look: &Look<'_>) -> Result<(), String> {
         }
         EventKind::AttemptStarted(attempt) | EventKind::RetryScheduled { attempt, .. } => {
             let book = known.book(&attempt.place);
-            ensure(book.consults.is_none(), || format!("{event:?} while a planner is asked"))
+            ensure(book.consults.is_none(), || format!("{event:?} while a planner is asked"))?;
+            ensure(book.stuck.is_none(), || format!("{event:?} while people are asked"))
         }
         EventKind::StepEnded { place, .. } => {
             let book = known.book(place);
-            ensure(book.consults.is_none(), || format!("{event:?} while a planner is asked"))
+            ensure(book.consults.is_none(), || format!("{event:?} while a planner is asked"))?;
+            ensure(book.stuck.is_none(), || format!("{event:?} while people are asked"))
         }
+        EventKind::ApprovalRequested(ask) => match (&ask.stuck, &ask.place) {
+            (Some(stuck), Some(place)) => {
+                let (step, book) = (step_of(look.plan(), place), known.book(place));
+                let agent = matches!(step.work, StepWork::Agent(_)) && step.on_stuck == OnStuck::Escalate;
+                let failed =
+                    stuck.attempt == book.attempts && book.ended.is_none() && book.consults.is_none();
+                ensure(agent && failed && goes_on(place), || format!("{event:?} after {book:?}"))
+            }
+            (Some(_), None) => Err("nobody is stuck".into()),
+            (None, _) => Ok(()),
+        },
         _ => Ok(()),
     }
 }

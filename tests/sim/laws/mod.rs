@@ -158,7 +158,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "guided",
-        says: "A planner is asked about an agent at most once in a round, after three attempts; meanwhile its step does nothing, and what it says grants one attempt more and no other thing.",
+        says: "A planner is asked about an agent at most once in a round, after three attempts, and people when nothing else is left; meanwhile its step does nothing, and what each says grants one attempt more and no other thing.",
         holds: guidance::guided,
     },
     Law {

@@ -73,7 +73,8 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
             let step = step_of(look.plan(), &attempt.place);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
             let loops = book.loops.0 + book.loops.1;
-            let most = book.base + 1 + step.retry.max + repeats + book.sent_back + loops + book.guided.1;
+            let most = book.base + 1 + step.retry.max + repeats + book.sent_back + loops;
+            let most = most + book.guided.1 + book.helped;
             let granted = attempt.attempt == book.base + 1 || book.due.is_some();
             ensure(attempt.attempt <= most && granted, || format!("{attempt} was not granted"))
         }

@@ -5,14 +5,18 @@
 //!
 //! **Invariant:** a plan that has errors, or uses what memory forbids, is neither returned nor written.
 //! **Invariant:** nothing here runs a plan.
+//! **Invariant:** each call is metered, and its exchange is stored before anything relies on it.
 
 mod author;
+mod desk;
 mod diagnostics;
 mod draft;
 mod file;
+mod notes;
+mod perceive;
 #[cfg(test)]
 mod tests;
 
-pub use author::{AuthoringUsage, PlanAuthor};
+pub use author::{AuthoringSettings, PlanAuthor};
 pub use draft::DraftPlan;
 pub use file::{PlanFile, create_plan, replace_plan, require_new};

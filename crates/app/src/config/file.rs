@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::{AutonomySection, McpServerSection, ModelSection};
+use super::{AutonomySection, McpServerSection, ModelSection, PlanningSection};
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
@@ -37,6 +37,8 @@ record! {
         optional audit: AuditSection,
         /// The thresholds for proposing more, or less, autonomy for a goal.
         optional autonomy: AutonomySection,
+        /// The limits on the calls of each `wf plan`: none if absent.
+        optional planning: PlanningSection,
         /// The models that agents and gates may use, by name.
         default models: OrderedEntries<Name, ModelSection>,
         /// The model of each role: `executor`, `judge` and others that plans name.

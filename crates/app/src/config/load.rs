@@ -75,7 +75,7 @@ mod tests {
         let text = "policy: {max_parallel: 2, on_failure: continue, grace: 1s}\n\
                     retry: {max: 3, on: [environmental]}\ndurability: normal\nsandbox: off\n\
                     logs: {max_bytes: 1MiB}\nretention: {max_age: 30d, max_runs: 7}\n\
-                    env_pass: [CI, GITHUB_*]\n";
+                    planning: {max_tokens: 9000, max_cost_usd: 0.5}\nenv_pass: [CI, GITHUB_*]\n";
         let config = check(text, &[]);
         let policy = &config.defaults.policy;
         assert_eq!(policy.max_parallel, 2);
@@ -87,6 +87,8 @@ mod tests {
         assert_eq!(config.logs.max_bytes, 1 << 20);
         assert_eq!(config.retention.max_age, Some(Duration::from_hours(30 * 24)));
         assert_eq!(config.retention.max_runs, Some(7));
+        assert_eq!(config.planning.max_tokens, Some(9000));
+        assert_eq!(config.planning.max_cost.map(wf_model::Money::micros), Some(500_000));
         assert_eq!(config.env_pass, ["CI", "GITHUB_*"]);
     }
 
@@ -131,7 +133,7 @@ mod tests {
     fn every_mistake_is_told() {
         let text = "polcy: {}\ndurability: ful\nsandbox: of\nlogs: {max_bytes: lots}\n\
                     env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n\
-                    replan: {delta: 1.5}\n";
+                    replan: {delta: 1.5}\nplanning: {max_tokens: 0, max_cost_usd: -1.0, cost: 1}\n";
         check(
             text,
             &[
@@ -143,6 +145,9 @@ mod tests {
                 "backoff spec/missing-key",
                 "30 spec/wrong-type",
                 "1.5 spec/wrong-value",
+                "0 spec/wrong-value",
+                "-1.0 spec/wrong-value",
+                "cost spec/unknown-key",
             ],
         );
         check("- a\n", &["- a spec/wrong-type"]);

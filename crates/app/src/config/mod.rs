@@ -9,6 +9,7 @@ mod file;
 mod load;
 mod mcp;
 mod models;
+mod planning;
 mod settings;
 
 pub use approvers::{ApproverRecord, ApproversFile, DayOrInstant, PublicKeyText, load_approvers};
@@ -20,4 +21,5 @@ pub use file::{
 pub use load::load;
 pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};
+pub use planning::PlanningSection;
 pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
 use wf_base::name::GateId;
 use wf_base::source::Spanned;
+use wf_core::agent::authoring::PlanningBudget;
 use wf_lang::PlanDefaults;
 use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings};
 
@@ -28,6 +29,8 @@ pub struct WorkspaceConfig {
     pub audit_window: Duration,
     /// The thresholds for proposing more, or less, autonomy for a goal.
     pub autonomy: AutonomyThresholds,
+    /// The limits on the calls of each request for a plan.
+    pub planning: PlanningBudget,
     /// The models, and their roles.
     pub models: Arc<ModelTable>,
     /// Patterns of environment variables that every step sees.
@@ -116,6 +119,7 @@ impl Default for WorkspaceConfig {
             retention: RetentionLimits::default(),
             audit_window: Duration::from_mins(5),
             autonomy: AutonomyThresholds::default(),
+            planning: PlanningBudget::default(),
             models: Arc::default(),
             env_pass: Vec::new(),
             gates: Vec::new(),
@@ -148,6 +152,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
             autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
+            planning: file.planning.map_or(plain.planning, |said| said.budget()),
             models: Arc::new(ModelTable {
                 servers: super::mcp::servers(&file.mcp),
                 ..super::models::table(&file.models, &file.roles)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
-use wf_model::{AgentSkill, JsonObject, Persona, RequiredOutput, UniqueKeyJson};
+use wf_model::{AgentSkill, InteractionMode, JsonObject, Persona, RequiredOutput, UniqueKeyJson};
 
 /// The instructions that every agent gets.
 const INSTRUCTIONS: &str = "\
@@ -31,6 +31,8 @@ pub struct BriefingParts<'a> {
     pub session: Option<&'a PriorSession>,
     /// Its style.
     pub persona: Option<&'a Persona>,
+    /// The way in which it deals with people.
+    pub interaction_mode: Option<InteractionMode>,
     /// The feedback on the previous attempt, if there was one.
     pub feedback: Option<&'a AttemptFeedback>,
     /// The outputs of the step, which the answer must have.
@@ -86,12 +88,18 @@ impl ModelRequest {
             if let Some(guidance) = &feedback.guidance {
                 let _ = write!(text, "\n\n## Planner guidance\n\n{guidance}");
             }
+            if let Some(guidance) = &feedback.person_guidance {
+                let _ = write!(text, "\n\n## Guidance of people\n\n{guidance}");
+            }
         }
         let mut system = INSTRUCTIONS.to_owned();
         if parts.may_be_untrusted {
             let _ = write!(system, " {UNTRUSTED_INSTRUCTIONS}");
         }
         system.push_str(&skills_text(parts.skills));
+        if let Some(mode) = parts.interaction_mode {
+            let _ = write!(system, "\n\n{}", mode.directive());
+        }
         if let Some(persona) = parts.persona {
             let _ = write!(system, "\n\n{}", directives(persona));
         }

@@ -143,6 +143,7 @@ mod tests {
                 failed,
                 gaps: vec![FailureCount { attempt: 3, failed: 1, of: 1 }],
                 guidance: None,
+                person_guidance: None,
             },
             rounds: 1,
             must_not: must_not(),

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalSigner, GatePoint, MergeSubject, TaskId, ToolCallSubject};
+use super::{ApprovalSigner, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
@@ -30,6 +30,9 @@ pub struct ApprovalRequest {
     /// The merge that it is about; absent: it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeSubject>,
+    /// The failed attempt of an agent that is stuck; absent: it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckAttempt>,
     /// The gates that request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,

@@ -150,6 +150,7 @@ impl Machine {
             phase: None,
             tool_call: None,
             merge: None,
+            stuck: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
             message: super::reason::truncate_reason(message),
@@ -239,6 +240,9 @@ impl Machine {
         if let (Some(merge), Some(task)) = (&ask.merge, task) {
             return self.on_merge_approved(task, merge);
         }
+        if let (Some(stuck), Some(task)) = (&ask.stuck, task) {
+            return self.on_stuck_answered(task, stuck);
+        }
         match (ask.point, task) {
             (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
             (None, Some(task)) => self.decide(task, WorkExit::Completed, ask.show),
@@ -256,6 +260,9 @@ impl Machine {
         }
         if let (Some(_), Some(task)) = (&ask.merge, task) {
             return self.on_merge_denied(task, &ask, &reason);
+        }
+        if let (Some(stuck), Some(task)) = (&ask.stuck, task) {
+            return self.on_stuck_denied(task, stuck, &reason);
         }
         match (ask.point, task) {
             (Some(point), task) => {
@@ -310,9 +317,10 @@ impl Machine {
         }
         let time = wf_base::time::format_duration(ask.expires.since(ask.since));
         let late = format!("no answer within {time}");
-        let reason = match ask.phase {
-            Some(_) => late,
-            None => format!("{late}: {}", ask.message),
+        let reason = if ask.phase.is_some() || ask.stuck.is_some() {
+            late
+        } else {
+            format!("{late}: {}", ask.message)
         };
         match (ask.point.filter(|_| ask.tool_call.is_none()), ask.gates.first()) {
             // An approval that a gate demands and does not get is a block.

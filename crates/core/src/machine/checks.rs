@@ -183,7 +183,10 @@ impl Machine {
                 self.schedule_attempt(attempt, self.now, reason, Some(looped));
             }
             None if loops.on_exhausted == OnReworkExhausted::Ask => self.ask_to_ignore(task, phase, used),
-            None => self.finish(task, TaskCompletion::failure(Standing::Refuted, failure_class, reason)),
+            None => {
+                let failure = TaskCompletion::failure(Standing::Refuted, failure_class, reason);
+                self.fail_or_ask(task, attempt.attempt, failure);
+            }
         }
     }
 

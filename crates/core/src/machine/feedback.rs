@@ -36,6 +36,9 @@ pub struct AttemptFeedback {
     /// The guidance of a planner for an agent; absent: none was given in this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
+    /// The guidance of people who were asked since the agent was stuck; absent: none was given in this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_guidance: Option<String>,
 }
 
 /// A failed criterion.
@@ -97,6 +100,7 @@ impl Machine {
             failed: tries.failed.clone(),
             gaps: tries.gaps.clone(),
             guidance: record.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
+            person_guidance: record.person_guidance.clone(),
         }))
     }
 }

@@ -38,10 +38,10 @@ impl Machine {
         self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
     }
 
-    /// Schedules a retry, or ends the task with that failure.
+    /// Schedules a retry, or ends the task with that failure if people are not asked first.
     pub(super) fn retry_or_fail(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
         if !self.schedule_retry(task, made, failure.failure_class, &failure.reason) {
-            self.finish(task, failure);
+            self.fail_or_ask(task, made, failure);
         }
     }
 

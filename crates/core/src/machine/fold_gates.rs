@@ -126,6 +126,9 @@ impl MachineState {
         if let Some(merge) = &ask.merge {
             return self.apply_merge_answer(task, merge, decision);
         }
+        if ask.stuck.is_some() {
+            return self.apply_stuck_answer(task, &ask, given);
+        }
         match ask.point {
             Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),
             Some(_) => self.set_activity(task, ActivityKind::Leaving),
@@ -142,6 +145,8 @@ impl MachineState {
         if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
             let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
             self.move_task(task, TaskPhase::Active(activity));
+        } else if let Some(stuck) = &ask.stuck {
+            self.ask_about_stuck(task, stuck, at);
         } else {
             self.leave_merges(task);
             self.set_activity(task, ActivityKind::Asking);

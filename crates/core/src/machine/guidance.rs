@@ -18,7 +18,7 @@ use super::{
 };
 use crate::agent::read_guidance;
 use wf_base::time::Moment;
-use wf_model::{CheckPhase, FailureClass, OnStuck, Plan};
+use wf_model::{CheckPhase, FailureClass, Plan};
 
 /// The number of failed attempts after which the planner is asked.
 pub const ATTEMPTS_BEFORE_GUIDANCE: u32 = 3;
@@ -88,7 +88,7 @@ impl Machine {
         };
         let enough = made.saturating_sub(record.base) >= ATTEMPTS_BEFORE_GUIDANCE;
         let first = record.guidance.is_none() && made < u32::MAX;
-        let consults = self.plan.step(task.ix()).on_stuck == OnStuck::ConsultPlanner;
+        let consults = self.plan.step(task.ix()).on_stuck.guides(self.plan.parts().planner.as_ref());
         // A planner knows no remedy for an environment that fails.
         let logical = failure_class == Some(FailureClass::Logical);
         let open = enough && first && consults && logical && self.agent_work(task).is_some();

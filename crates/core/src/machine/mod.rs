@@ -32,6 +32,7 @@
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
 //! | the planner, asked when no alternative is left | `planner` `request` `proposal` |
 //! | the planner, asked about an agent whose attempts fail | `guidance` |
+//! | people, asked about an agent that is stuck | `stuck` |
 //! | time and interruption: timers, cancellation, resume, restore | `timers` `cancel` `resume` `restore` |
 //! | the end of a run and its verification status | `run_end` `omission` |
 //!
@@ -98,6 +99,7 @@ mod scope;
 mod serde_pairs;
 mod standing;
 mod state;
+mod stuck;
 mod task_end;
 mod task_id;
 mod task_phase;
@@ -151,6 +153,7 @@ pub use rounds::NO_ALTERNATIVE_LEFT;
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
+pub use stuck::{REPLANS_BEFORE_PEOPLE, StuckAttempt};
 pub use task_id::{Attempt, TaskId};
 pub use tool_approval::{CallArguments, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};

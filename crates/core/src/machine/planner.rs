@@ -64,7 +64,7 @@ impl Machine {
     /// being asked now.
     pub(super) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
         let parts = self.plan.parts();
-        let consults = parts.on_stuck == OnStuck::ConsultPlanner && parts.planner.is_some();
+        let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some();
         let steps = self.can_change(measured);
         match &self.state.control.planning {
             None if consults && !steps.is_empty() => {}

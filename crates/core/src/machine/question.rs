@@ -39,9 +39,10 @@ impl Machine {
 }
 
 impl ApprovalRequest {
-    /// True if it is the question of an agent: what is signed is then an answer, and no approval.
+    /// True if it is a question, of an agent or about one that is stuck: what is signed is then an answer, and no
+    /// approval.
     pub fn is_question(&self) -> bool {
-        self.tool_call.as_ref().is_some_and(|call| call.is_question)
+        self.stuck.is_some() || self.tool_call.as_ref().is_some_and(|call| call.is_question)
     }
 
     /// True if a decision lets what waits go on: an approval, or the answer to a question.

@@ -193,6 +193,9 @@ pub(super) struct TaskRecord {
     /// The guidance of a planner, once it was asked in this round.
     #[serde(default)]
     pub(super) guidance: Option<Box<TaskGuidance>>,
+    /// The answer of people who were asked since the step was stuck in this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) person_guidance: Option<String>,
 }
 
 /// The result of a successful attempt, or of the cache.

@@ -155,6 +155,7 @@ impl AttemptTask {
             values: &values,
             session: None,
             persona: work.persona.as_ref(),
+            interaction_mode: self.run.plan.parts().interaction_mode,
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
             may_be_untrusted: false,

@@ -129,6 +129,8 @@ impl From<DagSpec> for PlanSpec {
             replan: None,
             planner: None,
             on_stuck: None,
+            r#type: None,
+            interaction_mode: None,
             layers: dag.execution_order,
             briefing: String::new(),
             is_single_agent: false,

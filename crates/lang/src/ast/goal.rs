@@ -115,7 +115,7 @@ words!(GoalKind, GoalOverlapPolicy, OnUnmet, GoalApproval);
 fn check_goal(goal: &mut GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(goal.timeout.as_ref(), decoder);
     sound::check_reserved_names(&goal.env, decoder);
-    planner::is_asked(goal.on_stuck, false, fields, decoder);
+    planner::is_asked(goal.on_stuck, planner::StuckAgents::default(), fields, decoder);
     if let Some(budget) = &goal.budget {
         budget.check_main_attempts(0, decoder);
     }
@@ -236,6 +236,8 @@ impl GoalSpec {
             replan: self.replan.clone(),
             planner: self.planner.clone(),
             on_stuck: self.on_stuck,
+            r#type: None,
+            interaction_mode: None,
             layers: None,
             briefing: String::new(),
             is_single_agent: false,

@@ -29,6 +29,7 @@ mod foreign;
 mod gate;
 mod goal;
 mod http;
+mod interaction;
 mod loops;
 mod matrix;
 mod needs;

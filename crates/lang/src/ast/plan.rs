@@ -1,15 +1,15 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
-    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, planner, single_agent,
-    sound,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, interaction, planner,
+    single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
-use wf_model::OnStuck;
 use wf_model::expr::Template;
+use wf_model::{InteractionMode, OnStuck, WorkItemType};
 
 record! {
     /// A plan: steps and the proof that they worked.
@@ -22,6 +22,10 @@ record! {
         optional title: String,
         /// A description of a few lines.
         optional description: String,
+        /// The kind of work: `task`, `project`, `goal` or `system`. It is checked, and changes nothing.
+        optional r#type: WorkItemType,
+        /// The way in which its agents deal with people.
+        optional interaction_mode: InteractionMode,
         /// Typed inputs: a JSON Schema each.
         default params: OrderedEntries<Name, ParamSpec>,
         /// Environment variables for every step.
@@ -68,10 +72,6 @@ record! {
         /// planner, else `abandon`.
         optional on_stuck: OnStuck,
     }
-    later {
-        "type",
-        "interaction_mode",
-    }
     foreign foreign::PLAN;
     aside {
         /// The order of steps expected by the author of a dag, layer by layer.
@@ -88,14 +88,15 @@ record! {
 fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
+    interaction::check(plan, fields, decoder);
     if let Some(budget) = &plan.budget {
         budget.check_main_attempts(plan.finally.len(), decoder);
     }
     if !fields.has("steps") {
         single_agent::complete(plan, fields, decoder);
-        return planner::is_asked(plan.on_stuck, plan.guides_agents(), fields, decoder);
+        return planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
     }
-    planner::is_asked(plan.on_stuck, plan.guides_agents(), fields, decoder);
+    planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
     single_agent::refuse_keys(fields, decoder);
     sound::check_output_values(&plan.outputs, decoder);
     if plan.steps.as_ref().is_some_and(Vec::is_empty) {

@@ -43,26 +43,42 @@ fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &
 
 impl DecodeSpec for OnStuck {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        word(node, &["escalate"], decoder)
+        word(node, &[], decoder)
     }
 }
 
-/// Notes a planner or an `on_stuck` without `replan`, and one that consults a missing planner. With `guides`, agents
-/// ask the planner, also without `replan`.
+/// The agents of a plan that can be stuck.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StuckAgents {
+    /// True if one asks the planner, also without `replan`.
+    pub(super) guided: bool,
+    /// True if one asks people.
+    pub(super) escalating: bool,
+}
+
+/// Notes a planner or an `on_stuck` without `replan`, and one that asks nobody.
 pub(super) fn is_asked(
     on_stuck: Option<OnStuck>,
-    guides: bool,
+    agents: StuckAgents,
     fields: &MappingFields<'_, '_>,
     decoder: &mut SpecDecoder<'_>,
 ) {
+    let StuckAgents { guided: guides, escalating } = agents;
+    let escalates = on_stuck == Some(OnStuck::Escalate);
     for key in ["planner", "on_stuck"] {
-        if fields.has(key) && !fields.has("replan") && !guides {
+        let is_read = guides || key == "on_stuck" && escalates;
+        if fields.has(key) && !fields.has("replan") && !is_read {
             let message = format!("`{key}` has no effect without `replan`");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key(key), message);
             decoder.emit(mistake.with_help("add `replan: {}`, or remove it"));
         }
     }
     let consults = on_stuck == Some(OnStuck::ConsultPlanner);
+    if escalates && !escalating {
+        let message = "`on_stuck: escalate` has no effect: no step has an `agent` that a person could guide";
+        let mistake = Diagnostic::new(Code::ValueWrong, fields.key("on_stuck"), message);
+        decoder.emit(mistake.with_help("remove it, or ask people with a step that has `approve`"));
+    }
     if consults && !fields.has("planner") && (fields.has("replan") || !guides) {
         let message = "no planner is configured";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);

@@ -1,5 +1,6 @@
-//! Agents that consult a planner when they are stuck: which do, and whether they ever can.
+//! Agents that ask a planner or people when they are stuck: which do, and whether they ever can.
 
+use super::planner::StuckAgents;
 use super::{PlanSpec, StepSpec};
 use crate::decode::{MappingFields, SpecDecoder};
 use wf_base::diag::{Code, Diagnostic};
@@ -9,10 +10,15 @@ use wf_model::{FailureClass, OnStuck, ReworkLimit};
 const ENOUGH: u32 = 3;
 
 impl StepSpec {
+    /// Returns the reaction when its agent keeps failing, given what its plan says. No other step has one.
+    pub fn own_on_stuck(&self, of_plan: Option<OnStuck>) -> OnStuck {
+        let said = self.on_stuck.as_ref().map(|said| said.value).or(of_plan);
+        said.filter(|_| self.agent.is_some()).unwrap_or_default()
+    }
+
     /// True if its agent asks a planner after failed attempts, given what its plan says.
     pub fn consults_planner(&self, of_plan: Option<OnStuck>) -> bool {
-        let said = self.on_stuck.as_ref().map(|said| said.value).or(of_plan);
-        said == Some(OnStuck::ConsultPlanner) && self.agent.is_some()
+        self.own_on_stuck(of_plan) == OnStuck::ConsultPlanner
     }
 
     /// Returns the number of attempts that failed checks can lead to.
@@ -29,11 +35,20 @@ impl StepSpec {
 }
 
 impl PlanSpec {
-    /// True if an agent of the plan asks a planner after failed attempts.
-    pub(super) fn guides_agents(&self) -> bool {
-        let steps = self.steps.iter().flatten().chain(&self.finally);
-        let mut consulting = steps.filter(|step| step.consults_planner(self.on_stuck));
-        consulting.any(|step| step.most_attempts() >= ENOUGH)
+    /// Returns which of its agents ask somebody when they are stuck.
+    pub(super) fn stuck_agents(&self) -> StuckAgents {
+        let mut agents = StuckAgents::default();
+        for step in self.steps.iter().flatten().chain(&self.finally) {
+            let on_stuck = step.own_on_stuck(self.on_stuck);
+            let consults = match on_stuck {
+                OnStuck::ConsultPlanner => true,
+                OnStuck::Escalate => self.planner.as_ref().is_some_and(|planner| planner.role.is_some()),
+                OnStuck::Abandon => false,
+            };
+            agents.guided |= consults && step.most_attempts() >= ENOUGH;
+            agents.escalating |= on_stuck == OnStuck::Escalate;
+        }
+        agents
     }
 }
 
@@ -43,8 +58,7 @@ pub(super) fn check_step(step: &StepSpec, fields: &MappingFields<'_, '_>, decode
         return;
     }
     if !fields.has("agent") {
-        let message =
-            "`on_stuck` is only valid for a step with `agent`: nothing else reads the guidance of a planner";
+        let message = "`on_stuck` is only valid for a step with `agent`: nothing else reads guidance";
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("on_stuck"), message);
         decoder.emit(
             mistake.with_help("leave it out; `alternatives` and `replan` change how other steps are done"),

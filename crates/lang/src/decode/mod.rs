@@ -33,5 +33,5 @@ pub use words::{one_of, word};
 
 pub(crate) use contract::contract;
 
-pub use record::{finished, record};
+pub use record::{finished, key_of, record};
 pub use words::words;

@@ -66,6 +66,14 @@ fn prose(lines: &[&str]) -> String {
     words.join(" ")
 }
 
+/// Returns the key of a field: a key that is a word of Rust is declared with `r#`.
+pub const fn key_of(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
 /// Declares a mapping with fixed keys, once: the struct, its `Decode` and its JSON Schema.
 ///
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
@@ -97,7 +105,7 @@ macro_rules! record {
 
         impl $name {
             /// The allowed keys.
-            pub const KEYS: &'static [&'static str] = &[$( stringify!($field), )*];
+            pub const KEYS: &'static [&'static str] = &[$( $crate::decode::key_of(stringify!($field)), )*];
 
             $crate::record!(
                 @constructor [$($blank $needed $needed_type)?] [$($mode $field)*] [$($($aside)*)?]
@@ -162,20 +170,20 @@ macro_rules! record {
     (@type expected $type:ty) => { Option<$type> };
     (@type optional $type:ty) => { Option<$type> };
     (@read required $field:ident $fields:ident $decoder:ident) => {
-        $fields.require(stringify!($field), $decoder)
+        $fields.require($crate::decode::key_of(stringify!($field)), $decoder)
     };
     (@read expected $field:ident $fields:ident $decoder:ident) => {
-        $fields.require(stringify!($field), $decoder)
+        $fields.require($crate::decode::key_of(stringify!($field)), $decoder)
     };
     (@read $mode:ident $field:ident $fields:ident $decoder:ident) => {
-        $fields.take(stringify!($field), $decoder)
+        $fields.take($crate::decode::key_of(stringify!($field)), $decoder)
     };
     (@keep required $field:ident) => { $field? };
     (@keep default $field:ident) => { $field.unwrap_or_default() };
     (@keep $mode:ident $field:ident) => { $field };
     (@schema $mode:ident $field:ident $type:ty, $doc:expr, $schema:ident $generator:ident) => {
         $schema.key::<$type>(
-            stringify!($field), &$doc, $crate::record!(@needed $mode), $generator,
+            $crate::decode::key_of(stringify!($field)), &$doc, $crate::record!(@needed $mode), $generator,
         )
     };
     (@needed required) => { true };

@@ -111,6 +111,8 @@ impl SpecLowering<'_> {
             replan: plan.replan.as_ref().map(|said| super::replan::completed(said, &self.defaults.replan)),
             planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
+            work_type: plan.r#type,
+            interaction_mode: plan.interaction_mode,
             briefing: briefing(plan),
         })
     }

@@ -255,11 +255,7 @@ fn wait_for(wait: &ast::WaitSpec) -> Option<WaitCondition> {
 /// The reaction when attempts of a step keep failing: only an agent has a reader for guidance.
 fn on_stuck(step: &ast::StepSpec, file: usize, lowering: &SpecLowering<'_>) -> OnStuck {
     let plan = lowering.loaded.plans.get(file).and_then(Option::as_ref);
-    if step.consults_planner(plan.and_then(|plan| plan.on_stuck)) {
-        OnStuck::ConsultPlanner
-    } else {
-        OnStuck::Abandon
-    }
+    step.own_on_stuck(plan.and_then(|plan| plan.on_stuck))
 }
 
 /// The retry of a step, completed by the workspace's defaults.

@@ -87,9 +87,14 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         replan,
         planner,
         on_stuck,
+        work_type,
+        interaction_mode,
         briefing,
     } = plan.parts();
     sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "id", id.as_str());
+    if let Some(kind) = work_type {
+        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "type", kind.as_str());
+    }
     about(sheet, title.as_deref(), Some(briefing));
     order(plan, sheet);
     for own in params {
@@ -113,6 +118,9 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     gate::escalations(escalations, sheet);
     super::replan::replan(replan.as_ref(), sheet);
     super::replan::planner(planner.as_ref(), *on_stuck, sheet);
+    if let Some(mode) = interaction_mode {
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "interaction_mode", mode.as_str());
+    }
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };

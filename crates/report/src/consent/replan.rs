@@ -63,10 +63,11 @@ pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut 
         let time = wf_base::time::format_duration(*timeout);
         sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "planner.timeout", time);
     }
-    let consults = on_stuck == OnStuck::ConsultPlanner;
+    // With `escalate`, a planner is asked, too, and people come after it.
+    let consults = planner.is_some() && on_stuck != OnStuck::Abandon;
     let level = RiskDirection::AtMost(f64::from(u8::from(consults)));
     sheet.add_line(SummaryLineKind::Reach, level, "on_stuck", on_stuck.as_str());
-    sheet.mark_default(!consults);
+    sheet.mark_default(on_stuck == OnStuck::Abandon);
 }
 
 fn strict(is_strict: bool, sheet: &mut SummaryBuilder) {
@@ -82,6 +83,10 @@ fn strict(is_strict: bool, sheet: &mut SummaryBuilder) {
 pub(super) fn guidance(on_stuck: OnStuck, sheet: &mut SummaryBuilder) {
     if on_stuck == OnStuck::ConsultPlanner {
         let asked = "after three failed attempts a planner guides the agent, for one attempt more";
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Grant, "on_stuck", asked);
+    }
+    if on_stuck == OnStuck::Escalate {
+        let asked = "when nothing else is left, a person is asked, whose answer grants one attempt more";
         sheet.add_line(SummaryLineKind::Effort, RiskDirection::Grant, "on_stuck", asked);
     }
 }

@@ -24,7 +24,7 @@ mod why;
 
 pub use calls::{
     AgentCalls, BodyReader, ModelCallRecord, ShownModelCall, ShownToolCall, ToolCallApproval, ToolCallGate,
-    ToolCallRecord, exchange_text, sequential_calls,
+    ToolCallRecord, exchange_text, planning_list, planning_text, sequential_calls,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use findings::{all_pass, findings};

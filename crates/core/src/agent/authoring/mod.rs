@@ -4,17 +4,29 @@
 //! [`PlanningContext`] and the [`MemoryCalibration`], and replies with the text of a plan. Whoever can read plans
 //! judges it; the [`PlanRepairs`] count what may still be asked again.
 //!
+//! A request for a plan is no run, but its calls are metered and recorded as those of a run: the [`PlanningMeter`] admits
+//! each call, and a [`PlanningRecord`] is the fold of the [`PlanningEntry`]s that are stored.
+//!
 //! **Invariant:** the words of the user reach a planner unchanged, and no model writes them.
 //! **Invariant:** a model is asked again at most once for each kind of mistake.
+//! **Invariant:** no call is made that could exceed the budget.
 
 mod calibration;
+mod clarify;
+mod meter;
 mod question;
+mod record;
 mod reply;
 mod task;
 #[cfg(test)]
 mod tests;
 
 pub use calibration::{CalibrationEntry, MemoryCalibration};
+pub use clarify::{Clarification, MAX_CLARIFICATIONS, PAST_WISHES, PastWish, append_answers};
+pub use meter::{AuthoringUsage, CallReserve, PlanningBudget, PlanningMeter};
 pub use question::{LANGUAGE, PlanRevision, PlanningContext, SkillSummary, plan_question, revision_question};
+pub use record::{
+    PlanningCall, PlanningCallEnd, PlanningEntry, PlanningFact, PlanningRecord, PlanningReply, PlanningResult,
+};
 pub use reply::{PLAN_LIMIT, PlanMistake, PlanRepairs, append_mistake, read_plan_text};
-pub use task::{TaskConstraints, TaskSpec, read_task, task_question};
+pub use task::{Perception, TaskConstraints, TaskSpec, read_perception, task_question};

@@ -33,7 +33,12 @@ impl PlanRepairs {
 }
 
 /// Appends a reply and the mistake in it. Of a reply that is too large, only the ends go back to the model.
-pub fn append_mistake(request: &mut ModelRequest, mut reply: ModelReply, mistake: &str) {
+pub fn append_mistake(request: &mut ModelRequest, reply: ModelReply, mistake: &str) {
+    request.append_turn(sendable(reply), Vec::new(), Some(mistake));
+}
+
+/// Returns a reply as it goes back to its model.
+pub(super) fn sendable(mut reply: ModelReply) -> ModelReply {
     reply.tool_calls.clear();
     if reply.text.len() > PLAN_LIMIT {
         reply.text = cut_result(&reply.text);
@@ -42,7 +47,7 @@ pub fn append_mistake(request: &mut ModelRequest, mut reply: ModelReply, mistake
         // Some providers refuse a conversation with an empty message.
         reply.text = "(empty)".into();
     }
-    request.append_turn(reply, Vec::new(), Some(mistake));
+    reply
 }
 
 /// Returns the text of the plan in a reply, which may be one fenced block.

@@ -14,6 +14,13 @@ fn reply(text: &str) -> ModelReply {
     }
 }
 
+fn read_task(text: &str, wish: &str) -> Result<TaskSpec, String> {
+    match read_perception(text, wish)? {
+        Perception::Task(task) => Ok(task),
+        Perception::Questions(questions) => panic!("no task: {questions:?}"),
+    }
+}
+
 const TASK: &str =
     r#"{"task_id": "fix_it", "intent": "It works.", "constraints": {"scope": "src", "deadline": null}}"#;
 
@@ -44,6 +51,73 @@ fn an_answer_that_is_no_task_is_told_why() {
             Err(mistake) => assert!(!why.is_empty() && mistake.contains(why), "{mistake}"),
         }
     }
+}
+
+#[test]
+fn a_perceiver_may_ask_a_few_short_questions() {
+    let read = |questions: &str| read_perception(&format!("{{\"questions\": {questions}}}"), "do it again");
+    let asked = vec!["Which file?".to_owned(), "When?".to_owned()];
+    assert_eq!(read(r#"["Which file?", "When?"]"#), Ok(Perception::Questions(asked)));
+    let long = format!("[\"{}\"]", "x".repeat(401));
+    for wrong in ["[]", r#"[""]"#, r#"["a","b","c","d","e","f"]"#, &long, "3", r#"[3]"#] {
+        assert!(read(wrong).unwrap_err().contains("questions"), "{wrong}");
+    }
+    assert!(read_perception(r#"{"questions": ["a"], "intent": "b"}"#, "x").is_err());
+}
+
+#[test]
+fn a_perceiver_is_told_the_last_wishes_and_the_answers() {
+    let past = PastWish { input: "sort\nit".into(), summary: "y".repeat(500) };
+    let mut asked = task_question("again", &[past]);
+    let [Message::User { text }] = &asked.messages[..] else { panic!("one message") };
+    assert!(text.contains("\"input\": \"sort it\"") && text.ends_with("\n\n## The wish\n\nagain"), "{text}");
+    assert!(text.len() < 700);
+    let answer = |answer: &str| Clarification { question: "Which?".into(), answer: answer.into() };
+    append_answers(&mut asked, reply("{}"), &[answer("this"), answer("")]);
+    append_answers(&mut asked, reply("{}"), &[answer("")]);
+    let [.., Message::User { text: told }, _, Message::User { text: nothing }] = &asked.messages[..] else {
+        panic!("two rounds")
+    };
+    assert_eq!(told, "The user answered:\n\n- Which?\n  this\n- Which?\n  (no answer)");
+    assert!(nothing.contains("gave no answer"), "{nothing}");
+    let [Message::User { text }] = &task_question("again", &[]).messages[..] else { panic!("one message") };
+    assert_eq!(text, "again");
+}
+
+#[test]
+fn a_record_is_the_fold_of_its_entries() {
+    let entry = |fact| PlanningEntry { at: Moment::from_millis(0), fact };
+    let (role, model) = ("planner".to_owned(), wf_base::name::Name::parse("m").unwrap());
+    let digest = wf_base::digest::Sha256Digest::of_bytes(b"x");
+    let usage = TokenUsage { input: 7, cached_input: 0, output: 3 };
+    let end = PlanningCallEnd {
+        request: digest,
+        reply: PlanningReply::Replied { model: model.clone(), reply: digest },
+        usage,
+        cost: wf_model::Money::of_micros(5),
+        tries: 1,
+        duration_ms: 2,
+    };
+    let result =
+        PlanningResult { is_accepted: true, intent: Some("It is.".into()), result: "printed".into() };
+    let facts = [
+        PlanningFact::Requested { input: "do".into(), revises: None, budget: PlanningBudget::default() },
+        PlanningFact::CallStarted {
+            role: role.clone(),
+            model: model.clone(),
+            reserve: CallReserve::default(),
+        },
+        PlanningFact::CallEnded(end),
+        PlanningFact::CallRefused { role, model, reason: "spent".into() },
+        PlanningFact::Ended(result),
+    ];
+    let stored = facts.map(|fact| serde_json::to_string(&entry(fact)).unwrap());
+    let entries: Vec<PlanningEntry> = stored.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let record = PlanningRecord::of(entries.clone()).unwrap();
+    assert_eq!((record.calls.len(), record.usage().calls, record.usage().tokens.total()), (2, 1, 10));
+    let past = PastWish { input: "do".into(), summary: "It is. (printed)".into() };
+    assert_eq!(record.past_wish(), Some(past));
+    assert_eq!(PlanningRecord::of(entries.into_iter().skip(1)), None);
 }
 
 #[test]
@@ -88,7 +162,7 @@ fn each_kind_of_mistake_is_repaired_once() {
 
 #[test]
 fn a_huge_reply_does_not_go_back_whole() {
-    let mut request = task_question("x");
+    let mut request = task_question("x", &[]);
     append_mistake(&mut request, reply(&"x".repeat(PLAN_LIMIT + 1)), "too large");
     append_mistake(&mut request, reply(""), "empty");
     let [_, Message::Assistant { text, .. }, _, Message::Assistant { text: empty, .. }, _] =

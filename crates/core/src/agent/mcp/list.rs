@@ -49,8 +49,8 @@ pub enum McpListMistake {
     },
     /// Nobody has reviewed the tools.
     #[error(
-        "the tools of the MCP server `{server}` are not pinned; review their descriptions in the log of the step, \
-         then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
+        "the tools of the MCP server `{server}` are not pinned; review and pin them: `wf mcp pin {server}`; or review \
+         their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
     )]
     Unpinned {
         /// The server.
@@ -60,8 +60,8 @@ pub enum McpListMistake {
     },
     /// The tools differ from those that were reviewed.
     #[error(
-        "the tools of the MCP server `{server}` have changed since they were pinned (digest {pinned}); review their \
-         descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
+        "the tools of the MCP server `{server}` have changed since they were pinned (digest {pinned}); review and \
+         pin them: `wf mcp pin {server}`; or review their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
     )]
     Changed {
         /// The server.

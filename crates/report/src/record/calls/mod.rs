@@ -5,6 +5,7 @@
 mod agent_calls;
 mod call;
 mod exchange;
+mod planning;
 mod request;
 
 pub use agent_calls::{
@@ -12,3 +13,4 @@ pub use agent_calls::{
 };
 pub use call::{ShownModelCall, ShownToolCall};
 pub use exchange::{BodyReader, exchange_text};
+pub use planning::{planning_list, planning_text};

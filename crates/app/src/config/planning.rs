@@ -1,0 +1,45 @@
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::{Span, Spanned};
+use wf_core::agent::authoring::PlanningBudget;
+use wf_lang::decode::{MappingFields, SpecDecoder, record};
+use wf_model::Money;
+
+record! {
+    /// The limits on the calls of each `wf plan`. An absent limit is unlimited.
+    pub struct PlanningSection as "the planning" {
+        /// The maximum number of tokens.
+        optional max_tokens: Spanned<u64>,
+        /// The maximum cost in US dollars.
+        optional max_cost_usd: Spanned<f64>,
+    }
+    finish check_limits;
+}
+
+impl PlanningSection {
+    /// Returns the limits. An unreadable value is no limit: such a configuration is not used.
+    pub(super) fn budget(&self) -> PlanningBudget {
+        PlanningBudget {
+            max_tokens: self.max_tokens.as_ref().map(|tokens| tokens.value),
+            max_cost: self.max_cost_usd.as_ref().and_then(|cost| money(cost.value).ok()),
+        }
+    }
+}
+
+fn money(dollars: f64) -> Result<Money, String> {
+    Money::parse(&format!("{dollars:e}")).map_err(|bad| bad.to_string())
+}
+
+fn check_limits(said: &mut PlanningSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let mut wrong = |at: Span, message: String, help: &str| {
+        decoder.emit(Diagnostic::new(Code::ValueWrong, at, message).with_help(help));
+    };
+    let zero = "a limit of 0 would prevent every call of a model";
+    if let Some(tokens) = said.max_tokens.as_ref().filter(|tokens| tokens.value == 0) {
+        wrong(tokens.span, zero.into(), "remove it for no limit");
+    }
+    match said.max_cost_usd.as_ref().map(|cost| (cost.span, money(cost.value))) {
+        Some((at, Ok(cost))) if cost.is_zero() => wrong(at, zero.into(), "remove it for no limit"),
+        Some((at, Err(bad))) => wrong(at, bad, "write an amount in dollars, such as 2.50"),
+        _ => {}
+    }
+}

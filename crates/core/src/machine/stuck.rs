@@ -1,0 +1,129 @@
+//! The request to people about an agent that is stuck (`on_stuck: escalate`; Silas 5.2.1, 19.5.3): its attempts, the
+//! guidance of a planner and re-planning are used up, and a person guides the next attempt, or lets the step fail.
+//!
+//! It is a question, answered as those of agents are, and the step waits for it without an engine. Each answer grants one
+//! attempt. **Invariant:** an answer lets a step reach no more, and proves nothing: it is text for the next attempt.
+//!
+//! [`Machine::may_replan`] decides when re-planning is used up.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::state::{self, MachineState, TaskIx};
+use super::task_end::TaskCompletion;
+use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use super::{ApprovalOutcome, ApprovalRequest, FailedCheck, Machine, Standing};
+use wf_base::time::Moment;
+use wf_model::{ApprovalRequirement, FailureClass, JsonObject, OnStuck};
+
+/// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
+pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
+
+/// The failed attempt that a request to people is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StuckAttempt {
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// The reason for its failure.
+    pub reason: String,
+    /// Its failure class; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<FailureClass>,
+    /// True if checks refuted it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_refuted: bool,
+}
+
+impl StuckAttempt {
+    /// Returns the end of its task if no person guides it.
+    fn failure(&self, because: &str) -> TaskCompletion {
+        let standing = if self.is_refuted { Standing::Refuted } else { Standing::Unchecked };
+        TaskCompletion::failure(standing, self.failure_class, format!("{} ({because})", self.reason))
+    }
+}
+
+impl Machine {
+    /// Ends a task with a failure after which no attempt is granted, unless people are asked first.
+    pub(super) fn fail_or_ask(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
+        if self.may_ask_people(task, made) {
+            self.ask_people_about(task, made, failure);
+        } else {
+            self.finish(task, failure);
+        }
+    }
+
+    fn may_ask_people(&mut self, task: TaskIx, made: u32) -> bool {
+        let escalates = self.plan.step(task.ix()).on_stuck == OnStuck::Escalate;
+        let open = escalates && made > 0 && made < u32::MAX && self.agent_work(task).is_some();
+        open && !self.is_halting(task) && !self.may_replan(task) && self.affords(task)
+    }
+
+    /// True if another round may still change how a step is done.
+    fn may_replan(&self, task: TaskIx) -> bool {
+        let parts = self.plan.parts();
+        let Some(replan) = parts.replan.as_ref().filter(|_| !self.plan.is_finally(task.ix())) else {
+            return false;
+        };
+        let is_changeable = self.base.step(task.ix()).alternative_count() > 1 || parts.planner.is_some();
+        is_changeable && self.state.control.replans < replan.max_replans.min(REPLANS_BEFORE_PEOPLE)
+    }
+
+    fn ask_people_about(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
+        let record = self.state.task_record(task);
+        let failed = record.and_then(|record| record.tries.as_ref()).map_or(&[][..], |tries| &tries.failed);
+        let line = |unmet: &FailedCheck| (unmet.criterion.to_string(), Value::from(unmet.describe()));
+        let show: JsonObject = failed.iter().map(line).collect();
+        let reason = super::reason::truncate_reason(failure.reason);
+        let message = format!(
+            "attempt {made} failed, and no other is granted: {reason}. How should the next one do it?"
+        );
+        let stuck = StuckAttempt {
+            attempt: made,
+            reason,
+            failure_class: failure.failure_class,
+            is_refuted: failure.standing == Standing::Refuted,
+        };
+        let ask = self.request(Some(task), message, &ApprovalRequirement::default());
+        // The answer is about no file: what was approved before stays approved or not.
+        let covers_steps = Vec::new();
+        self.open_request(ApprovalRequest { stuck: Some(stuck), show, covers_steps, ..ask });
+    }
+
+    /// Lets a stuck step make another attempt, which is told the answer.
+    pub(super) fn on_stuck_answered(&mut self, task: TaskIx, stuck: &StuckAttempt) {
+        let next = stuck.attempt.checked_add(1).filter(|_| self.affords(task));
+        let Some(next) = next else {
+            return self.finish(task, stuck.failure("a person answered, but the budget is spent"));
+        };
+        let attempt = state::attempt(&self.plan, task, next);
+        self.schedule_attempt(attempt, self.now, stuck.reason.clone(), None);
+    }
+
+    /// Ends a stuck step that nobody guides.
+    pub(super) fn on_stuck_denied(&mut self, task: TaskIx, stuck: &StuckAttempt, reason: &str) {
+        self.finish(task, stuck.failure(reason));
+    }
+}
+
+impl MachineState {
+    /// Lets a stuck step wait for people. It takes up no room.
+    pub(super) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
+        let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
+        self.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
+    }
+
+    /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
+    pub(super) fn apply_stuck_answer(
+        &mut self,
+        task: TaskIx,
+        ask: &ApprovalRequest,
+        given: &ApprovalOutcome,
+    ) {
+        if let Some(record) = self.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
+            let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+            let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
+            record.person_guidance = Some(format!("{who}{}", given.reason));
+        }
+        self.move_task(task, TaskPhase::Undecided);
+    }
+}

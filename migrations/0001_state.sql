@@ -146,6 +146,19 @@ CREATE TABLE locks (
     acquired_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The last calls of models, and until when calls are refused after failures in a row. It says how things
+-- are, and is not rebuilt from the log.
+CREATE TABLE call_health (
+    kind         TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    failures     INTEGER NOT NULL,
+    open_until   INTEGER,
+    succeeded_at INTEGER,
+    failed_at    INTEGER,
+    error        TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+) STRICT, WITHOUT ROWID;
+
 -- Results for reuse, and the lookups of runs. `event` is the event of the log with the digest of the
 -- result: without it, the row is not used.
 CREATE TABLE cache (

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
-use wf_core::agent::{StopReason, TokenUsage};
+use wf_core::agent::StopReason;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
     AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
@@ -11,7 +11,7 @@ use wf_core::machine::{
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, JsonObject, ModelChoice, Money, Step, StepWork,
-    WorktreeMerge,
+    TokenUsage, WorktreeMerge,
 };
 
 use super::answers::{guard, guarded};
@@ -76,9 +76,10 @@ pub(super) fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake:
         attempt: attempt(step, 1),
         call,
         outcome,
-        usage: TokenUsage { input: FIRST, cached_input: 0, output: 20 },
+        usage: TokenUsage { input: FIRST, cached_input: 0, cache_write: 0, output: 20 },
         cost: Money::of_micros(7),
         passed_over: Vec::new(),
+        breakers: Vec::new(),
         requests: 1,
         duration_ms: 1,
     };

@@ -245,6 +245,7 @@ impl World {
                 round: request.round.round,
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
                 usage: wf_core::machine::AttemptUsage::default(),
+                asked: Vec::new(),
             }),
             Effect::Guide { .. }
             | Effect::Unlock { .. }

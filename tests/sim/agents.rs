@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
-use wf_core::agent::{StopReason, TokenUsage};
+use wf_core::agent::StopReason;
 use wf_core::machine::{
     AgentBriefing, Attempt, AttemptEnd, ClientCall, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
     ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, FailureClass, GateTrigger, JsonObject, ModelChoice,
-    ModelPrice, Money, Step, StepWork, UntrustedRule, WorktreeMerge,
+    ModelPrice, Money, Step, StepWork, TokenUsage, UntrustedRule, WorktreeMerge,
 };
 
 use super::calls::Tool;
@@ -177,6 +177,7 @@ impl Fates {
             input: millions(1 + dice.up_to(20)),
             output: millions(1 + dice.up_to(40)),
             cached_input: dice.one_in(2).then(|| millions(dice.up_to(30))),
+            cache_write: dice.one_in(2).then(|| millions(dice.up_to(30))),
         };
         let limits = ModelLimits {
             first_input: 10 + u64::from(dice.up_to(50)),
@@ -299,14 +300,14 @@ impl World {
         let input = input - input.min(u64::from(said.output) / 4);
         let cut = matches!(said.outcome, ModelCallOutcome::Replied { stop: StopReason::MaxTokens, .. });
         let output = if cut { agent.last_output() } else { agent.last_output().min(u64::from(said.output)) };
-        let mut usage = TokenUsage { input, cached_input: input / 2, output };
+        let mut usage = TokenUsage { input, cached_input: input / 2, cache_write: input / 4, output };
         if stop {
             (said.outcome, said.mistake) = (ModelCallOutcome::Stopped, None);
             usage.output = output.min(3);
         } else if matches!(said.outcome, ModelCallOutcome::Failed { .. }) {
             usage = TokenUsage::default();
         }
-        let cost = limits.price.map(|price| price.cost(usage.input, usage.cached_input, usage.output));
+        let cost = limits.price.map(|price| price.cost(usage));
         let end = ModelCallEnd {
             attempt,
             call,
@@ -314,6 +315,7 @@ impl World {
             usage,
             cost: cost.unwrap_or_default(),
             passed_over: Vec::new(),
+            breakers: Vec::new(),
             requests: 1,
             duration_ms: u64::from(said.duration_ms),
         };

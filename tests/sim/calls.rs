@@ -351,8 +351,10 @@ impl Agent {
             Some(client) => (client.input, client.max_output),
             None => (self.input(before, call.repairs.as_deref(), call.context), limits.max_output),
         };
-        let price = |cached| limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
-        AttemptUsage { attempts: 0, tokens: input + output, cost: price(0).max(price(input)) }
+        let usage = |cached_input, cache_write| TokenUsage { input, cached_input, cache_write, output };
+        let cost = |usage| limits.price.map_or(Money::default(), |price| price.cost(usage));
+        let cost = [usage(0, 0), usage(input, 0), usage(0, input)].map(cost).into_iter().max();
+        AttemptUsage { attempts: 0, tokens: input + output, cost: cost.unwrap_or_default() }
     }
 
     /// What the call after some others sends: all that was said so far, but for what is cut.

@@ -67,6 +67,6 @@ impl World {
         };
         let tokens = if dice.one_in(3) { u64::from(dice.up_to(50)) } else { 0 };
         let usage = AttemptUsage { attempts: 0, tokens, cost: Money::of_micros(tokens) };
-        InputKind::Planned { round, said, usage }
+        InputKind::Planned { round, said, usage, asked: Vec::new() }
     }
 }

@@ -44,6 +44,7 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
             pins,
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
+            around: None,
         };
         let supervisor_id = session.executor.supervisor_id().unwrap_or_default();
         let (token, owned) = session.store.own_new_run(&run, supervisor_id);
@@ -108,6 +109,7 @@ fn resume_run(
             pins,
             approved,
             evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
+            around: None,
         };
         let ongoing = run_context(session, token, errand, keepers)?;
         for (_, event) in &events {

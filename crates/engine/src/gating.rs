@@ -12,7 +12,7 @@ use wf_core::machine::{Attempt, CallArguments, GatePoint, GateQuestion, InputKin
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
-use wf_model::{GateProvider, JsonObject, Money, Step, StepWork};
+use wf_model::{GateProvider, JsonObject, Step, StepWork};
 
 use super::copies;
 use super::dispatch::UnitResult;
@@ -103,21 +103,23 @@ impl GateEvaluation {
         let mut pass = GatePass::new(self.gates(), self.question.point.triggers(), context);
         while let Some((gate, context)) = pass.next_gate() {
             let began = clock.now();
-            let mut used = (0, Money::default());
+            let mut asked = None;
             let answer = match &gate.provider {
                 _ if *stop.borrow() != StopLevel::No => {
                     Err("not evaluated: the run is being cancelled".into())
                 }
                 GateProvider::Llm(judge) => {
                     let judged = ModelJudgement::ask(&self.run, judge, context).await;
-                    used = (judged.tokens, judged.cost);
+                    asked = judged.asked;
                     judged.answer
                 }
                 _ => gate::ask(&gate, context, &site, stop.clone()).await,
             };
             let took = clock.now().since(began).as_millis();
             pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
-            pass.note_usage(used.0, used.1);
+            if let Some(asked) = asked {
+                pass.note_call(asked);
+            }
         }
         pass.into_outcome()
     }

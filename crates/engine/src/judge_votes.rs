@@ -6,23 +6,21 @@ use tokio::sync::watch;
 
 use wf_core::agent::ModelRequest;
 use wf_core::judgement::{Ballot, CriterionVote, FailedVote, Judgement, judge_question, read_vote};
-use wf_core::machine::{AttemptUsage, CheckRuling, CheckVerdict};
+use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_exec::StopLevel;
-use wf_gateway::retry::CallFailureClass;
-use wf_model::{Check, CheckJudge, FailureClass, ModelChoice, ModelDefinition};
+use wf_model::{Check, CheckJudge, FailureClass, ModelChoice};
 
+use super::model_asker::{FailedAsk, ModelAsker};
 use super::run::RunContext;
 use super::supply::wait_for_stop;
 
 /// The judge of one check, and what its calls have used.
 struct JudgeCalls<'a> {
-    run: &'a RunContext,
     judge: &'a CheckJudge,
-    model: &'a ModelDefinition,
+    model: ModelAsker<'a>,
     evidence: &'a str,
     /// The maximum time of a call.
     timeout: Duration,
-    spent: Judgement,
 }
 
 impl RunContext {
@@ -51,9 +49,9 @@ impl RunContext {
         if output.trim().is_empty() {
             return without("there is nothing to judge: the command printed nothing".into());
         }
-        let spent = Judgement { model: Some(model.name.clone()), ..Judgement::default() };
-        let mut calls =
-            JudgeCalls { run: self, judge, model, evidence: output, timeout: check.timeout, spent };
+        let name = model.name.clone();
+        let model = ModelAsker::new(self, model);
+        let mut calls = JudgeCalls { judge, model, evidence: output, timeout: check.timeout };
         let mut ballot = Ballot::new(judge);
         for number in 1..=judge.votes {
             if ballot.is_decided() {
@@ -61,7 +59,16 @@ impl RunContext {
             }
             ballot.add(calls.vote(number, stop).await);
         }
-        ballot.conclude(verdict, calls.spent)
+        let (asker, used) = (&calls.model, calls.model.usage());
+        let spent = Judgement {
+            model: Some(name),
+            criteria: Vec::new(),
+            calls: asker.calls(),
+            tokens: used.tokens,
+            cost: used.cost,
+            asked: asker.asked.clone(),
+        };
+        ballot.conclude(verdict, spent)
     }
 }
 
@@ -90,55 +97,24 @@ impl JudgeCalls<'_> {
         request: &mut ModelRequest,
         stop: &watch::Receiver<StopLevel>,
     ) -> Result<Result<Vec<CriterionVote>, String>, FailedVote> {
-        self.check_limits(request)?;
         let failed = |reason: String, failure_class| FailedVote { reason, failure_class };
-        let name = &self.model.name;
-        let called = tokio::select! {
-            called = tokio::time::timeout(self.timeout, self.run.call_model(self.model, request)) => {
-                called.map_err(|_| {
-                    let reason = format!("model `{name}` did not answer within {:?}", self.timeout);
-                    failed(reason, FailureClass::Environmental)
-                })
+        let limit = self.timeout;
+        let reply = tokio::select! {
+            reply = tokio::time::timeout(limit, self.model.ask(request)) => {
+                reply.unwrap_or_else(|_| Err(FailedAsk {
+                    reason: format!("the judge did not answer within {limit:?}"),
+                    failure_class: FailureClass::Environmental,
+                }))
             }
             () = wait_for_stop(stop.clone()) => {
-                Err(failed("not judged: the run is being cancelled".into(), FailureClass::Interrupted))
+                return Err(failed("not judged: the run is being cancelled".into(), FailureClass::Interrupted));
             }
         };
-        let called = called?;
-        self.spent.calls = self.spent.calls.saturating_add(1);
-        self.spent.tokens = self.spent.tokens.saturating_add(called.usage.total());
-        self.spent.cost = self.spent.cost.plus(called.cost);
-        let reply = called.outcome.map_err(|error| {
-            let class = match error.class() {
-                CallFailureClass::Transient => FailureClass::Environmental,
-                CallFailureClass::Permanent => FailureClass::Logical,
-            };
-            failed(error.to_string(), class)
-        })?;
+        let reply = reply.map_err(|unasked| failed(unasked.reason, unasked.failure_class))?;
         let vote = read_vote(&reply.text, self.judge.criteria.len(), self.evidence);
         if let Err(mistake) = &vote {
             request.append_turn(reply, Vec::new(), Some(mistake));
         }
         Ok(vote)
-    }
-
-    /// Refuses a call that the model could not answer, or that may exceed the budget of the run.
-    fn check_limits(&self, request: &ModelRequest) -> Result<(), FailedVote> {
-        let refused = |reason: String| FailedVote { reason, failure_class: FailureClass::Logical };
-        let input = request.estimated_tokens();
-        let output = request.max_output.min(self.model.max_output);
-        let (tokens, window) = (input.saturating_add(output), self.model.context_window);
-        if tokens > window {
-            let name = &self.model.name;
-            let reason = format!("the evidence is too long for model `{name}`: {tokens} of {window} tokens");
-            return Err(refused(reason));
-        }
-        let price = self.run.session.models.dearest_price(self.model);
-        let cost = price.map_or(self.spent.cost, |price| self.spent.cost.plus(price.cost(input, 0, output)));
-        let wanted = AttemptUsage { attempts: 0, tokens: self.spent.tokens.saturating_add(tokens), cost };
-        match self.run.budget_refusal(wanted) {
-            Some(over) => Err(refused(format!("the budget does not allow another vote: it may use {over}"))),
-            None => Ok(()),
-        }
     }
 }

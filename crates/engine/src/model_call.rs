@@ -1,5 +1,6 @@
 //! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
 
+use super::model_health;
 use super::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
@@ -24,7 +25,9 @@ impl RunContext {
         let mut request = self.masked_request(request).await;
         let mut result = gateway.call(model, &request).await;
         // The call may have made a key known.
-        mask_exchange(&mut request, &mut result, &self.mask().await);
+        let mask = self.mask().await;
+        mask_exchange(&mut request, &mut result, &mask);
+        model_health::record(&self.session.store, gateway, &result, &mask);
         gateway.record(Some(&self.exchanges), model, &request, result).await
     }
 }

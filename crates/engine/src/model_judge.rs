@@ -3,35 +3,34 @@
 use wf_base::name::Name;
 use wf_core::gate::llm::{ANSWER_TIMEOUT, JUDGE_ROLE, question, read};
 use wf_core::gate::{GateAnswer, GateContext};
-use wf_model::{LlmJudge, ModelChoice, Money};
+use wf_core::machine::AskedModel;
+use wf_model::{LlmJudge, ModelChoice};
 
+use super::model_asker::ModelAsker;
 use super::run::RunContext;
 
-/// The answer of a model to a gate, and the amounts that it used.
+/// The answer of a model to a gate, and its call.
 pub(super) struct ModelJudgement {
     pub(super) answer: Result<GateAnswer, String>,
-    pub(super) tokens: u64,
-    pub(super) cost: Money,
+    /// The call; `None`: none was made.
+    pub(super) asked: Option<AskedModel>,
 }
 
 impl ModelJudgement {
     /// Asks the model with the role of a judge. Whatever keeps it from answering is a reason, never a pass.
     pub(super) async fn ask(run: &RunContext, judge: &LlmJudge, context: &GateContext) -> Self {
-        let without = |reason: String| Self { answer: Err(reason), tokens: 0, cost: Money::default() };
-        let session = &run.session;
         let role = Name::parse(JUDGE_ROLE).ok().map(ModelChoice::Role);
-        let Some(model) = role.and_then(|role| session.models.find(&role)) else {
-            return without(format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`"));
+        let Some(model) = role.and_then(|role| run.session.models.find(&role)) else {
+            let reason = format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`");
+            return Self { answer: Err(reason), asked: None };
         };
         let request = question(judge, context);
-        let called = tokio::time::timeout(ANSWER_TIMEOUT, run.call_model(model, &request)).await;
-        let Ok(called) = called else {
-            return without(format!("model `{}` did not answer within {ANSWER_TIMEOUT:?}", model.name));
+        let mut asker = ModelAsker::new(run, model);
+        let answer = match tokio::time::timeout(ANSWER_TIMEOUT, asker.ask(&request)).await {
+            Ok(Ok(reply)) => read(&reply.text, judge.promote_to_policy),
+            Ok(Err(unasked)) => Err(unasked.reason),
+            Err(_) => Err(format!("model `{}` did not answer within {ANSWER_TIMEOUT:?}", model.name)),
         };
-        let answer = match called.outcome {
-            Ok(reply) => read(&reply.text, judge.promote_to_policy),
-            Err(error) => Err(error.to_string()),
-        };
-        Self { answer, tokens: called.usage.total(), cost: called.cost }
+        Self { answer, asked: asker.asked.pop() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::EngineSession;
+use super::{EngineSession, model_health};
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_exec::secret::{PlanSecrets, SecretText};
@@ -25,6 +25,7 @@ impl EngineSession {
             let clock = Arc::clone(&self.clock);
             let gateway = Gateway::new((*self.models).clone(), keys, self.root.clone(), clock);
             let gateway = gateway.with_client(&self.shared.passed_env, ClientLimits::default());
+            let gateway = gateway.with_health(model_health::recorded(self.store.reader().ok()));
             gateway.with_cassette(self.shared.cassette.get().cloned())
         })
     }

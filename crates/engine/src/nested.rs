@@ -201,6 +201,7 @@ pub(super) fn prepare(
         pins: outer.pins.clone(),
         approved: outer.approved.clone(),
         evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
+        around: Some(outer.account.clone()),
     };
     let run = RunContext::new(session, this, errand, tenure)?;
     run.inherit(copies::kept_files(outer, Some(place.task)));

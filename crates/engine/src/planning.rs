@@ -1,19 +1,28 @@
 //! The call of a planner for alternatives: the machine decides what its answer means.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use wf_base::name::Name;
-use wf_core::agent::{planner_answer, planner_question};
-use wf_core::machine::{AttemptUsage, InputKind, PlanRequest, PlannerReply};
+use wf_core::agent::{ModelRequest, planner_answer, planner_question};
+use wf_core::machine::{AskedModel, AttemptUsage, InputKind, PlanRequest, PlannerReply};
 use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
 use super::gating;
+use super::model_asker::ModelAsker;
 use super::run::RunContext;
 use super::supply::wait_for_stop;
+
+/// The answer of a planner, and what it used.
+struct PlannerAnswer {
+    said: Result<String, String>,
+    usage: AttemptUsage,
+    asked: Vec<AskedModel>,
+}
 
 /// Asks the planner, and returns its output.
 pub(super) async fn ask(
@@ -21,26 +30,27 @@ pub(super) async fn ask(
     request: Box<PlanRequest>,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let mut usage = AttemptUsage::default();
-    let said = match &run.plan.parts().planner {
+    let answer = match &run.plan.parts().planner {
         Some(Planner { source: PlannerSource::Role(role), timeout }) => {
-            let asked = ask_model(&run, role, &request, &mut usage);
-            tokio::select! {
-                said = tokio::time::timeout(*timeout, asked) => {
-                    said.unwrap_or_else(|_| Err(format!("it did not answer within {timeout:?}")))
-                }
-                () = wait_for_stop(stop) => Err("it was stopped".into()),
-            }
+            ask_model(&run, role, &planner_question(&request), *timeout, stop).await
         }
-        Some(planner) => ask_program(&run, planner, &request, stop).await,
-        None => Err("the plan has no `planner`".into()),
+        Some(planner) => PlannerAnswer::without_model(ask_program(&run, planner, &request, stop).await),
+        None => PlannerAnswer::without_model(Err("the plan has no `planner`".into())),
     };
     run.session.executor.ensure_supervised()?;
+    let PlannerAnswer { said, usage, asked } = answer;
     Ok(Some(InputKind::Planned {
         round: request.round.round,
         said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
         usage,
+        asked,
     }))
+}
+
+impl PlannerAnswer {
+    fn without_model(said: Result<String, String>) -> Self {
+        Self { said, usage: AttemptUsage::default(), asked: Vec::new() }
+    }
 }
 
 async fn ask_program(
@@ -57,16 +67,22 @@ async fn ask_program(
 async fn ask_model(
     run: &RunContext,
     role: &Name,
-    request: &PlanRequest,
-    usage: &mut AttemptUsage,
-) -> Result<String, String> {
-    let model = run.session.models.find(&ModelChoice::Role(role.clone()));
-    let model =
-        model.ok_or_else(|| format!("wf.yaml gives no model the role `{role}`: add it under `roles`"))?;
-    let called = run.call_model(model, &planner_question(request)).await;
-    (usage.tokens, usage.cost) = (called.usage.total(), called.cost);
-    match called.outcome {
-        Ok(reply) => Ok(planner_answer(&reply.text).to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    question: &ModelRequest,
+    timeout: Duration,
+    stop: watch::Receiver<StopLevel>,
+) -> PlannerAnswer {
+    let Some(model) = run.session.models.find(&ModelChoice::Role(role.clone())) else {
+        let reason = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
+        return PlannerAnswer::without_model(Err(reason));
+    };
+    let mut asker = ModelAsker::new(run, model);
+    let said = tokio::select! {
+        reply = tokio::time::timeout(timeout, asker.ask(question)) => match reply {
+            Ok(Ok(reply)) => Ok(planner_answer(&reply.text).to_owned()),
+            Ok(Err(unasked)) => Err(unasked.reason),
+            Err(_) => Err(format!("it did not answer within {timeout:?}")),
+        },
+        () = wait_for_stop(stop) => Err("it was stopped".into()),
+    };
+    PlannerAnswer { said, usage: asker.usage(), asked: std::mem::take(&mut asker.asked) }
 }

@@ -95,8 +95,16 @@ impl ReverifyContext {
         }
         let mut files = evidence::recorded_files(events.iter().map(|(_, event)| event));
         files.extend(evidence::reused_evidence(session, &events)?);
-        let errand =
-            RunInputs { plan, params, past: None, view, pins: None, approved: None, evidence: files };
+        let errand = RunInputs {
+            plan,
+            params,
+            past: None,
+            view,
+            pins: None,
+            approved: None,
+            evidence: files,
+            around: None,
+        };
         // Nothing is written, so no lease is needed.
         let token = FencingToken { run: run.id.clone(), number: 0 };
         let tenure = RunOwnership { token, supervisors: None };

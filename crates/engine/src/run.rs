@@ -8,8 +8,7 @@ use crate::reuse::RepeatedRun;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::machine::{
-    Artifact, Attempt, AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind, GatePoint, RunApproval,
-    StaleFile, TaskId,
+    Artifact, Attempt, AttemptUsage, Event, EventKind, GatePoint, RunApproval, StaleFile, TaskId,
 };
 use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
@@ -23,6 +22,7 @@ use wf_store::{CacheLookup, FencingToken, StoreError};
 use super::EngineSession;
 use super::agent::LiveAgents;
 use super::copies::KeptFile;
+use super::run_account::RunAccount;
 use wf_core::observe::RunRef;
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.
@@ -49,6 +49,8 @@ pub(super) struct RunInputs {
     pub(super) approved: Option<Arc<RunApproval>>,
     /// The recorded evidence of its tasks.
     pub(super) evidence: BTreeMap<TaskId, Vec<Artifact>>,
+    /// The account of the run that it is nested in.
+    pub(super) around: Option<RunAccount>,
 }
 
 /// One run, as seen by the units that work for it.
@@ -79,8 +81,8 @@ pub(super) struct RunContext {
     /// The approval of the outermost run.
     pub(super) approved: Option<Arc<RunApproval>>,
     files: Mutex<ResultFiles>,
-    /// The resources that it has used, as far as that is durable.
-    ledger: Mutex<BudgetLedger>,
+    /// The resources that it has used, as far as that is durable, and those of the runs around it.
+    pub(super) account: RunAccount,
     /// Held while a worktree is made, or something is merged: one at a time.
     pub(super) merging: tokio::sync::Mutex<()>,
     /// Its agents at work.
@@ -111,7 +113,7 @@ impl RunContext {
         errand: RunInputs,
         tenure: RunOwnership,
     ) -> Result<Arc<Self>, StoreError> {
-        let RunInputs { plan, params, past, view, pins, approved, evidence } = errand;
+        let RunInputs { plan, params, past, view, pins, approved, evidence, around } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
@@ -124,8 +126,10 @@ impl RunContext {
         let exchanges = session.store.folder().exchanges(&tenure.token.run);
         let exchanges = Arc::new(Cassette::of_run(exchanges));
         let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
+        let account = RunAccount::open(&this.id, around.as_ref());
         Ok(Arc::new(Self {
             session,
+            account,
             run_ref: this,
             current: Mutex::new(Arc::clone(&plan)),
             plan,
@@ -141,7 +145,6 @@ impl RunContext {
             pins,
             approved,
             files,
-            ledger: Mutex::default(),
             merging: tokio::sync::Mutex::default(),
             agents: LiveAgents::default(),
             exchanges,
@@ -167,22 +170,12 @@ impl RunContext {
 
     /// Returns the resources that it has used, for the run that it is nested in.
     pub(super) fn usage(&self) -> AttemptUsage {
-        let ledger = self.ledger.lock();
-        ledger.unwrap_or_else(PoisonError::into_inner).usage()
-    }
-
-    /// Returns the resource whose budget does not suffice for something, if there is one.
-    pub(super) fn budget_refusal(&self, wanted: AttemptUsage) -> Option<BudgetUsage> {
-        let ledger = self.ledger.lock();
-        ledger.unwrap_or_else(PoisonError::into_inner).refuses(wanted)
+        self.account.usage()
     }
 
     /// Notes the values that gates let in, and the resources used.
     pub(super) fn note_event(&self, event: &Event) {
-        let ledger = self.ledger.lock();
-        let mut ledger = ledger.unwrap_or_else(PoisonError::into_inner);
-        ledger.apply_fact(event.at, &event.fact);
-        drop(ledger);
+        self.account.apply(event);
         if let EventKind::GatesPassed { point: GatePoint::Start, rewritten, .. } = &event.fact
             && let Some(params) = rewritten.get("message").and_then(Value::as_object)
         {

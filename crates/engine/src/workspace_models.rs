@@ -11,8 +11,10 @@ use wf_gateway::cassette::Cassette;
 use wf_gateway::client::ClientLimits;
 use wf_gateway::{Gateway, ModelCallResult};
 use wf_model::{ModelDefinition, ModelTable};
+use wf_store::{Store, StoreDurability, StoreReader};
 
 use super::model_call::{mask_exchange, mask_request};
+use super::model_health;
 use super::model_keys::ModelKeys;
 
 /// The surroundings of the models of a workspace.
@@ -44,6 +46,8 @@ pub struct WorkspaceModels {
     models: Arc<ModelTable>,
     gateway: Gateway,
     keys: Arc<ModelKeys>,
+    state: PathBuf,
+    clock: Arc<dyn Clock>,
 }
 
 impl WorkspaceModels {
@@ -55,9 +59,10 @@ impl WorkspaceModels {
             PlanSecrets::new(declared, host, &root, &state, ProcessExecutor::InProcess)
         }));
         let resolver = Arc::clone(&keys);
-        let gateway = Gateway::new((*models).clone(), resolver, root, clock);
+        let gateway = Gateway::new((*models).clone(), resolver, root, Arc::clone(&clock));
+        let gateway = gateway.with_health(model_health::recorded(StoreReader::open(&state).ok()));
         let gateway = gateway.with_client(&passed, ClientLimits::default());
-        Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys }
+        Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys, state, clock }
     }
 
     /// Returns the models.
@@ -70,7 +75,14 @@ impl WorkspaceModels {
         let mut request = request.clone();
         mask_request(&mut request, &self.keys.mask().await);
         let mut result = self.gateway.call(model, &request).await;
-        mask_exchange(&mut request, &mut result, &self.keys.mask().await);
+        let mask = self.keys.mask().await;
+        mask_exchange(&mut request, &mut result, &mask);
+        // Without a state there is no record: this alone does not create one.
+        if StoreReader::open(&self.state).is_ok()
+            && let Ok(store) = Store::open(&self.state, StoreDurability::Normal, Arc::clone(&self.clock))
+        {
+            model_health::record(&store, &self.gateway, &result, &mask);
+        }
         let result = self.gateway.record(None, model, &request, result).await;
         WorkspaceCall { request, result }
     }

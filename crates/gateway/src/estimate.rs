@@ -1,6 +1,12 @@
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_model::TokenUsage;
 
 /// Returns an estimate of what a call took, for a provider that does not count.
 pub(crate) fn estimate_usage(request: &ModelRequest, reply: &ModelReply) -> TokenUsage {
-    TokenUsage { input: request.estimated_tokens(), cached_input: 0, output: reply.estimated_tokens() }
+    TokenUsage {
+        input: request.estimated_tokens(),
+        cached_input: 0,
+        cache_write: 0,
+        output: reply.estimated_tokens(),
+    }
 }

@@ -17,8 +17,9 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinSet;
-use wf_core::agent::{Message, ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{Message, ModelReply, StopReason, ToolCall};
 use wf_gateway::server::{CallRefusal, ClientCallFuture, ClientCalls, ClientRequest, ClientToken, serve};
+use wf_model::TokenUsage;
 
 /// The way to start Claude Code without the variables of this process. All that follows are more arguments.
 const CLAUDE: &str = r#"exec env -i PATH="$PATH" HOME="$HOME_DIR" ANTHROPIC_BASE_URL="$URL" ANTHROPIC_API_KEY="$TOKEN" \
@@ -38,7 +39,7 @@ wire_api=\"responses\",request_max_retries=0,stream_max_retries=0}" \
 const SCHEMA: &str = r#"{"type":"object","properties":{"done":{"type":"boolean"}},"required":["done"],
     "additionalProperties":false}"#;
 
-const USAGE: TokenUsage = TokenUsage { input: 10, cached_input: 4, output: 3 };
+const USAGE: TokenUsage = TokenUsage { input: 10, cached_input: 4, cache_write: 0, output: 3 };
 
 type ScriptedResult = Result<ModelReply, CallRefusal>;
 

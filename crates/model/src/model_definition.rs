@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use super::{McpServer, ModelChoice, Money, SecretSource};
+use super::{McpServer, ModelChoice, ModelPrice, SecretSource};
 
 /// A model that a workspace may call, as `wf.yaml` defines it.
 #[derive(Clone, Debug, Serialize)]
@@ -58,44 +58,6 @@ keywords! {
     }
 }
 
-/// The prices of a million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ModelPrice {
-    /// Of input tokens.
-    pub input: Money,
-    /// Of output tokens.
-    pub output: Money,
-    /// Of input tokens that the provider had cached; `None`: as other input tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input: Option<Money>,
-}
-
-impl ModelPrice {
-    /// Returns the cost of a call, rounded up. `cached` counts those of the `input` tokens that were cached.
-    pub fn cost(&self, input: u64, cached: u64, output: u64) -> Money {
-        let cached = cached.min(input);
-        let parts = [
-            (input - cached, self.input),
-            (cached, self.cached_input.unwrap_or(self.input)),
-            (output, self.output),
-        ];
-        let product = |(tokens, price): (u64, Money)| u128::from(tokens) * u128::from(price.micros());
-        let sum: u128 = parts.into_iter().map(product).sum();
-        Money::of_micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
-    }
-
-    /// Returns a price at which no call costs less than at either of two.
-    #[must_use]
-    fn dearest(self, other: Self) -> Self {
-        let cached = |price: Self| price.cached_input.unwrap_or(price.input);
-        Self {
-            input: self.input.max(other.input),
-            output: self.output.max(other.output),
-            cached_input: Some(cached(self).max(cached(other))),
-        }
-    }
-}
-
 /// The models of a workspace, the roles that they have, and the servers whose tools they may call.
 #[derive(Clone, Debug, Default)]
 pub struct ModelTable {
@@ -128,26 +90,12 @@ impl ModelTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cost_is_rounded_up_and_counts_cached_tokens_once() {
-        let price = ModelPrice {
-            input: Money::of_micros(3_000_000),
-            output: Money::of_micros(15_000_000),
-            cached_input: Some(Money::of_micros(300_000)),
-        };
-        assert_eq!(price.cost(1_000, 0, 100).micros(), 4_500);
-        assert_eq!(price.cost(1_000, 900, 0).micros(), 570);
-        assert_eq!(price.cost(0, 0, 0).micros(), 0);
-        let cheap = ModelPrice { input: Money::of_micros(1), ..ModelPrice::default() };
-        assert_eq!(cheap.cost(1, 0, 0).micros(), 1);
-        assert_eq!(price.cost(u64::MAX, 0, u64::MAX).micros(), u64::MAX);
-    }
+    use crate::Money;
 
     fn model(name: &str, price: Option<[u64; 2]>, fallback: &[&str]) -> ModelDefinition {
         let price = price.map(|price| {
             let [input, output] = price.map(Money::of_micros);
-            ModelPrice { input, output, cached_input: None }
+            ModelPrice { input, output, ..ModelPrice::default() }
         });
         ModelDefinition {
             name: Name::parse(name).unwrap(),

@@ -46,6 +46,12 @@ impl Money {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Takes one from the other; nothing is less than nothing.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
     /// True if it is zero.
     pub fn is_zero(&self) -> bool {
         self.0 == 0

@@ -40,6 +40,7 @@ mod fold;
 mod folder;
 mod from_log;
 mod goals;
+mod health;
 mod holder;
 mod idle;
 mod lease;

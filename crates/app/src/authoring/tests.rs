@@ -9,7 +9,8 @@ use crate::{Host, Workspace};
 use wf_base::diag::Severity;
 use wf_base::name::PlanId;
 use wf_core::agent::authoring::{CalibrationEntry, LANGUAGE, MemoryCalibration, PlanMistake};
-use wf_core::agent::{ModelReply, StopReason, TokenUsage};
+use wf_core::agent::{ModelReply, StopReason};
+use wf_model::TokenUsage;
 
 const CONFIG: &str = "models: {m: {api: scripted, model: replies.yaml}}\nroles: {executor: m, planner: m}\n";
 

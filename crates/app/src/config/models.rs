@@ -43,6 +43,9 @@ record! {
         required output: Spanned<f64>,
         /// Of input tokens that the provider had cached: as of others if absent.
         optional cached_input: Spanned<f64>,
+        /// Of input tokens that the provider has cached now, for later calls: with `api: anthropic` 1.25 times `input` if
+        /// absent, else as of others.
+        optional cache_write: Spanned<f64>,
     }
     finish check_price;
 }
@@ -94,8 +97,10 @@ fn check_model(model: &mut ModelSection, fields: &MappingFields<'_, '_>, decoder
 
 /// Notes a price that is no amount.
 fn check_price(price: &mut PriceSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    let all = [Some(&price.input), Some(&price.output), price.cached_input.as_ref()];
-    for amount in all.into_iter().flatten() {
+    let parts = [&price.cached_input, &price.cache_write];
+    let parts = parts.into_iter().filter_map(Option::as_ref);
+    let all = [&price.input, &price.output].into_iter().chain(parts);
+    for amount in all {
         if let Err(reason) = money(amount.value) {
             decoder.emit(Diagnostic::new(Code::ValueWrong, amount.span, reason.to_string()));
         }
@@ -174,10 +179,17 @@ fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {
         key: model.key.as_ref().and_then(|key| wf_lang::secret_source(&key.value)),
         context_window: size(&model.context_window, ModelDefinition::CONTEXT_WINDOW),
         max_output: size(&model.max_output, ModelDefinition::MAX_OUTPUT),
-        price: model.price.as_ref().map(|price| ModelPrice {
-            input: amount(&price.input),
-            output: amount(&price.output),
-            cached_input: price.cached_input.as_ref().map(amount),
+        price: model.price.as_ref().map(|price| {
+            let input = amount(&price.input);
+            // Other providers cache without being asked, and bill that as any input.
+            let usual =
+                (model.api.value == ModelApi::Anthropic).then(|| ModelPrice::usual_cache_write(input));
+            ModelPrice {
+                input,
+                output: amount(&price.output),
+                cached_input: price.cached_input.as_ref().map(amount),
+                cache_write: price.cache_write.as_ref().map(amount).or(usual),
+            }
         }),
         timeout: model.timeout.as_ref().map_or(ModelDefinition::TIMEOUT, |timeout| timeout.value.0),
         fallback: model.fallback.iter().map(|name| name.value.clone()).collect(),

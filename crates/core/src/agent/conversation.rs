@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_base::keywords;
+use wf_model::TokenUsage;
 
 /// A request to a model, in the format of no provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -142,28 +143,4 @@ keywords! {
         /// The model, or its provider, refused to answer.
         Refusal = "refusal",
     }
-}
-
-/// The tokens of a model call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct TokenUsage {
-    /// Input tokens, with those that the provider had cached.
-    pub input: u64,
-    /// The part of the input tokens that the provider had cached.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub cached_input: u64,
-    /// Output tokens.
-    pub output: u64,
-}
-
-impl TokenUsage {
-    /// Returns the sum of input and output; saturates.
-    pub fn total(&self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

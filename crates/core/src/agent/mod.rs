@@ -24,9 +24,7 @@ pub(crate) use briefing::unfence;
 pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};
 pub use context::{ContextCut, ContextLimits};
 pub(crate) use context::{ConversationSize, TokenScale, TurnSize};
-pub use conversation::{
-    Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolDefinition, ToolResult,
-};
+pub use conversation::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolDefinition, ToolResult};
 pub use dispatch::{
     ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition, read_collect,
     read_dispatch,

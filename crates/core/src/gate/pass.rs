@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
+use crate::machine::AskedModel;
 use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, Money};
 
 /// One pass over the gates of a trigger point: yields the gates to ask, and takes their answers
@@ -66,6 +67,7 @@ impl GatePass {
             duration_ms,
             tokens: 0,
             cost: Money::default(),
+            asked: None,
         };
         match gate.lane {
             GateLane::Policy => self.rewrite(answer.modified, &mut result),
@@ -78,10 +80,11 @@ impl GatePass {
         self.outcome.results.push(result);
     }
 
-    /// Notes the amounts that the model of the last gate used, whatever it answered.
-    pub fn note_usage(&mut self, tokens: u64, cost: Money) {
+    /// Notes the call of the model of the last gate, whatever it answered.
+    pub fn note_call(&mut self, asked: AskedModel) {
         if let Some(result) = self.outcome.results.last_mut() {
-            (result.tokens, result.cost) = (tokens, cost);
+            (result.tokens, result.cost) = (asked.usage.total(), asked.cost);
+            result.asked = Some(Box::new(asked));
         }
     }
 

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::machine::AskedModel;
 use wf_base::keywords;
 use wf_base::name::GateId;
 use wf_model::{GateLane, GateTrigger, JsonObject, Money};
@@ -79,6 +80,9 @@ pub struct GateResult {
     /// The cost of its model, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
+    /// The call of its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedModel>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

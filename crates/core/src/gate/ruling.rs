@@ -57,6 +57,7 @@ mod tests {
             duration_ms: 0,
             tokens: 0,
             cost: wf_model::Money::default(),
+            asked: None,
         };
         let results: Vec<GateResult> = results.iter().map(result).collect();
         assert_eq!(ruling(&results), *expected);

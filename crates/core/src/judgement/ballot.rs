@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::CriterionVote;
-use crate::machine::{CheckRuling, CheckVerdict, REASON_LIMIT};
+use crate::machine::{AskedModel, CheckRuling, CheckVerdict, REASON_LIMIT};
 use wf_base::name::Name;
 use wf_model::{CheckJudge, FailureClass, Money};
 
@@ -36,6 +36,9 @@ pub struct Judgement {
     /// Their cost, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
+    /// The calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
 }
 
 /// The votes on one criterion.

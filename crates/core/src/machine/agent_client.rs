@@ -9,9 +9,9 @@ use super::{
     Attempt, ClientCall, Effect, EventKind, Machine, ModelCallEnd, ModelCallOutcome, ModelCallStart,
     ToolCallEnd, ToolRecord, WorkExit,
 };
-use crate::agent::{ContextCut, TokenUsage};
+use crate::agent::ContextCut;
 use wf_base::digest::Sha256Digest;
-use wf_model::{FailureClass, Money};
+use wf_model::{FailureClass, Money, TokenUsage};
 
 impl ModelCallStart {
     /// Creates the start of the call after the first calls of an agent.
@@ -84,6 +84,7 @@ impl Machine {
             usage: TokenUsage::default(),
             cost: Money::default(),
             passed_over: Vec::new(),
+            breakers: Vec::new(),
             requests: 1,
             duration_ms: 0,
         })

@@ -6,7 +6,7 @@ use super::{
     ModelCallStart, ToolRecord, WorkExit,
 };
 use crate::agent::{ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize, estimate_tokens};
-use wf_model::{FailureClass, Money};
+use wf_model::FailureClass;
 
 impl Machine {
     /// Returns the exit of an agent that may not make its next model call.
@@ -89,10 +89,8 @@ impl AgentRecord {
     }
 
     fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {
-        // Whether the provider has cached the conversation is not known, nor which of both is cheaper.
-        let cost =
-            |cached| self.limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
-        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost: cost(0).max(cost(input)) }
+        let cost = self.limits.price.map(|price| price.highest_cost(input, output)).unwrap_or_default();
+        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
     }
 
     /// Returns the size of a conversation. That of a program of its own begins with its last request.

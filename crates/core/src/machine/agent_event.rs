@@ -4,10 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, WorkExit};
-use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason, TokenUsage};
+use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason};
+use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
-use wf_model::{AgentEngine, FailureClass, ModelPrice, Money};
+use wf_model::{AgentEngine, FailureClass, ModelPrice, Money, TokenUsage};
 
 /// The briefing of an agent, before its first model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -95,6 +96,9 @@ pub struct ModelCallEnd {
     /// The models that were called in vain before it ended with a reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOverModel>,
+    /// The changes of breakers that it caused, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<BreakerNote>,
     /// The requests that were sent for it, with those that failed.
     pub requests: u32,
     /// The duration, in milliseconds.

@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
-    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
-    MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, ProposedAlternative, ReworkLoop, Round,
-    RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
-    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel,
+    Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd,
+    ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart,
+    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, ProposedAlternative,
+    ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
+    StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
@@ -265,6 +265,9 @@ pub enum EventKind {
         /// The amounts that its model used.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
+        /// Its model calls, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asked: Vec<AskedModel>,
     },
     /// The planner gave nothing, or nothing that may be used.
     PlannerRejected {
@@ -275,6 +278,9 @@ pub enum EventKind {
         /// The amounts that its model used.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
+        /// Its model calls, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asked: Vec<AskedModel>,
     },
     /// The attempts of a step fail, and the planner is asked for guidance. Durable before it is asked.
     GuidanceRequested(GuidanceStart),

@@ -142,7 +142,7 @@ impl Machine {
 
     /// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
     pub(super) fn on_guidance(&mut self, reply: GuidanceReply) {
-        let GuidanceReply { attempt, said, calls, usage } = reply;
+        let GuidanceReply { attempt, said, calls, usage, asked } = reply;
         let Some((task, _)) = self.current_activity(&attempt, ActivityKind::Consulting) else {
             return;
         };
@@ -156,7 +156,7 @@ impl Machine {
             Err(why) => GuidanceOutcome::Refused { reason: truncate_reason(why) },
         };
         let made = attempt.attempt;
-        self.emit(EventKind::GuidanceEnded(GuidanceEnd { attempt, outcome, calls, usage }));
+        self.emit(EventKind::GuidanceEnded(GuidanceEnd { attempt, outcome, calls, usage, asked }));
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
         }

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Attempt, AttemptFeedback, AttemptUsage, PlanIntent, PlannerReply, PlannerRestrictions, PreferredTool,
+    AskedModel, Attempt, AttemptFeedback, AttemptUsage, PlanIntent, PlannerReply, PlannerRestrictions,
+    PreferredTool,
 };
 use wf_base::name::PlanId;
 
@@ -30,6 +31,9 @@ pub struct GuidanceEnd {
     /// The amounts that they used.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
+    /// The calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
 }
 
 /// The result of asking a planner about a step.
@@ -87,6 +91,9 @@ pub struct GuidanceReply {
     /// The amounts that they used.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
+    /// The calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict, ChildEnd,
-    ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation,
-    ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId,
-    WorkExit,
+    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict,
+    ChildEnd, ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
+    MergePreparation, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice,
+    ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -182,6 +182,9 @@ pub enum InputKind {
         /// The amounts that its model used.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
+        /// Its model calls, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asked: Vec<AskedModel>,
     },
     /// The planner was asked about a step. Answers [`Effect::Guide`](super::Effect::Guide).
     Guided(GuidanceReply),

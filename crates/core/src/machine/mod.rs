@@ -50,6 +50,7 @@ mod agent_fold;
 mod agent_record;
 mod approval_request;
 mod approvals;
+mod asked_model;
 mod budget;
 mod cancel;
 mod checks;
@@ -116,6 +117,7 @@ pub use agent_event::{
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+pub use asked_model::AskedModel;
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};

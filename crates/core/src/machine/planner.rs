@@ -17,8 +17,8 @@ use super::memory_advice::advice_about;
 use super::request::digest;
 use super::rounds::with_alternatives;
 use super::{
-    AdviceKind, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round, RoundFailureClass,
-    StepState,
+    AdviceKind, AskedModel, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round,
+    RoundFailureClass, StepState,
 };
 use crate::ggs::Directive;
 use wf_base::digest::Sha256Digest;
@@ -126,6 +126,7 @@ impl Machine {
         number: u32,
         said: Result<String, String>,
         usage: AttemptUsage,
+        asked: Vec<AskedModel>,
     ) {
         if !self.is_planning() || number != self.state.control.rounds.saturating_add(1) {
             return;
@@ -146,11 +147,12 @@ impl Machine {
                     alternatives: ways,
                     reason,
                     usage,
+                    asked,
                 });
             }
             Err(reason) => {
                 let (round, reason) = (number, super::reason::truncate_reason(one_line(&reason)));
-                self.emit(EventKind::PlannerRejected { round, reason, usage });
+                self.emit(EventKind::PlannerRejected { round, reason, usage, asked });
             }
         }
         self.after_verify();

@@ -154,8 +154,8 @@ impl Machine {
             }
             InputKind::Gated { place, point, gated, .. } => self.on_gates(place.as_ref(), point, gated),
             InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
-            InputKind::Planned { round, said, usage } => {
-                self.on_planner_reply(round, said.into(), usage);
+            InputKind::Planned { round, said, usage, asked } => {
+                self.on_planner_reply(round, said.into(), usage, asked);
             }
             InputKind::Guided(reply) => self.on_guidance(reply),
             InputKind::Cancel { reason } => self.cancel(reason),

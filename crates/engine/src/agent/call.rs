@@ -8,12 +8,14 @@ use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
-use wf_core::agent::{ContextCut, ModelReply, TokenUsage};
-use wf_core::machine::{Attempt, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool};
+use wf_core::agent::{ContextCut, ModelReply, ModelRequest};
+use wf_core::machine::{
+    Attempt, AttemptUsage, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool,
+};
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallError;
 use wf_gateway::retry::CallFailureClass;
-use wf_model::{FailureClass, Money};
+use wf_model::{FailureClass, Money, TokenUsage};
 
 /// A model call of an agent.
 pub(in super::super) struct ModelCall {
@@ -40,12 +42,6 @@ pub(in super::super) async fn call_model(
     let ModelCall { attempt, call, context, .. } = ask;
     let request = dialogue.request.after_cut(context);
     let estimated_input = request.estimated_tokens();
-    let began = run.session.clock.now();
-    let answered = tokio::select! {
-        answered = run.call_model(&session.model, &request) => Some(answered),
-        () = wait_for_stop(stop) => None,
-    };
-    let took = run.session.clock.now().since(began).as_millis();
     let mut end = ModelCallEnd {
         attempt,
         call,
@@ -53,20 +49,40 @@ pub(in super::super) async fn call_model(
         usage: TokenUsage::default(),
         cost: Money::default(),
         passed_over: Vec::new(),
+        breakers: Vec::new(),
         requests: 1,
-        duration_ms: u64::try_from(took).unwrap_or(u64::MAX),
+        duration_ms: 0,
     };
+    // The machine has asked the budget of the run itself.
+    let mut set_aside = run.account.nothing_set_aside();
+    if let Err(over) = set_aside.change_around(session.reserve(&run, &request)) {
+        let reason = format!("the budget does not allow a model call: {over}");
+        end.outcome = dialogue.fail(FailedAgentCall { reason, failure_class: FailureClass::Logical });
+        end.requests = 0;
+        return Ok(Some(InputKind::Replied { end: Box::new(end), mistake: None }));
+    }
+    let began = run.session.clock.now();
+    let answered = tokio::select! {
+        answered = run.call_model(&session.model, &request) => Some(answered),
+        () = wait_for_stop(stop) => None,
+    };
+    let took = run.session.clock.now().since(began).as_millis();
+    end.duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
     if answered.is_none() {
         // What a stopped call is billed is not known; that it was sent is.
         end.usage.input = estimated_input;
-        end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage.input, 0, 0));
+        end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage));
     }
     if let Some(answered) = answered {
         end.requests = answered.tries;
         (end.usage, end.cost) = (answered.usage, answered.cost);
+        for note in &answered.breakers {
+            dialogue.log_note(&format!("[breaker] {note}"));
+        }
+        end.breakers.clone_from(&answered.breakers);
         for failed in &answered.passed_over {
             dialogue.log_note(&format!("[failed] {failed}"));
-            let (model, reason) = (failed.model.clone(), failed.failure.to_string());
+            let (model, reason) = (failed.model.clone(), failed.reason());
             end.passed_over.push(PassedOverModel { model, reason });
         }
         end.outcome = match answered.outcome {
@@ -82,12 +98,7 @@ pub(in super::super) async fn call_model(
                 dialogue.reply = Some(reply);
                 outcome
             }
-            Err(error) => {
-                let failure = FailedAgentCall::from(&error);
-                dialogue.failure = Some(failure.clone());
-                let FailedAgentCall { reason, failure_class } = failure;
-                ModelCallOutcome::Failed { reason, failure_class }
-            }
+            Err(error) => dialogue.fail(FailedAgentCall::from(&error)),
         };
     }
     let mistake = dialogue.mistake(&session.outputs);
@@ -105,6 +116,13 @@ impl From<&ModelCallError> for FailedAgentCall {
 }
 
 impl AgentDialogue {
+    /// Notes the failure of a call, and returns its outcome.
+    fn fail(&mut self, failure: FailedAgentCall) -> ModelCallOutcome {
+        self.failure = Some(failure.clone());
+        let FailedAgentCall { reason, failure_class } = failure;
+        ModelCallOutcome::Failed { reason, failure_class }
+    }
+
     /// Makes what preceded a call part of the request, and notes it in the log.
     fn begin_call(&mut self, ask: &ModelCall) {
         if let Some(mistake) = &ask.repairs {
@@ -119,6 +137,15 @@ impl AgentDialogue {
 }
 
 impl AgentSession {
+    /// Returns the most that a call may use.
+    fn reserve(&self, run: &RunContext, request: &ModelRequest) -> AttemptUsage {
+        let input = request.estimated_tokens();
+        let output = request.max_output.min(self.model.max_output);
+        let price = run.session.models.dearest_price(&self.model);
+        let cost = price.map(|price| price.highest_cost(input, output)).unwrap_or_default();
+        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
+    }
+
     /// Returns the tools that a reply calls, each with the mistake for which it is not executed.
     fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
         let screened = reply.tool_calls.iter().map(|call| {

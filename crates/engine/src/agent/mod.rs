@@ -20,6 +20,7 @@ mod session;
 mod skill;
 mod tool;
 
+pub(super) use bodies::CallBodies;
 pub(super) use call::{ModelCall, call_model};
 pub(super) use client::{ClientTurn, serve_client};
 pub use conversation::RecordedSessions;

@@ -3,8 +3,8 @@ use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_base::duration_text::without_durations;
 use wf_base::name::Name;
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
-use wf_model::Money;
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_model::{Money, TokenUsage};
 
 use super::portable::map_strings;
 use crate::retry::{ModelFailure, ModelFailureKind};
@@ -58,6 +58,9 @@ pub struct RecordedFailure {
     pub kind: ModelFailureKind,
     /// The reason in a sentence.
     pub message: String,
+    /// The number of requests that were made to it; 0 in recordings that do not say so.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tries: u32,
 }
 
 /// Returns the digest by which a request to a model is found: that of its JSON text with sorted keys, and without the
@@ -72,12 +75,13 @@ pub fn request_digest(model: &Name, request: &ModelRequest) -> Sha256Digest {
 
 impl RecordedFailure {
     fn of(failed: &FailedModelCall) -> Self {
-        let FailedModelCall { model, failure } = failed;
-        Self { model: model.clone(), kind: failure.kind, message: failure.message.clone() }
+        let FailedModelCall { model, failure, tries } = failed;
+        Self { model: model.clone(), kind: failure.kind, message: failure.message.clone(), tries: *tries }
     }
 
     fn into_failure(self) -> FailedModelCall {
-        FailedModelCall { failure: ModelFailure::new(self.kind, self.message), model: self.model }
+        let failure = ModelFailure::new(self.kind, self.message);
+        FailedModelCall { model: self.model, failure, tries: self.tries }
     }
 }
 
@@ -123,7 +127,13 @@ impl RecordedExchange {
             tries: self.tries,
             usage: self.usage,
             cost: self.cost,
+            breakers: Vec::new(),
             duration_ms: 0,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(tries: &u32) -> bool {
+    *tries == 0
 }

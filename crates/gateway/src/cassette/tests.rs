@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult};
-use wf_model::{ModelApi, Money};
+use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
+use wf_model::{ModelApi, Money, TokenUsage};
 
 use super::{Cassette, CassetteError, RecordedExchange, RecordedOutcome, request_digest};
 use crate::retry::{CallFailureClass, ModelFailureKind};
@@ -13,7 +13,7 @@ use crate::tests::{CountedClock, NoKeys, definition, name, request, table};
 use crate::{Gateway, ModelCallResult};
 
 fn exchange(request: ModelRequest, text: &str) -> RecordedExchange {
-    let usage = TokenUsage { input: 10, cached_input: 0, output: 2 };
+    let usage = TokenUsage { input: 10, cached_input: 0, cache_write: 0, output: 2 };
     let reply = ModelReply { text: text.into(), tool_calls: Vec::new(), stop: StopReason::EndTurn, usage };
     RecordedExchange {
         passed_over: Vec::new(),

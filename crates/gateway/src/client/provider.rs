@@ -7,8 +7,8 @@ use reqwest::redirect::Policy;
 use reqwest::{NoProxy, Proxy, Response};
 use tokio::time::timeout;
 use wf_base::time::Moment;
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
-use wf_model::ModelApi;
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_model::{ModelApi, TokenUsage};
 
 use super::receive::{receive_error, receive_stream, receive_text};
 use super::{ModelKey, ProviderAddress};

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wf_base::time::Moment;
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
-use wf_model::ModelApi;
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_model::{ModelApi, TokenUsage};
 
 use super::{
     BadBaseUrl, BadModelKey, ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall,

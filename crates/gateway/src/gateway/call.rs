@@ -7,14 +7,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use wf_base::name::Name;
 use wf_base::time::Clock;
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
-use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource};
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_core::health::{BreakerNote, TargetHealth};
+use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource, TokenUsage};
 
 use super::{FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver};
 use crate::cassette::{Cassette, RecordedExchange, from_portable, to_portable};
 use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
 use crate::estimate::estimate_usage;
-use crate::retry::{CallFailureClass, CircuitBreaker, ModelFailure, ModelFailureKind, RetryDelays};
+use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays};
 use crate::scripted;
 
 /// The maximum time for reading a key.
@@ -28,7 +29,7 @@ pub struct Gateway {
     clock: Arc<dyn Clock>,
     client: ProviderClient,
     delays: RetryDelays,
-    breakers: Mutex<BTreeMap<Name, CircuitBreaker>>,
+    health: Mutex<BTreeMap<Name, TargetHealth>>,
     cassette: Option<Arc<Cassette>>,
 }
 
@@ -38,16 +39,14 @@ struct CallTally {
     tries: u32,
     usage: TokenUsage,
     cost: Money,
+    breakers: Vec<BreakerNote>,
 }
 
 impl CallTally {
     fn add(&mut self, model: &ModelDefinition, usage: TokenUsage) {
         let price = model.price.unwrap_or_default();
-        self.cost = self.cost.plus(price.cost(usage.input, usage.cached_input, usage.output));
-        let sum = &mut self.usage;
-        sum.input = sum.input.saturating_add(usage.input);
-        sum.cached_input = sum.cached_input.saturating_add(usage.cached_input);
-        sum.output = sum.output.saturating_add(usage.output);
+        self.cost = self.cost.plus(price.cost(usage));
+        self.usage = self.usage.plus(usage);
     }
 }
 
@@ -60,7 +59,7 @@ impl Gateway {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (client, delays) = (ProviderClient::default(), RetryDelays::default());
-        Self { table, keys, root, clock, client, delays, breakers: Mutex::default(), cassette: None }
+        Self { table, keys, root, clock, client, delays, health: Mutex::default(), cassette: None }
     }
 
     /// Returns the same gateway with other limits, and with the proxies of an environment.
@@ -82,6 +81,17 @@ impl Gateway {
     pub fn with_cassette(mut self, cassette: Option<Arc<Cassette>>) -> Self {
         self.cassette = cassette;
         self
+    }
+
+    /// Returns the same gateway, which goes on with the health of models that another process left.
+    #[must_use]
+    pub fn with_health(self, health: BTreeMap<Name, TargetHealth>) -> Self {
+        Self { health: Mutex::new(health), ..self }
+    }
+
+    /// Returns the health of a model, as far as it was called.
+    pub fn health_of(&self, model: &Name) -> Option<TargetHealth> {
+        self.health().get(model).cloned()
     }
 
     /// Returns its models.
@@ -143,6 +153,7 @@ impl Gateway {
                 tries: 0,
                 usage: TokenUsage::default(),
                 cost: Money::default(),
+                breakers: Vec::new(),
                 duration_ms: 0,
             },
         }
@@ -157,12 +168,16 @@ impl Gateway {
         let mut next = Some(model);
         let mut fallbacks = model.fallback.iter();
         while let Some(current) = next {
+            let before = tally.tries;
             match self.call_one(current, request, &mut tally).await {
                 Ok(reply) => {
                     replied = Some((current.name.clone(), reply));
                     break;
                 }
-                Err(failure) => failures.push(FailedModelCall { model: current.name.clone(), failure }),
+                Err(failure) => {
+                    let tries = tally.tries - before;
+                    failures.push(FailedModelCall { model: current.name.clone(), failure, tries });
+                }
             }
             next = self.next_fallback(&mut fallbacks, &mut known, &mut failures);
         }
@@ -171,8 +186,8 @@ impl Gateway {
             None => (model.name.clone(), Err(ModelCallError { failures }), Vec::new()),
         };
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let CallTally { tries, usage, cost } = tally;
-        ModelCallResult { model: name, outcome, passed_over, tries, usage, cost, duration_ms }
+        let CallTally { tries, usage, cost, breakers } = tally;
+        ModelCallResult { model: name, outcome, passed_over, tries, usage, cost, breakers, duration_ms }
     }
 
     /// Returns the next fallback that is defined and was not called yet.
@@ -192,7 +207,7 @@ impl Gateway {
             }
             let message = "the fallback is not defined: add it to `models` in wf.yaml";
             let failure = ModelFailure::new(ModelFailureKind::Misconfigured, message);
-            failures.push(FailedModelCall { model: name.clone(), failure });
+            failures.push(FailedModelCall { model: name.clone(), failure, tries: 0 });
         }
         None
     }
@@ -207,20 +222,15 @@ impl Gateway {
         let mut tries = 0;
         let mut last: Option<ModelFailure> = None;
         loop {
-            if let Err(wait) = self.breakers().entry(model.name.clone()).or_default().admit(self.clock.now())
-            {
+            if let Err(wait) = self.health().entry(model.name.clone()).or_default().admit(self.clock.now()) {
                 // If another call opened the breaker meanwhile, the own failure says more.
                 return Err(last.unwrap_or_else(|| left_alone(wait)));
             }
             tries += 1;
             tally.tries = tally.tries.saturating_add(1);
             let sent = self.send(model, request).await;
-            let class = sent.as_ref().err().map(|failed| failed.failure.class());
-            // Without a request, nothing is known about the provider.
-            if sent.as_ref().err().is_none_or(|failed| failed.failure.kind != ModelFailureKind::Misconfigured)
-            {
-                self.note(&model.name, class);
-            }
+            let change = self.note(&model.name, sent.as_ref().err().map(|failed| &failed.failure));
+            tally.breakers.extend(change);
             let failed = match sent {
                 Ok(reply) => {
                     tally.add(model, reply.usage);
@@ -276,12 +286,24 @@ impl Gateway {
         read.map_err(|error| format!("cannot read the key: {error}"))
     }
 
-    fn note(&self, name: &Name, class: Option<CallFailureClass>) {
-        self.breakers().entry(name.clone()).or_default().note(class, self.clock.now());
+    /// Notes the end of a try. Returns what it did to the breaker.
+    fn note(&self, name: &Name, failure: Option<&ModelFailure>) -> Option<BreakerNote> {
+        let mut all = self.health();
+        let (health, now) = (all.entry(name.clone()).or_default(), self.clock.now());
+        let change = match failure {
+            None => health.note_success(now),
+            // Without a request, nothing is known about the provider.
+            Some(failure) if failure.kind == ModelFailureKind::Misconfigured => None,
+            Some(failure) => {
+                let is_transient = failure.class() == CallFailureClass::Transient;
+                health.note_failure(is_transient, &failure.message, now)
+            }
+        };
+        change.map(|change| BreakerNote { model: name.clone(), change })
     }
 
-    fn breakers(&self) -> MutexGuard<'_, BTreeMap<Name, CircuitBreaker>> {
-        self.breakers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn health(&self) -> MutexGuard<'_, BTreeMap<Name, TargetHealth>> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -298,7 +320,7 @@ async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 }
 
 fn left_alone(wait: Duration) -> ModelFailure {
-    let failures = CircuitBreaker::FAILURES;
+    let failures = TargetHealth::FAILURES;
     let seconds = wait.as_millis().div_ceil(1_000);
     let message = format!("its last {failures} calls failed, so it is called again in {seconds} s");
     ModelFailure::new(ModelFailureKind::LeftAlone, message)

@@ -1,8 +1,9 @@
 use std::fmt;
 
 use wf_base::name::Name;
-use wf_core::agent::{ModelReply, TokenUsage};
-use wf_model::Money;
+use wf_core::agent::ModelReply;
+use wf_core::health::BreakerNote;
+use wf_model::{Money, TokenUsage};
 
 use crate::retry::{CallFailureClass, ModelFailure};
 
@@ -21,8 +22,19 @@ pub struct ModelCallResult {
     pub usage: TokenUsage,
     /// The cost of all tries.
     pub cost: Money,
+    /// The changes of breakers that it caused, in order.
+    pub breakers: Vec<BreakerNote>,
     /// The duration, with the delays between tries, in milliseconds.
     pub duration_ms: u64,
+}
+
+impl ModelCallResult {
+    /// Returns the models to which requests were made, or would have been if their breakers were closed.
+    pub fn called(&self) -> impl Iterator<Item = &Name> {
+        let failures = self.outcome.as_ref().err().map(|error| error.failures.as_slice()).unwrap_or_default();
+        let replied = self.outcome.is_ok().then_some(&self.model);
+        self.passed_over.iter().chain(failures).map(|failed| &failed.model).chain(replied)
+    }
 }
 
 /// The last failure of a model within a call.
@@ -32,11 +44,21 @@ pub struct FailedModelCall {
     pub model: Name,
     /// The failure.
     pub failure: ModelFailure,
+    /// The number of requests that were made to it.
+    pub tries: u32,
+}
+
+impl FailedModelCall {
+    /// Returns the reason, with the number of tries if there were several.
+    pub fn reason(&self) -> String {
+        let Self { failure, tries, .. } = self;
+        if *tries > 1 { format!("{failure} ({tries} tries)") } else { failure.to_string() }
+    }
 }
 
 impl fmt::Display for FailedModelCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "model `{}`: {}", self.model, self.failure)
+        write!(f, "model `{}`: {}", self.model, self.reason())
     }
 }
 
@@ -50,7 +72,7 @@ pub struct ModelCallError {
 impl ModelCallError {
     /// Makes the error of one model.
     pub(crate) fn of(model: &Name, failure: ModelFailure) -> Self {
-        Self { failures: vec![FailedModelCall { model: model.clone(), failure }] }
+        Self { failures: vec![FailedModelCall { model: model.clone(), failure, tries: 0 }] }
     }
 
     /// Returns its class: transient if any model may reply later.
@@ -67,7 +89,7 @@ impl ModelCallError {
 impl fmt::Display for ModelCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, failure) in self.failures.iter().enumerate() {
-            let between = if at == 0 { "" } else { "; " };
+            let between = if at == 0 { "" } else { "; fallback " };
             write!(f, "{between}{failure}")?;
         }
         Ok(())

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use wf_core::agent::{StopReason, TokenUsage};
-use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource};
+use wf_core::agent::StopReason;
+use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource, TokenUsage};
 
 use super::Gateway;
 use crate::retry::{CallFailureClass, ModelFailureKind, RetryDelays};
@@ -29,12 +29,12 @@ async fn a_script_replies() {
     let dir = TempDir::new().unwrap();
     let mut model = scripted(&dir, "small", "- text: done\n  usage: {input: 1000, output: 100}\n");
     let micros = |input| Money::of_micros(input);
-    model.price = Some(ModelPrice { input: micros(2_000), output: micros(10_000), cached_input: None });
+    model.price = Some(ModelPrice { input: micros(2_000), output: micros(10_000), ..ModelPrice::default() });
     let result = gateway(&dir, &[]).call(&model, &request("go")).await;
     let reply = result.outcome.unwrap();
     assert_eq!((reply.text.as_str(), reply.stop), ("done", StopReason::EndTurn));
     assert_eq!((result.model, result.tries, result.cost), (name("small"), 1, micros(3)));
-    assert_eq!(result.usage, TokenUsage { input: 1000, cached_input: 0, output: 100 });
+    assert_eq!(result.usage, TokenUsage { input: 1000, cached_input: 0, cache_write: 0, output: 100 });
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_provider_replies() {
     let gateway = Gateway::new(table(&[]), Arc::new(OneKey("k-123")), dir.path().to_owned(), clock);
     let result = gateway.call(&model, &request("go")).await;
     assert_eq!(result.outcome.unwrap().text, "hi");
-    assert_eq!(result.usage, TokenUsage { input: 10, cached_input: 4, output: 2 });
+    assert_eq!(result.usage, TokenUsage { input: 10, cached_input: 4, cache_write: 0, output: 2 });
     let seen = server.requests();
     assert!(seen[0].starts_with("POST /v1/chat/completions HTTP/1.1"), "{seen:?}");
     assert!(seen[0].contains("authorization: Bearer k-123\r\n"), "{seen:?}");
@@ -130,11 +130,11 @@ async fn a_reply_that_broke_off_is_paid_for() {
     let mut model = definition("strong", ModelApi::Anthropic, "some-model");
     model.base_url = Some(server.base_url.clone());
     let dollar = Money::of_micros(1_000_000);
-    model.price = Some(ModelPrice { input: dollar, output: dollar, cached_input: None });
+    model.price = Some(ModelPrice { input: dollar, output: dollar, ..ModelPrice::default() });
     let delays = RetryDelays { base: Duration::from_millis(1), ..RetryDelays::default() };
     let result = gateway(&dir, &[]).with_delays(delays).call(&model, &request("go")).await;
     assert_eq!((result.tries, result.cost.micros()), (2, 210));
-    assert_eq!(result.usage, TokenUsage { input: 200, cached_input: 0, output: 10 });
+    assert_eq!(result.usage, TokenUsage { input: 200, cached_input: 0, cache_write: 0, output: 10 });
     assert_eq!(result.outcome.unwrap().usage.input, 100);
 }
 
@@ -167,7 +167,7 @@ async fn a_provider_that_does_not_count_is_estimated() {
     let mut model = definition("local", ModelApi::Openai, "some-model");
     model.base_url = Some(server.base_url.clone());
     let result = gateway(&dir, &[]).call(&model, &request("go")).await;
-    assert_eq!(result.usage, TokenUsage { input: 3, cached_input: 0, output: 2 });
+    assert_eq!(result.usage, TokenUsage { input: 3, cached_input: 0, cache_write: 0, output: 2 });
 }
 
 #[test]

@@ -3,8 +3,8 @@ use std::time::Duration;
 use wf_base::time::Moment;
 
 use super::{
-    CallFailureClass, CircuitBreaker, ModelFailure, ModelFailureKind, RetryDelays, classify_status,
-    classify_wire, parse_retry_after,
+    CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays, classify_status, classify_wire,
+    parse_retry_after,
 };
 use crate::sse::SseError;
 use crate::wire::{ProviderMessage, WireError};
@@ -96,30 +96,4 @@ fn delays_double_up_to_a_cap_and_honour_the_provider() {
     assert_eq!(seconds(1, &permanent), None);
     let usual = RetryDelays::default();
     assert!(usual.before_next(2, &failure).is_some() && usual.before_next(3, &failure).is_none());
-}
-
-#[test]
-fn a_breaker_opens_probes_and_closes() {
-    let failed = Some(CallFailureClass::Transient);
-    let mut breaker = CircuitBreaker::default();
-    for second in 0..3 {
-        assert_eq!(breaker.admit(at(second)), Ok(()));
-        breaker.note(failed, at(second));
-    }
-    assert_eq!(breaker.admit(at(12)), Err(Duration::from_secs(50)));
-    assert_eq!(breaker.admit(at(-1_000)), Err(CircuitBreaker::OPEN));
-    // One probe at a time, which fails.
-    assert_eq!(breaker.admit(at(62)), Ok(()));
-    assert!(breaker.admit(at(63)).is_err());
-    breaker.note(failed, at(70));
-    assert_eq!(breaker.admit(at(129)), Err(Duration::from_secs(1)));
-    // A probe that succeeds.
-    assert_eq!(breaker.admit(at(130)), Ok(()));
-    breaker.note(None, at(131));
-    assert_eq!(breaker.admit(at(131)), Ok(()));
-    breaker.note(failed, at(132));
-    breaker.note(Some(CallFailureClass::Permanent), at(133));
-    breaker.note(failed, at(134));
-    breaker.note(failed, at(135));
-    assert_eq!(breaker.admit(at(136)), Ok(()), "a permanent failure ends the row");
 }

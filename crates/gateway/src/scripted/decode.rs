@@ -1,7 +1,8 @@
 use wf_base::keyword::Keyword as _;
 use wf_base::source::{SourceText, Span};
 use wf_base::yaml::{self, YamlEntry, YamlNode, YamlSchema, YamlValue};
-use wf_core::agent::{StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use super::{ModelScript, ScriptError, ScriptedConversation, ScriptedError, ScriptedReply};
 
@@ -106,11 +107,12 @@ impl ScriptReader {
 
     fn usage(&self, node: &YamlNode<'_>) -> Result<TokenUsage, ScriptError> {
         let mut usage = TokenUsage::default();
-        for entry in self.entries(node, &["input", "output", "cached_input"])? {
+        for entry in self.entries(node, &["input", "output", "cached_input", "cache_write"])? {
             let count = self.count(&entry.value)?;
             match entry.key.as_ref() {
                 "input" => usage.input = count,
                 "output" => usage.output = count,
+                "cache_write" => usage.cache_write = count,
                 _ => usage.cached_input = count,
             }
         }

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use wf_base::time::Moment;
-use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use crate::estimate::estimate_usage;
 use crate::retry::{ModelFailure, ModelFailureKind, classify_status};

@@ -1,7 +1,8 @@
 use std::fs;
 
 use tempfile::TempDir;
-use wf_core::agent::{Message, StopReason, TokenUsage, ToolResult};
+use wf_core::agent::{Message, StopReason, ToolResult};
+use wf_model::TokenUsage;
 
 use super::{ModelScript, load};
 use crate::retry::{CallFailureClass, ModelFailureKind};
@@ -42,7 +43,7 @@ fn replies_follow_the_conversation() {
     assert_eq!(calls, [("call_1_1", arguments), ("call_1_2", "{}"), ("call_1_3", "{broken")]);
     assert_eq!(first.stop, StopReason::ToolCalls);
     // 11 characters of the request; names and arguments of the calls.
-    assert_eq!(first.usage, TokenUsage { input: 3, cached_input: 0, output: 15 });
+    assert_eq!(first.usage, TokenUsage { input: 3, cached_input: 0, cache_write: 0, output: 15 });
 
     request.messages.push(Message::Assistant { text: String::new(), tool_calls: first.tool_calls });
     let results =
@@ -50,7 +51,7 @@ fn replies_follow_the_conversation() {
     request.messages.push(Message::Tool { results: results.into() });
     let second = script().reply(&request).unwrap();
     assert_eq!((second.text.as_str(), second.stop), ("done\n", StopReason::MaxTokens));
-    assert_eq!(second.usage, TokenUsage { input: 100, cached_input: 50, output: 20 });
+    assert_eq!(second.usage, TokenUsage { input: 100, cached_input: 50, cache_write: 0, output: 20 });
 
     request.messages.push(reply_of("done"));
     let third = script().reply(&request).unwrap_err();

@@ -1,4 +1,5 @@
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 /// A reply that is not complete yet.
 #[derive(Clone, Debug, Default)]

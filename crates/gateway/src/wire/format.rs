@@ -1,6 +1,6 @@
 use serde_json::Value;
-use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
-use wf_model::ModelApi;
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_model::{ModelApi, TokenUsage};
 
 use super::anthropic::{self, AnthropicStream};
 use super::openai_chat::{self, ChatStream};

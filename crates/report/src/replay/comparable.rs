@@ -5,8 +5,8 @@ use wf_base::duration_text::without_durations;
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The keys of every event that a replay cannot have, or that follow from the place where it runs.
-const VARIABLE: [&str; 10] =
-    ["v", "run", "at", "duration_ms", "due", "since", "expires", "by", "tokens", "logic_version"];
+const VARIABLE: [&str; 11] =
+    ["v", "run", "at", "duration_ms", "due", "since", "expires", "by", "tokens", "logic_version", "breakers"];
 
 /// The keys of a verdict and of the result of a gate that a replay cannot have.
 const VARIABLE_INSIDE: [&str; 3] = ["duration_ms", "isolation", "hidden"];

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use super::super::{Message, ModelReply, StopReason, TokenUsage};
+use super::super::{Message, ModelReply, StopReason};
 use super::*;
 use crate::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 use wf_base::time::Moment;
+use wf_model::TokenUsage;
 
 fn reply(text: &str) -> ModelReply {
     ModelReply {

@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{BriefingParts, estimate_tokens, read_answer};
-use crate::agent::{Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult};
+use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
 use crate::machine::{AttemptFeedback, FailedCheck, FailureCount, TaskId};
 use wf_base::name::Name;
-use wf_model::{CheckPhase, JsonObject, RequiredOutput, ValueSchema};
+use wf_model::{CheckPhase, JsonObject, RequiredOutput, TokenUsage, ValueSchema};
 
 fn outputs() -> Vec<RequiredOutput> {
     let output = |name: &str, kind: &str| RequiredOutput {

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use wf_model::AgentEngine;
+use wf_model::{AgentEngine, TokenUsage};
 
 use super::{ClientAnswer, ClientCommand, ClientLaunch, ClientOutput};
-use crate::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use crate::agent::{ModelReply, StopReason, ToolCall};
 
 fn launch(engine: AgentEngine, schema: Option<&serde_json::Value>) -> ClientCommand {
     let env =

@@ -3,9 +3,8 @@ use proptest::prelude::*;
 use super::cut::COMPLETE_TURNS;
 use super::size::{MASK_TOKENS, OMISSION_TOKENS};
 use super::{ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize};
-use crate::agent::{
-    Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult, estimate_tokens,
-};
+use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult, estimate_tokens};
+use wf_model::TokenUsage;
 
 /// A turn: the characters of the reply, those of each result, and the mistake that was to be repaired.
 #[derive(Clone, Debug)]

@@ -78,13 +78,13 @@ fn stop_reason(stop: StopReason) -> &'static str {
     }
 }
 
-/// Returns the tokens. The format counts cached input apart.
+/// Returns the tokens. The format counts input that was cached, or is cached now, apart.
 fn usage(reply: &ModelReply) -> Value {
     let usage = reply.usage;
     json!({
-        "input_tokens": usage.input.saturating_sub(usage.cached_input),
+        "input_tokens": usage.input.saturating_sub(usage.cached_input).saturating_sub(usage.cache_write),
         "cache_read_input_tokens": usage.cached_input,
-        "cache_creation_input_tokens": 0,
+        "cache_creation_input_tokens": usage.cache_write,
         "output_tokens": usage.output,
     })
 }

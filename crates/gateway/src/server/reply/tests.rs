@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use super::{ReplyBody, write_error, write_error_event, write_reply};
 use crate::server::{ClientApi, ClientRequest, ClientTool, read_request};
@@ -51,6 +52,10 @@ fn carried(api: ClientApi, stream: bool, reply: &ModelReply) -> ModelReply {
             };
         }
     }
+    if api != ClientApi::Anthropic {
+        // The other formats do not know it.
+        reply.usage.cache_write = 0;
+    }
     reply
 }
 
@@ -69,12 +74,13 @@ fn a_reply() -> impl Strategy<Value = ModelReply> {
         arguments,
     });
     let stop = prop::sample::select(vec![None, Some(StopReason::MaxTokens), Some(StopReason::Refusal)]);
-    let usage = (0_u64..1_000_000, 0_u64..1_000, 0_u64..1_000_000);
+    let usage = (0_u64..1_000_000, 0_u64..1_000, 0_u64..1_000, 0_u64..1_000_000);
     let text = prop_oneof![Just(String::new()), "(?s).{0,200}", Just("data: x\r\n\n\u{2028}🦀".to_owned())];
     (text, prop::collection::vec(call, 0..4), stop, usage).prop_map(|(text, tool_calls, stop, usage)| {
-        let (fresh, cached_input, output) = usage;
+        let (fresh, cached_input, cache_write, output) = usage;
         let done = if tool_calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
-        let usage = TokenUsage { input: fresh + cached_input, cached_input, output };
+        let usage =
+            TokenUsage { input: fresh + cached_input + cache_write, cached_input, cache_write, output };
         ModelReply { text, tool_calls, stop: stop.unwrap_or(done), usage }
     })
 }
@@ -99,7 +105,7 @@ fn reply() -> ModelReply {
             ToolCall { id: "c".into(), tool: "patch".into(), arguments: "bare".into() },
         ],
         stop: StopReason::ToolCalls,
-        usage: TokenUsage { input: 10, cached_input: 4, output: 3 },
+        usage: TokenUsage { input: 10, cached_input: 4, cache_write: 0, output: 3 },
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use wf_core::agent::{Message, ModelReply, StopReason, TokenUsage};
+use wf_core::agent::{Message, ModelReply, StopReason};
+use wf_model::TokenUsage;
 
 use crate::server::answer::ClientService;
 use crate::server::serve::serve_with;
@@ -52,7 +53,7 @@ impl ClientCalls for HeldCalls {
                 text: text.clone(),
                 tool_calls: Vec::new(),
                 stop: StopReason::EndTurn,
-                usage: TokenUsage { input: 5, cached_input: 2, output: 3 },
+                usage: TokenUsage { input: 5, cached_input: 2, cache_write: 0, output: 3 },
             })
         })
     }

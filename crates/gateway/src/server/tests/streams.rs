@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use wf_core::agent::{ModelReply, StopReason, TokenUsage};
+use wf_core::agent::{ModelReply, StopReason};
+use wf_model::TokenUsage;
 
 use super::served::{KEEP_ALIVE, ServedCalls, body};
 use crate::server::{CallRefusal, ClientApi};
@@ -18,7 +19,7 @@ fn reply(text: &str, usage: TokenUsage) -> ModelReply {
     ModelReply { text: text.into(), tool_calls: Vec::new(), stop: StopReason::EndTurn, usage }
 }
 
-const USAGE: TokenUsage = TokenUsage { input: 5, cached_input: 2, output: 3 };
+const USAGE: TokenUsage = TokenUsage { input: 5, cached_input: 2, cache_write: 0, output: 3 };
 
 /// Reads a stream as the client of a provider does.
 fn read(api: ClientApi, text: &str) -> Result<ModelReply, WireError> {

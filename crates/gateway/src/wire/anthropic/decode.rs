@@ -1,5 +1,6 @@
 use serde_json::Value;
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use crate::wire::WireError;
 use crate::wire::draft::ReplyDraft;
@@ -67,6 +68,11 @@ impl AnthropicUsage {
 
     pub(super) fn total(self) -> TokenUsage {
         let input = self.input.saturating_add(self.cache_read).saturating_add(self.cache_written);
-        TokenUsage { input, cached_input: self.cache_read, output: self.output }
+        TokenUsage {
+            input,
+            cached_input: self.cache_read,
+            cache_write: self.cache_written,
+            output: self.output,
+        }
     }
 }

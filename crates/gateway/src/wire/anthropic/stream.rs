@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use wf_core::agent::{ModelReply, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, ToolCall};
+use wf_model::TokenUsage;
 
 use super::decode::{AnthropicUsage, stop_reason};
 use crate::sse::SseEvent;

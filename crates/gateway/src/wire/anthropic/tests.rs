@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
-use wf_core::agent::{Message, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult};
-use wf_model::ModelApi;
+use wf_core::agent::{Message, ModelRequest, StopReason, ToolCall, ToolResult};
+use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
 use crate::wire::tests::{check_cuts, closed_schema, conversation, encode, events, read_stream};
@@ -131,7 +131,7 @@ fn a_stream_becomes_a_reply() {
     let calls: Vec<_> =
         reply.tool_calls.iter().map(|one| (one.id.as_str(), one.arguments.as_str())).collect();
     assert_eq!(calls, [("t1", "{\"path\":broken"), ("t2", "{}")]);
-    assert_eq!(reply.usage, TokenUsage { input: 45, cached_input: 30, output: 20 });
+    assert_eq!(reply.usage, TokenUsage { input: 45, cached_input: 30, cache_write: 5, output: 20 });
     check_cuts(ModelApi::Anthropic, STREAM, 14);
 }
 
@@ -143,7 +143,10 @@ fn a_reply_that_broke_off_is_billed() {
     for event in events(STREAM).iter().take(6) {
         stream.take(event).unwrap();
     }
-    assert_eq!(usage_so_far(&*stream, &request), TokenUsage { input: 45, cached_input: 30, output: 1 });
+    assert_eq!(
+        usage_so_far(&*stream, &request),
+        TokenUsage { input: 45, cached_input: 30, cache_write: 5, output: 1 }
+    );
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn a_whole_reply_is_read() {
     });
     let reply = decode(&body).unwrap();
     assert_eq!(reply.tool_calls[0].arguments, r#"{"z":1,"a":[2]}"#);
-    assert_eq!(reply.usage, TokenUsage { input: 3, cached_input: 0, output: 4 });
+    assert_eq!(reply.usage, TokenUsage { input: 3, cached_input: 0, cache_write: 0, output: 4 });
     for (word, stop) in [
         ("max_tokens", StopReason::MaxTokens),
         ("model_context_window_exceeded", StopReason::MaxTokens),

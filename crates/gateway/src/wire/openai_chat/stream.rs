@@ -1,4 +1,5 @@
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use super::decode::{read_usage, stop_reason};
 use crate::sse::SseEvent;

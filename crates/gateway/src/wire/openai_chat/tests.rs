@@ -1,6 +1,6 @@
 use serde_json::json;
-use wf_core::agent::{StopReason, TokenUsage};
-use wf_model::ModelApi;
+use wf_core::agent::StopReason;
+use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
 use crate::wire::tests::{check_cuts, closed_schema, conversation, encode, events, read_stream};
@@ -55,7 +55,7 @@ fn a_stream_becomes_a_reply() {
     let calls: Vec<_> =
         reply.tool_calls.iter().map(|one| (one.id.as_str(), one.arguments.as_str())).collect();
     assert_eq!(calls, [("c1", "{\"path"), ("c2", "{}")]);
-    assert_eq!(reply.usage, TokenUsage { input: 50, cached_input: 40, output: 7 });
+    assert_eq!(reply.usage, TokenUsage { input: 50, cached_input: 40, cache_write: 0, output: 7 });
     check_cuts(ModelApi::Openai, STREAM, 7);
 }
 
@@ -128,7 +128,7 @@ fn a_whole_reply_is_read() {
     };
     let reply = decode(&body("tool_calls")).unwrap();
     assert_eq!(reply.tool_calls[0].arguments, "not JSON");
-    assert_eq!(reply.usage, TokenUsage { input: 5, cached_input: 0, output: 6 });
+    assert_eq!(reply.usage, TokenUsage { input: 5, cached_input: 0, cache_write: 0, output: 6 });
     for (word, stop) in [
         ("stop", StopReason::ToolCalls),
         ("length", StopReason::MaxTokens),

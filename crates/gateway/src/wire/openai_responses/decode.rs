@@ -1,5 +1,6 @@
 use serde_json::Value;
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_model::TokenUsage;
 
 use crate::wire::WireError;
 use crate::wire::draft::ReplyDraft;
@@ -77,6 +78,7 @@ fn read_usage(usage: &ReplyField<'_>) -> Result<TokenUsage, WireError> {
     Ok(TokenUsage {
         input: usage.need("input_tokens")?.count()?,
         cached_input: details.map_or(Ok(0), |details| details.count_or_zero("cached_tokens"))?,
+        cache_write: 0,
         output: usage.need("output_tokens")?.count()?,
     })
 }

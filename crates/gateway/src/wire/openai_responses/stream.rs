@@ -1,5 +1,6 @@
 use serde_json::Value;
-use wf_core::agent::{ModelReply, TokenUsage};
+use wf_core::agent::ModelReply;
+use wf_model::TokenUsage;
 
 use super::decode::decode_parts;
 use crate::sse::SseEvent;

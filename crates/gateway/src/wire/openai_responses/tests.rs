@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
-use wf_core::agent::{StopReason, TokenUsage};
-use wf_model::ModelApi;
+use wf_core::agent::StopReason;
+use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
 use crate::wire::WireError;
@@ -86,7 +86,7 @@ fn a_stream_becomes_a_reply() {
     assert_eq!((reply.text.as_str(), reply.stop), ("Grün", StopReason::ToolCalls));
     let call = &reply.tool_calls[0];
     assert_eq!((call.id.as_str(), call.arguments.as_str()), ("c1", "{\"pa"));
-    assert_eq!(reply.usage, TokenUsage { input: 50, cached_input: 40, output: 7 });
+    assert_eq!(reply.usage, TokenUsage { input: 50, cached_input: 40, cache_write: 0, output: 7 });
     assert_eq!(decode(&response("completed", &output())), Ok(reply.clone()));
     check_cuts(ModelApi::OpenaiResponses, &lines, 7);
     // A server that leaves the output out of the last event.

@@ -6,13 +6,13 @@ use serde::Serialize;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::agent::{ContextCut, TokenUsage};
+use wf_core::agent::ContextCut;
 use wf_core::gate::GateResult;
 use wf_core::machine::{
     AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, ClientCall, Event, EventKind, ExchangeGated,
     ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
 };
-use wf_model::{Money, Plan};
+use wf_model::{Money, Plan, TokenUsage};
 
 /// The calls of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -236,11 +236,7 @@ impl AgentCalls {
     /// Returns the tokens of its model calls.
     pub fn usage(&self) -> TokenUsage {
         let ends = self.calls.iter().filter_map(|call| call.end.as_ref());
-        ends.fold(TokenUsage::default(), |sum, end| TokenUsage {
-            input: sum.input.saturating_add(end.usage.input),
-            cached_input: sum.cached_input.saturating_add(end.usage.cached_input),
-            output: sum.output.saturating_add(end.usage.output),
-        })
+        ends.fold(TokenUsage::default(), |sum, end| sum.plus(end.usage))
     }
 
     /// Returns the cost of its model calls.

@@ -121,6 +121,9 @@ impl ShownModelCall {
         let Some(end) = &self.record.end else {
             return field(text, "state", "under way");
         };
+        for note in &end.breakers {
+            field(text, "breaker", &note.to_string());
+        }
         for passed in &end.passed_over {
             field(text, "failed", &format!("{}: {}", passed.model, passed.reason));
         }
@@ -131,10 +134,10 @@ impl ShownModelCall {
             ModelCallOutcome::Stopped => field(text, "state", "stopped"),
         }
         let usage = end.usage;
-        let cached = match usage.cached_input {
-            0 => String::new(),
-            cached => format!(" ({cached} cached)"),
-        };
+        let parts = [(usage.cached_input, "cached"), (usage.cache_write, "written to the cache")];
+        let parts = parts.into_iter().filter(|(tokens, _)| *tokens > 0);
+        let parts: Vec<String> = parts.map(|(tokens, what)| format!("{tokens} {what}")).collect();
+        let cached = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
         field(text, "tokens", &format!("{} input{cached} + {} output", usage.input, usage.output));
         field(text, "cost", &end.cost.to_string());
         let requests = wf_base::units::plural(end.requests as usize, "request");

@@ -1,0 +1,125 @@
+//! The model calls of judges, gates and planners: paid, recorded, and refused before they are made.
+
+use super::agent::CallBodies;
+use super::run::RunContext;
+use super::run_account::SetAside;
+use wf_core::agent::{ModelReply, ModelRequest};
+use wf_core::machine::{AskedModel, AttemptUsage, PassedOverModel};
+use wf_gateway::ModelCallResult;
+use wf_gateway::retry::CallFailureClass;
+use wf_model::{FailureClass, ModelDefinition, Money, TokenUsage};
+
+/// Who asks one model, and what that has used.
+pub(super) struct ModelAsker<'a> {
+    run: &'a RunContext,
+    model: &'a ModelDefinition,
+    bodies: CallBodies,
+    set_aside: SetAside,
+    /// The calls so far, in order. One that is dropped before its end counts as stopped.
+    pub(super) asked: Vec<AskedModel>,
+}
+
+/// The reason why a model did not reply.
+pub(super) struct FailedAsk {
+    pub(super) reason: String,
+    pub(super) failure_class: FailureClass,
+}
+
+impl<'a> ModelAsker<'a> {
+    pub(super) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
+        let (bodies, set_aside) = (CallBodies::of(run), run.account.nothing_set_aside());
+        Self { run, model, bodies, set_aside, asked: Vec::new() }
+    }
+
+    /// Returns what its calls have used.
+    pub(super) fn usage(&self) -> AttemptUsage {
+        self.asked.iter().fold(AttemptUsage::default(), |sum, call| {
+            sum.plus(AttemptUsage { attempts: 0, tokens: call.usage.total(), cost: call.cost })
+        })
+    }
+
+    /// Returns the number of its calls.
+    pub(super) fn calls(&self) -> u32 {
+        u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Makes a call, unless the model could not answer it or a budget does not allow it.
+    pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, FailedAsk> {
+        self.check_limits(request)?;
+        let request = &self.run.masked_request(request).await;
+        let digest = self.bodies.put_request(request).await.map_err(|error| FailedAsk {
+            reason: error.to_string(),
+            failure_class: FailureClass::Environmental,
+        })?;
+        let input = request.estimated_tokens();
+        let usage = TokenUsage { input, ..TokenUsage::default() };
+        self.asked.push(AskedModel {
+            model: self.model.name.clone(),
+            replied_by: None,
+            request: digest,
+            reply: None,
+            failure: Some("the call was stopped".into()),
+            usage,
+            cost: self.model.price.map(|price| price.cost(usage)).unwrap_or_default(),
+            passed_over: Vec::new(),
+            breakers: Vec::new(),
+            requests: 1,
+            duration_ms: 0,
+        });
+        let result = self.run.call_model(self.model, request).await;
+        let replied = self.note(result).await;
+        self.set_aside.keep(self.usage());
+        replied
+    }
+
+    /// Notes the end of the last call. A reply that cannot be stored does not count.
+    async fn note(&mut self, result: ModelCallResult) -> Result<ModelReply, FailedAsk> {
+        let stored = match &result.outcome {
+            Ok(reply) => self.bodies.put(reply).await.map(Some),
+            Err(_) => Ok(None),
+        };
+        let outcome = match (result.outcome, stored) {
+            (Ok(reply), Ok(digest)) => Ok((reply, digest)),
+            (Ok(_), Err(error)) => {
+                Err(FailedAsk { reason: error.to_string(), failure_class: FailureClass::Environmental })
+            }
+            (Err(error), _) => Err(FailedAsk {
+                failure_class: match error.class() {
+                    CallFailureClass::Transient => FailureClass::Environmental,
+                    CallFailureClass::Permanent => FailureClass::Logical,
+                },
+                reason: error.to_string(),
+            }),
+        };
+        if let Some(call) = self.asked.last_mut() {
+            let passed_over = result.passed_over.iter();
+            call.passed_over = passed_over
+                .map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() })
+                .collect();
+            call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
+            call.reply = outcome.as_ref().ok().and_then(|(_, digest)| *digest);
+            call.failure = outcome.as_ref().err().map(|failed| failed.reason.clone());
+            (call.usage, call.cost, call.breakers) = (result.usage, result.cost, result.breakers);
+            (call.requests, call.duration_ms) = (result.tries, result.duration_ms);
+        }
+        outcome.map(|(reply, _)| reply)
+    }
+
+    /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
+    fn check_limits(&mut self, request: &ModelRequest) -> Result<(), FailedAsk> {
+        let refused = |reason: String| FailedAsk { reason, failure_class: FailureClass::Logical };
+        let input = request.estimated_tokens();
+        let output = request.max_output.min(self.model.max_output);
+        let (tokens, window) = (input.saturating_add(output), self.model.context_window);
+        if tokens > window {
+            let name = &self.model.name;
+            let reason = format!("the request is too long for model `{name}`: {tokens} of {window} tokens");
+            return Err(refused(reason));
+        }
+        let price = self.run.session.models.dearest_price(self.model);
+        let cost = price.map_or(Money::default(), |price| price.highest_cost(input, output));
+        let wanted = self.usage().plus(AttemptUsage { attempts: 0, tokens, cost });
+        let over = self.set_aside.change(wanted);
+        over.map_err(|over| refused(format!("the budget does not allow a model call: {over}")))
+    }
+}

@@ -1,0 +1,81 @@
+//! The amounts that the calls of a run are paid from: its own budget, and those of the runs around it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wf_base::name::RunId;
+use wf_core::machine::{AttemptUsage, Event};
+use wf_core::run_ledgers::{BudgetRefusal, CallClaim, RunLedgers};
+
+/// The place of a run among the ledgers of all that is worked on with it.
+#[derive(Clone, Debug)]
+pub(super) struct RunAccount {
+    run: RunId,
+    ledgers: Arc<Mutex<RunLedgers>>,
+}
+
+/// An amount that is set aside for calls. Dropping it gives it back: what the calls used is in events then.
+#[derive(Debug)]
+pub(super) struct SetAside {
+    account: RunAccount,
+    amount: AttemptUsage,
+}
+
+impl RunAccount {
+    /// Opens the account of a run; `around`: of the run that it is nested in.
+    pub(super) fn open(run: &RunId, around: Option<&Self>) -> Self {
+        let ledgers = around.map_or_else(Arc::default, |around| Arc::clone(&around.ledgers));
+        let account = Self { run: run.clone(), ledgers };
+        account.ledgers().open(run, around.map(|around| &around.run));
+        account
+    }
+
+    /// Applies an event of the run.
+    pub(super) fn apply(&self, event: &Event) {
+        self.ledgers().apply(&self.run, event);
+    }
+
+    /// Returns what the run has used, for the run that it is nested in.
+    pub(super) fn usage(&self) -> AttemptUsage {
+        self.ledgers().recorded(&self.run)
+    }
+
+    /// Begins to set aside amounts for calls: nothing yet.
+    pub(super) fn nothing_set_aside(&self) -> SetAside {
+        SetAside { account: self.clone(), amount: AttemptUsage::default() }
+    }
+
+    fn ledgers(&self) -> MutexGuard<'_, RunLedgers> {
+        self.ledgers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SetAside {
+    /// Sets an amount aside instead of the one before, if the budgets of the run and of those around it suffice.
+    pub(super) fn change(&mut self, wanted: AttemptUsage) -> Result<(), BudgetRefusal> {
+        self.claim(wanted, false)
+    }
+
+    /// Does the same for a call that the budget of the run itself allows.
+    pub(super) fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), BudgetRefusal> {
+        self.claim(wanted, true)
+    }
+
+    /// Gives back what a call did not use.
+    pub(super) fn keep(&mut self, used: AttemptUsage) {
+        self.account.ledgers().replace(&self.account.run, self.amount, used);
+        self.amount = used;
+    }
+
+    fn claim(&mut self, wanted: AttemptUsage, own_allows: bool) -> Result<(), BudgetRefusal> {
+        let claim = CallClaim { run: &self.account.run, before: self.amount, wanted, own_allows };
+        self.account.ledgers().claim(&claim)?;
+        self.amount = wanted;
+        Ok(())
+    }
+}
+
+impl Drop for SetAside {
+    fn drop(&mut self) {
+        self.keep(AttemptUsage::default());
+    }
+}

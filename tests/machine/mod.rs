@@ -8,6 +8,7 @@ mod answers;
 mod budgets;
 mod corrections;
 mod evidence;
+mod exchange_approvals;
 mod exchanges;
 mod found;
 mod going_on;

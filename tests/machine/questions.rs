@@ -4,7 +4,7 @@ use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::GateOutcome;
 use wf_core::machine::{
-    ApprovalOutcome, CallArguments, Effect, GatePoint, InputKind, PersonAnswer, RequestDecision, ToolCallId,
+    ApprovalOutcome, Effect, GatePoint, InputKind, PersonAnswer, RequestDecision, ShownContent, ToolCallId,
 };
 use wf_model::{AgentTool, JsonObject, Step, StepWork};
 
@@ -25,7 +25,7 @@ fn gated(id: ToolCallId) -> InputKind {
         gated: GateOutcome { results: Vec::new(), rewritten: JsonObject::new() },
         tool_call: Some(id),
         exchange: None,
-        arguments: Some(Box::new(CallArguments { digest: Sha256Digest::of_bytes(b"{}"), shown })),
+        arguments: Some(Box::new(ShownContent { digest: Sha256Digest::of_bytes(b"{}"), shown })),
     }
 }
 

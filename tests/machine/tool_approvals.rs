@@ -7,8 +7,8 @@ use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, CallArguments, Effect, EventKind, GatePoint, InputKind,
-    RequestDecision, TimerKind, ToolCallId,
+    ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, InputKind, RequestDecision, ShownContent,
+    TimerKind, ToolCallId,
 };
 use wf_model::{AgentTool, JsonObject, Step, StepWork, UntrustedRule};
 
@@ -16,8 +16,8 @@ use super::agents::{asked, briefed, collected, late, talking, tool, tool_ended, 
 use super::answers::{guard, guarded};
 use super::killed::{Killed, end_of};
 
-fn arguments() -> CallArguments {
-    CallArguments { digest: Sha256Digest::of_bytes(b"{}"), shown: json!({}) }
+fn arguments() -> ShownContent {
+    ShownContent { digest: Sha256Digest::of_bytes(b"{}"), shown: json!({}) }
 }
 
 fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
@@ -32,12 +32,12 @@ fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
     }
 }
 
-fn answered(number: u32, decision: RequestDecision) -> InputKind {
+pub(super) fn answered(number: u32, decision: RequestDecision) -> InputKind {
     let given = ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "no".into() };
     InputKind::Answered { number, given }
 }
 
-fn request(effects: &[Effect]) -> ApprovalRequest {
+pub(super) fn request(effects: &[Effect]) -> ApprovalRequest {
     let found = effects.iter().find_map(|effect| match effect {
         Effect::Ask(ask) => Some((**ask).clone()),
         _ => None,

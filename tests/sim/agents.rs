@@ -50,6 +50,8 @@ pub const AGENTS: [&str; 26] = [
     "a program calls",
     "a program's call is lost",
     "is asked about",
+    "a part is asked about",
+    "a part is refused by people",
     "is refused by people",
     "is closed",
     "a child run fails with another",

@@ -7,9 +7,9 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, GatePoint, GuidanceEnd,
-    ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId,
-    ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint,
+    GuidanceEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId,
+    ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::Money;
 
@@ -50,6 +50,8 @@ pub struct Agent {
     pub asked: Option<(ApprovalRequest, Moment)>,
     /// The tool call that people agreed to, until it begins.
     pub agreed: Option<ToolCallSubject>,
+    /// The part of its conversation that people agreed to, until that is decided.
+    pub passed: Option<ExchangeSubject>,
     /// The calls and positions of its questions to people.
     pub questions: BTreeSet<(u32, u32)>,
     /// How long it waited for people and child runs, in milliseconds.
@@ -151,7 +153,7 @@ impl Agents {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }
             EventKind::ApprovalRequested(ask) => {
-                if let Some(place) = ask.place.as_ref().filter(|_| ask.tool_call.is_some()) {
+                if let Some(place) = ask.place.as_ref().filter(|_| ask.is_of_agent()) {
                     self.of(place).take_request(ask, event.at);
                 }
             }
@@ -226,7 +228,7 @@ impl Agents {
 }
 
 impl Agent {
-    /// Takes a request to people about a tool call into account.
+    /// Takes a request to people about one of its calls into account.
     fn take_request(&mut self, ask: &ApprovalRequest, at: Moment) {
         let question = ask.tool_call.as_ref().filter(|_| ask.is_question());
         self.questions.extend(question.map(|subject| (subject.call, subject.position)));
@@ -236,6 +238,7 @@ impl Agent {
     /// Takes what gates decided about a part of the conversation into account.
     fn take_ruling(&mut self, gated: &ExchangeGated) {
         self.news.clear();
+        self.passed = None;
         let is_final = gated.point != GatePoint::Result || self.is_client;
         self.barred = gated.blocked.clone().filter(|_| is_final);
         let Some(call) = self.calls.last_mut().filter(|_| gated.point != GatePoint::Request) else {
@@ -256,7 +259,7 @@ impl Agent {
         }
     }
 
-    /// Takes a decision of people into account, if it is about a tool call.
+    /// Takes a decision of people into account, if it is about one of its calls.
     fn take_decision(&mut self, number: u32, decision: RequestDecision, at: Moment) {
         let Some((ask, since)) = self.asked.take_if(|(ask, _)| ask.request == number) else {
             return;
@@ -264,6 +267,7 @@ impl Agent {
         self.waited_ms += u64::try_from(at.since(since).as_millis()).expect("it is short");
         let whole = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
         self.agreed = ask.tool_call.filter(|_| whole);
+        self.passed = ask.exchange.filter(|_| whole);
     }
 
     /// What is known about a child run.

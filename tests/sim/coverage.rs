@@ -269,6 +269,12 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
         EventKind::ApprovalRequested(ask) if ask.tool_call.is_some() => "is asked about",
+        EventKind::ApprovalRequested(ask) if ask.exchange.is_some() => "a part is asked about",
+        EventKind::ExchangeGated(gated)
+            if gated.blocked.as_ref().is_some_and(|reason| reason.contains("was not approved")) =>
+        {
+            "a part is refused by people"
+        }
         EventKind::ChildEnded(end) => match &end.exit {
             WorkExit::Cancelled => "a child run is cancelled",
             WorkExit::Error { reason, .. } if reason.contains("depends") => "a child run fails with another",

@@ -3,7 +3,9 @@
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::GateOutcome;
-use wf_core::machine::{ExchangeQuestion, GatePoint, GatedExchange, InputKind, RevisedResult, TaskId};
+use wf_core::machine::{
+    ExchangeQuestion, GatePoint, GatedExchange, InputKind, RevisedResult, ShownContent, TaskId,
+};
 use wf_model::JsonObject;
 
 use super::dice::Dice;
@@ -34,7 +36,9 @@ impl World {
             tokens: u64::from(dice.up_to(20)),
         });
         let mistake = self.fates.mistake(at, &part.attempt, part.call).filter(|_| point == GatePoint::Reply);
-        let exchange = GatedExchange { part, start: question.start.clone(), mistake, revised };
+        let digest = Sha256Digest::of_bytes(what.as_bytes());
+        let content = (!dice.one_in(8)).then(|| ShownContent { digest, shown: json!({"message": what}) });
+        let exchange = GatedExchange { part, start: question.start.clone(), mistake, revised, content };
         let gated = GateOutcome { results, rewritten };
         InputKind::Gated {
             place,

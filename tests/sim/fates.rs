@@ -75,7 +75,11 @@ impl Fates {
     pub fn people(self, run: usize, ask: &ApprovalRequest, now: i64) -> Dice {
         let place = ask.place.as_ref().map_or("the run".into(), ToString::to_string);
         let of_call = ask.tool_call.as_ref().map(|call| format!(", tool {}.{}", call.call, call.position));
-        let of_call = of_call.unwrap_or_default();
+        let of_part = ask
+            .exchange
+            .as_ref()
+            .map(|part| format!(", part {}.{:?}", part.passed.call, part.passed.position));
+        let of_call = of_call.or(of_part).unwrap_or_default();
         self.dice(run, &format!("people asked for {place}, {:?}{of_call}, at {now}", ask.point))
     }
 

@@ -9,7 +9,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
 use wf_core::gate::{GateAction, GateOutcome, GateResult};
 use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, CallArguments, GatePoint, InputKind, RequestDecision, TaskId,
+    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, ShownContent, TaskId,
     ToolCallId, gates_at,
 };
 use wf_model::expr::Template;
@@ -117,9 +117,9 @@ pub fn escalations() -> Vec<Escalation> {
 }
 
 /// The arguments of a tool call: no two calls have the same.
-pub fn arguments_of(id: &ToolCallId) -> CallArguments {
+pub fn arguments_of(id: &ToolCallId) -> ShownContent {
     let text = format!("{} {}.{}", id.attempt, id.call, id.position);
-    CallArguments { digest: Sha256Digest::of_bytes(text.as_bytes()), shown: json!(text) }
+    ShownContent { digest: Sha256Digest::of_bytes(text.as_bytes()), shown: json!(text) }
 }
 
 impl World {

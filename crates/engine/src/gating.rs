@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
-use wf_core::machine::{Attempt, CallArguments, GatePoint, GateQuestion, InputKind, gates_at};
+use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
@@ -82,7 +82,7 @@ impl GateEvaluation {
     }
 
     /// Adds the tool call of an agent that is to begin. Returns its arguments, for approvers.
-    async fn put_tool_call(&self, context: &mut GateContext) -> Option<Box<CallArguments>> {
+    async fn put_tool_call(&self, context: &mut GateContext) -> Option<Box<ShownContent>> {
         let id = self.question.tool_call.as_ref()?;
         let call = super::agent::tool_call(&self.run, id).await?;
         let digest = Sha256Digest::of_bytes(call.arguments.as_bytes());
@@ -91,7 +91,7 @@ impl GateEvaluation {
         self.run.mask().await.value(&mut shown);
         context.insert("tool_name".into(), json!(call.tool));
         context.insert("tool_args".into(), args);
-        Some(Box::new(CallArguments { digest, shown }))
+        Some(Box::new(ShownContent { digest, shown }))
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {

@@ -54,10 +54,12 @@ pub fn approval_request_text(
     text
 }
 
-/// Returns the events that may be about the same: for a tool call of an agent, those since the call before.
+/// Returns the events that may be about the same: for a call of an agent, those since what it did before.
 fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [(u64, Event)]) -> &'a [(u64, Event)] {
     let before = |(_, event): &(u64, Event)| {
         let id = match &event.fact {
+            EventKind::AgentBriefed(briefing) => Some(&briefing.attempt.place),
+            EventKind::ExchangeGated(gated) => Some(&gated.attempt.place),
             EventKind::ModelCallEnded(end) => Some(&end.attempt.place),
             EventKind::ToolCallEnded(end) => Some(&end.id.attempt.place),
             EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt.place),
@@ -65,7 +67,7 @@ fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [(u64, Event)]) -> &
         };
         id.is_some() && id == ask.place.as_ref()
     };
-    let from = ask.tool_call.as_ref().and_then(|_| events.iter().rposition(before));
+    let from = ask.is_of_agent().then(|| events.iter().rposition(before)).flatten();
     events.get(from.unwrap_or(0)..).unwrap_or(events)
 }
 

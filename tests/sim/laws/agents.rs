@@ -206,6 +206,14 @@ pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
             ensure(!needs || agreed, || format!("{start:?} begins, and people agreed to {:?}", agent.agreed))
         }
         EventKind::ApprovalRequested(ask) => match (&ask.tool_call, &ask.place) {
+            (None, Some(place)) if let Some(about) = &ask.exchange => {
+                let agent = known.at(place);
+                let request = u32::from(about.passed.point == GatePoint::Request);
+                let same = (agent.attempt, agent.call() + request)
+                    == (about.passed.attempt.attempt, about.passed.call);
+                let free = agent.asked.is_none() && agent.exit.is_none() && about.passed.blocked.is_none();
+                ensure(same && free, || format!("{ask:?} is asked, and {} is the last call", agent.call()))
+            }
             (Some(subject), Some(place)) => {
                 let agent = known.at(place);
                 let next = agent.next_tool().map(|(position, _)| position);

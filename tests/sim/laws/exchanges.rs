@@ -47,9 +47,14 @@ pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
     ensure(right, || format!("{:?}, and gates have not let it pass", look.seen))
 }
 
-/// Whether a decision is what all gates said.
+/// Whether a decision is what all gates, and the people whom they ask, said.
 fn follows(gated: &ExchangeGated, agent: &Agent, gates: usize) -> bool {
-    let passes = ruling(&agent.news) == GateRuling::Continue;
+    let agreed = agent.passed.as_ref().is_some_and(|subject| subject.passed == *gated);
+    let passes = match ruling(&agent.news) {
+        GateRuling::Continue => true,
+        GateRuling::Ask { .. } => agreed,
+        GateRuling::Block { .. } => false,
+    };
     let revises = gated.revised.is_some();
     let may_revise =
         gated.point == GatePoint::Result && passes && gated.blocked.is_none() && !agent.is_client;

@@ -23,5 +23,5 @@ pub use computed::computed_answer;
 pub use escalation::{BUILT_IN, ResolvedEscalation, chain, escalation, next_escalation};
 pub use pass::GatePass;
 pub use result::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
-pub use ruling::{GateRuling, ruling};
+pub use ruling::{GateRuling, asking, ruling};
 pub use subject::{no_provider, subject, trigger_subject};

@@ -28,9 +28,16 @@ pub fn ruling(results: &[GateResult]) -> GateRuling {
     if let Some(first) = policy().find(|result| result.action == GateAction::Block) {
         return GateRuling::Block { gate: first.gate.clone(), reason: first.reason.clone() };
     }
-    let asking = policy().filter(|result| result.action == GateAction::RequireApproval);
-    let gates: Vec<GateId> = asking.map(|result| result.gate.clone()).collect();
+    let gates: Vec<GateId> = asking(results).into_iter().map(|result| result.gate).collect();
     if gates.is_empty() { GateRuling::Continue } else { GateRuling::Ask { gates } }
+}
+
+/// Returns the results of the gates that ask for an approval.
+pub fn asking(results: &[GateResult]) -> Vec<GateResult> {
+    let asks = |result: &&GateResult| {
+        result.lane == GateLane::Policy && result.action == GateAction::RequireApproval
+    };
+    results.iter().filter(asks).cloned().collect()
 }
 
 #[cfg(test)]

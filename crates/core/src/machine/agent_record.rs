@@ -38,6 +38,9 @@ pub struct AgentRecord {
     /// The number of the last model call that gates let begin.
     #[serde(default)]
     pub admitted: u32,
+    /// The digest of its request, if a program of its own made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admitted_request: Option<Sha256Digest>,
     /// The time that it waited for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
@@ -157,6 +160,7 @@ impl AgentRecord {
             collecting_since: None,
             approved: false,
             admitted: 0,
+            admitted_request: None,
             waited_ms: 0,
             questions: 0,
             last_question: None,

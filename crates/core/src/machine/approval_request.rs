@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalSigner, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject};
+use super::{ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
@@ -27,6 +27,9 @@ pub struct ApprovalRequest {
     /// The tool call of an agent that it is about; absent: it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallSubject>,
+    /// The part of an agent's conversation that it is about; absent: it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<ExchangeSubject>,
     /// The merge that it is about; absent: it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeSubject>,

@@ -149,6 +149,7 @@ impl Machine {
             point: None,
             phase: None,
             tool_call: None,
+            exchange: None,
             merge: None,
             stuck: None,
             gates: Vec::new(),
@@ -237,6 +238,9 @@ impl Machine {
         if let (Some(_), Some(task)) = (&ask.tool_call, task) {
             return self.on_tool_approved(task, ask);
         }
+        if let (Some(_), Some(task)) = (&ask.exchange, task) {
+            return self.on_exchange_approved(task, ask);
+        }
         if let (Some(merge), Some(task)) = (&ask.merge, task) {
             return self.on_merge_approved(task, merge);
         }
@@ -257,6 +261,9 @@ impl Machine {
         }
         if let (Some(call), Some(task)) = (&ask.tool_call, task) {
             return self.on_tool_denied(task, call, &reason);
+        }
+        if let (Some(subject), Some(task)) = (&ask.exchange, task) {
+            return self.on_exchange_denied(task, subject, &reason);
         }
         if let (Some(_), Some(task)) = (&ask.merge, task) {
             return self.on_merge_denied(task, &ask, &reason);
@@ -322,7 +329,7 @@ impl Machine {
         } else {
             format!("{late}: {}", ask.message)
         };
-        match (ask.point.filter(|_| ask.tool_call.is_none()), ask.gates.first()) {
+        match (ask.point.filter(|_| !ask.is_of_agent()), ask.gates.first()) {
             // An approval that a gate demands and does not get is a block.
             (Some(point), Some(gate)) => {
                 let block = GateBlock {

@@ -109,10 +109,10 @@ impl Machine {
                 self.plan.step(task.ix()).work,
                 StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_))
             );
-            let of_tool = doing == ActivityKind::Asking && self.withdraw_tool_request(task);
+            let of_agent = doing == ActivityKind::Asking && self.withdraw_agent_request(task);
             match doing {
                 ActivityKind::Working if timed => self.end_attempt(attempt, WorkExit::Cancelled),
-                ActivityKind::Asking if !of_tool => self.cancel_ask(task, attempt),
+                ActivityKind::Asking if !of_agent => self.cancel_ask(task, attempt),
                 _ if self.stop_collecting(task, &attempt) => continue,
                 // It ends in its turn, with the files either written or not.
                 ActivityKind::Merging => continue,

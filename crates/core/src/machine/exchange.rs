@@ -11,8 +11,8 @@ use super::gates::has_gates;
 use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
 use super::{
-    AgentRecord, Attempt, EventKind, GatePoint, GateQuestion, Machine, ModelCallOutcome, ModelCallStart,
-    ToolRecord, WorkExit,
+    AgentRecord, Attempt, EventKind, ExchangeSubject, GatePoint, GateQuestion, Machine, ModelCallOutcome,
+    ModelCallStart, ShownContent, ToolRecord, WorkExit,
 };
 use crate::gate::{self, GateOutcome, GateRuling};
 use wf_base::digest::Sha256Digest;
@@ -58,6 +58,8 @@ pub struct GatedExchange {
     pub mistake: Option<String>,
     /// The result as gates rewrote it.
     pub revised: Option<RevisedResult>,
+    /// The part as approvers see it, if a gate requires an approval.
+    pub content: Option<ShownContent>,
 }
 
 /// The result of a tool call as gates rewrote it.
@@ -82,6 +84,9 @@ pub struct ExchangeGated {
     /// The position of the tool call in the reply, from 0, for a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,
+    /// The digest of the request, if a program of its own made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Sha256Digest>,
     /// The result as the model gets it, if gates rewrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revised: Option<RevisedResult>,
@@ -129,7 +134,7 @@ impl Machine {
 
     /// Applies the results of the gates about a part of a conversation.
     pub(super) fn on_exchange_gates(&mut self, point: GatePoint, gated: &GateOutcome, answer: GatedExchange) {
-        let GatedExchange { part, start, mistake, revised } = answer;
+        let GatedExchange { part, start, mistake, revised, content } = answer;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
         let Some(task) = self.task_ix(&part.attempt.place).filter(waits) else {
             return;
@@ -151,35 +156,48 @@ impl Machine {
         // A program has seen the results of its tools: it cannot be given others.
         let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
         let revised = revised.filter(|_| point == GatePoint::Result && !is_client);
-        let blocked = match gate::ruling(&gated.results) {
+        let ruling = gate::ruling(&gated.results);
+        let asks = matches!(ruling, GateRuling::Ask { .. });
+        let blocked = match ruling {
             GateRuling::Block { gate, reason } => {
                 Some(format!("gate `{gate}` blocked {}: {reason}", subject(point)))
             }
-            GateRuling::Ask { .. } => {
-                Some(format!("a gate requires an approval of {}, which cannot be given", subject(point)))
-            }
-            GateRuling::Continue if !gated.rewritten.is_empty() && revised.is_none() => {
+            _ if !gated.rewritten.is_empty() && revised.is_none() => {
                 Some(format!("a gate rewrote {}, which cannot be rewritten", subject(point)))
             }
-            GateRuling::Continue => None,
+            GateRuling::Ask { .. } if content.is_none() => {
+                Some(format!("{} needs an approval, and cannot be read", subject(point)))
+            }
+            GateRuling::Ask { .. } | GateRuling::Continue => None,
         };
         let fact = ExchangeGated {
             attempt: attempt.clone(),
             point,
             call: if point == GatePoint::Request { call.saturating_add(1) } else { call },
             position,
+            request: start.as_ref().and_then(|start| Some(start.client?.request)),
             revised: revised.filter(|_| blocked.is_none()),
-            blocked: blocked.clone(),
+            blocked,
         };
-        self.emit(EventKind::ExchangeGated(fact));
-        match (blocked, start) {
-            (Some(reason), _) if point != GatePoint::Result || is_client => {
-                let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-                self.end_agent(&attempt, exit, None);
-            }
-            (_, Some(start)) => self.begin_call(task, start),
-            (_, None) => self.advance_agent(task, &attempt, mistake),
+        if let Some(ShownContent { digest, shown }) = content.filter(|_| asks && fact.blocked.is_none()) {
+            let subject = ExchangeSubject { passed: fact, body: digest };
+            return self.ask_for_exchange(task, subject, shown, gate::asking(&gated.results));
         }
+        let exit = self.exit_after(task, &fact);
+        self.emit(EventKind::ExchangeGated(fact));
+        match (exit, start) {
+            (Some(exit), _) => self.end_agent(&attempt, exit, None),
+            (None, Some(start)) => self.begin_call(task, start),
+            (None, None) => self.advance_agent(task, &attempt, mistake),
+        }
+    }
+
+    /// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
+    /// ends none but a program, which knows it.
+    pub(super) fn exit_after(&self, task: TaskIx, decided: &ExchangeGated) -> Option<WorkExit> {
+        let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
+        let reason = decided.blocked.clone().filter(|_| decided.point != GatePoint::Result || is_client)?;
+        Some(WorkExit::Error { reason, failure_class: FailureClass::Logical })
     }
 }
 
@@ -195,10 +213,16 @@ impl AgentRecord {
                 parts.push((GatePoint::Reply, None));
             }
         }
-        if start.is_some_and(|start| start.call > self.admitted) {
+        if start.is_some_and(|start| !self.admits(start)) {
             parts.push((GatePoint::Request, None));
         }
         parts
+    }
+
+    /// True if gates let a model call begin. A program that began anew may ask for another one.
+    fn admits(&self, start: &ModelCallStart) -> bool {
+        let request = start.client.map(|client| client.request);
+        start.call <= self.admitted && request == self.admitted_request
     }
 
     fn question(
@@ -236,7 +260,7 @@ impl AgentRecord {
     /// Applies a decision of gates.
     pub(super) fn take_ruling(&mut self, ruling: &ExchangeGated) {
         match (ruling.point, self.turns.last_mut()) {
-            (GatePoint::Request, _) => self.admitted = ruling.call,
+            (GatePoint::Request, _) => (self.admitted, self.admitted_request) = (ruling.call, ruling.request),
             (GatePoint::Reply, Some(turn)) => turn.gated = true,
             (GatePoint::Result, Some(turn)) => {
                 let position = ruling.position.unwrap_or_default() as usize;
@@ -257,7 +281,7 @@ impl AgentRecord {
 }
 
 /// Returns the words for what gates are asked about.
-fn subject(point: GatePoint) -> &'static str {
+pub(super) fn subject(point: GatePoint) -> &'static str {
     match point {
         GatePoint::Request => "the model call",
         GatePoint::Reply => "the reply of the model",

@@ -117,9 +117,10 @@ impl MachineState {
             }
             return self.set_activity(task, ActivityKind::Checking);
         }
-        if ask.tool_call.is_some() {
+        if ask.is_of_agent() {
             let waited = at.since(ask.since);
-            let approved = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
+            let granted = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
+            let approved = granted && ask.tool_call.is_some();
             self.note_person_answer(task, &ask, given);
             return self.return_to_agent(task, waited, approved);
         }

@@ -1,10 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CallArguments, CheckVerdict,
-    ChildEnd, ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
-    MergePreparation, ModelCallEnd, RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice,
-    ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -159,7 +156,7 @@ pub enum InputKind {
         tool_call: Option<ToolCallId>,
         /// The arguments of that call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        arguments: Option<Box<CallArguments>>,
+        arguments: Option<Box<ShownContent>>,
         /// The part of an agent's conversation that they were asked about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchange: Option<Box<GatedExchange>>,

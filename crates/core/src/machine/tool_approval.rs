@@ -23,9 +23,9 @@ use super::{
     AgentRecord, ApprovalRequest, EventKind, GatePoint, Machine, RequestedTool, StepState, ToolCallId,
     ToolCallRefusal, ToolCallStart,
 };
-use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
+use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use wf_base::digest::Sha256Digest;
-use wf_model::{GateLane, JsonObject, UntrustedRule};
+use wf_model::{JsonObject, UntrustedRule};
 
 /// The tool call that a request for approval is about. The attempt is one of the task that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -45,12 +45,13 @@ pub struct ToolCallSubject {
     pub is_question: bool,
 }
 
-/// The arguments of a tool call.
+/// A part of a conversation that people may be asked to approve: the arguments of a tool call, a request, a reply or a
+/// result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallArguments {
-    /// SHA-256 of the text that the model wrote.
+pub struct ShownContent {
+    /// SHA-256 of all of it.
     pub digest: Sha256Digest,
-    /// The arguments as approvers see them, masked.
+    /// What approvers see, masked.
     pub shown: Value,
 }
 
@@ -97,7 +98,7 @@ impl Machine {
         &mut self,
         asked: &ToolCallId,
         gated: GateOutcome,
-        arguments: Option<Box<CallArguments>>,
+        arguments: Option<Box<ShownContent>>,
     ) {
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
         let Some(task) = self.task_ix(&asked.attempt.place).filter(waits) else {
@@ -125,22 +126,14 @@ impl Machine {
             GateRuling::Continue if is_free => None,
             _ => match arguments {
                 Some(arguments) => {
-                    let CallArguments { digest, shown } = *arguments;
+                    let ShownContent { digest, shown } = *arguments;
                     let show =
                         JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
                     let ToolCallId { attempt, call, position } = id;
                     let attempt = attempt.attempt;
                     let subject =
                         ToolCallSubject { attempt, call, position, tool, arguments: digest, is_question };
-                    let asks = |result: &GateResult| {
-                        result.lane == GateLane::Policy && result.action == GateAction::RequireApproval
-                    };
-                    return self.ask_for_tool(
-                        task,
-                        subject,
-                        show,
-                        results.into_iter().filter(asks).collect(),
-                    );
+                    return self.ask_for_tool(task, subject, show, gate::asking(&results));
                 }
                 None => Some("the call needs an approval, and its arguments cannot be read".into()),
             },
@@ -205,20 +198,20 @@ impl Machine {
         self.brief_again(task);
     }
 
-    /// Withdraws the request about a tool call of a task that is told to end; true if there was one. Its agent is
+    /// Withdraws the request about a call of an agent whose task is told to end; true if there was one. The agent is
     /// briefed again, to end as any other.
-    pub(super) fn withdraw_tool_request(&mut self, task: TaskIx) -> bool {
+    pub(super) fn withdraw_agent_request(&mut self, task: TaskIx) -> bool {
         let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
-        let is_of_tool = asks.any(|pending| pending.ask.tool_call.is_some());
-        if is_of_tool {
+        let is_of_agent = asks.any(|pending| pending.ask.is_of_agent());
+        if is_of_agent {
             self.withdraw(Some(task));
             self.brief_again(task);
         }
-        is_of_tool
+        is_of_agent
     }
 
     /// Lets an agent go on after a decision. One that waits for its lock goes on when it has it.
-    fn brief_again(&mut self, task: TaskIx) {
+    pub(super) fn brief_again(&mut self, task: TaskIx) {
         if !self.flight.is_returning(task) {
             self.resume_activity(task, false);
         }
@@ -230,8 +223,15 @@ impl Machine {
     }
 }
 
+impl ApprovalRequest {
+    /// True if it is about a call of an agent that is at work.
+    pub fn is_of_agent(&self) -> bool {
+        self.tool_call.is_some() || self.exchange.is_some()
+    }
+}
+
 impl MachineState {
-    /// Lets an agent go on that waited for a decision about a tool call.
+    /// Lets an agent go on that waited for a decision. `approved`: the next tool call may begin.
     pub(super) fn return_to_agent(&mut self, task: TaskIx, waited: Duration, approved: bool) {
         self.set_activity(task, ActivityKind::Working);
         self.set_step_state(task, StepState::Running);

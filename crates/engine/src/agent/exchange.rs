@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::exchange_content::exchange_content;
 use super::session::AgentDialogue;
 use crate::EngineError;
 use crate::run::RunContext;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, cut_result, estimate_tokens};
-use wf_core::gate::{GateContext, GateOutcome};
+use wf_core::gate::{GateContext, GateOutcome, asking};
 use wf_core::machine::{ExchangeQuestion, GatedExchange, RevisedResult};
 use wf_exec::WorkError;
 
@@ -53,12 +54,13 @@ pub(in super::super) async fn answer_exchange(
     gated: &GateOutcome,
 ) -> Result<GatedExchange, EngineError> {
     let session = run.agents.get(&question.part.attempt)?;
+    let mask = run.mask().await;
     let mut dialogue = session.dialogue.lock().await;
-    let ExchangeQuestion { part, body, tool, start, .. } = question;
+    let ExchangeQuestion { part, body, tool, .. } = &question;
     let mut revised = None;
     let text = gated.rewritten.get("response").and_then(Value::as_str);
     if let (Some(text), Some(position), Some(body), Some(_)) = (text, part.position, body, tool)
-        && let Ok(old) = session.bodies.get::<ToolResult>(&body)
+        && let Ok(old) = session.bodies.get::<ToolResult>(body)
     {
         let result = ToolResult { text: cut_result(text), ..old };
         let tokens = estimate_tokens(&result.text);
@@ -67,13 +69,20 @@ pub(in super::super) async fn answer_exchange(
             dialogue.results.insert(position, result);
         }
     }
+    let mut content = None;
+    if !asking(&gated.results).is_empty() {
+        let revised = revised.as_ref().map(|revised| &revised.result);
+        let shown = exchange_content(&session, &dialogue, &question, revised, &mask);
+        content = shown.ok();
+    }
     let mistake = dialogue.mistake(&session.outputs);
-    Ok(GatedExchange { part, start, mistake, revised })
+    let ExchangeQuestion { part, start, .. } = question;
+    Ok(GatedExchange { part, start, mistake, revised, content })
 }
 
 impl AgentDialogue {
     /// Returns the text that the model did not get before the next call.
-    fn news(&self, question: &ExchangeQuestion) -> String {
+    pub(super) fn news(&self, question: &ExchangeQuestion) -> String {
         let Some(reply) = self.reply.as_ref().filter(|_| question.start.is_some()) else {
             return news_of(&self.request);
         };

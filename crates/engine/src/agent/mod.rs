@@ -11,6 +11,7 @@ mod call_outcome;
 mod client;
 mod conversation;
 mod exchange;
+mod exchange_content;
 mod journal;
 mod mcp;
 mod outside;

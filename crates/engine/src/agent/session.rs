@@ -151,20 +151,37 @@ impl AgentDialogue {
         let Some(reply) = self.reply.take() else {
             return;
         };
-        let mut results = std::mem::take(&mut self.results);
+        let results = self.results_of(&reply, refusals);
+        self.results.clear();
+        self.request.append_turn(reply, results, repairs);
+    }
+
+    /// Returns the request that follows the last reply.
+    pub(super) fn next_request(
+        &self,
+        refusals: &BTreeMap<u32, String>,
+        repairs: Option<&str>,
+    ) -> ModelRequest {
+        let mut request = self.request.clone();
+        if let Some(reply) = &self.reply {
+            request.append_turn(reply.clone(), self.results_of(reply, refusals), repairs);
+        }
+        request
+    }
+
+    /// Returns the results of the tool calls in a reply. The model does not get one that gates withheld.
+    fn results_of(&self, reply: &ModelReply, refusals: &BTreeMap<u32, String>) -> Vec<ToolResult> {
         let calls = (0_u32..).zip(&reply.tool_calls);
         let of_call = calls.map(|(position, call)| {
             let refused = refusals.get(&position).cloned();
-            // The model does not get a result that gates withheld.
-            let result = results.remove(&position).filter(|_| refused.is_none());
+            let result = self.results.get(&position).filter(|_| refused.is_none()).cloned();
             result.unwrap_or_else(|| ToolResult {
                 id: call.id.clone(),
                 text: refused.unwrap_or_else(|| "the call was not executed".into()),
                 is_error: true,
             })
         });
-        let results = of_call.collect();
-        self.request.append_turn(reply, results, repairs);
+        of_call.collect()
     }
 }
 

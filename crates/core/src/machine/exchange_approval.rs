@@ -1,0 +1,81 @@
+//! The parts of an agent's conversation that gates let pass only with an approval.
+//!
+//! The machinery is that of [tool calls](super::tool_approval). **Invariant:** a yes records the decision that was signed,
+//! about exactly this part, and no other: what comes next is asked about anew.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::exchange::subject;
+use super::state::TaskIx;
+use super::{AgentExit, ApprovalRequest, EventKind, ExchangeGated, GatePoint, Machine};
+use crate::gate::GateResult;
+use wf_base::digest::Sha256Digest;
+
+/// The part of an agent's conversation that a request for approval is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ExchangeSubject {
+    /// The decision that an approval stands for.
+    #[serde(flatten)]
+    pub passed: ExchangeGated,
+    /// SHA-256 of the request, the reply or the result, as the model got or gets it.
+    pub body: Sha256Digest,
+}
+
+impl Machine {
+    /// Requests the approval of a part of a conversation: that of one gate after the other.
+    pub(super) fn ask_for_exchange(
+        &mut self,
+        task: TaskIx,
+        about: ExchangeSubject,
+        shown: Value,
+        gates: Vec<GateResult>,
+    ) {
+        let ask = self.request_of_gates(Some(task), about.passed.point, gates);
+        let message = format!("{} · {}", about.question(), ask.message);
+        let message = super::reason::truncate_reason(message);
+        let show = shown.as_object().cloned().unwrap_or_default();
+        self.open_request(ApprovalRequest { exchange: Some(about), show, message, ..ask });
+    }
+
+    /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
+    pub(super) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
+        match ask.exchange {
+            Some(about) if !ask.deferred_results.is_empty() => {
+                self.ask_for_exchange(task, about, Value::Object(ask.show), ask.deferred_results);
+            }
+            Some(about) => {
+                self.emit(EventKind::ExchangeGated(about.passed));
+                self.brief_again(task);
+            }
+            None => {}
+        }
+    }
+
+    /// Withholds a result that was not approved, and ends an agent whose call or reply was not.
+    pub(super) fn on_exchange_denied(&mut self, task: TaskIx, about: &ExchangeSubject, reason: &str) {
+        let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
+        let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
+        let (attempt, exit) = (decided.attempt.clone(), self.exit_after(task, &decided));
+        self.emit(EventKind::ExchangeGated(decided));
+        // Its conversation is built anew before it ends, as after a crash.
+        if let Some(exit) = exit {
+            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer: None }));
+        }
+        self.brief_again(task);
+    }
+}
+
+impl ExchangeSubject {
+    fn question(&self) -> String {
+        let call = self.passed.call;
+        match self.passed.point {
+            GatePoint::Request => format!("allow model call {call}?"),
+            GatePoint::Reply => format!("act on the reply to model call {call}?"),
+            _ => {
+                let number = self.passed.position.map_or(1, |position| position.saturating_add(1));
+                format!("give the model the result of tool call {call}.{number}?")
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wf_core::machine::{AttemptUsage, InputKind, PlanRequest, PlannerReply};
-use wf_model::{Money, OnStuck, PlanParts, Planner, PlannerSource};
+use wf_model::{Money, OnStuck, Plan, PlanParts, Planner, PlannerSource, StepWork};
 
 use super::dice::Dice;
 use super::engine::Job;
@@ -28,7 +28,7 @@ pub fn job(request: &PlanRequest) -> Job {
 }
 
 /// What a planner prints about some steps: ways that may be used, some that may not, and trash.
-fn answer(dice: &mut Dice, round: u32, steps: &[String]) -> PlannerReply {
+fn answer(dice: &mut Dice, plan: &Plan, round: u32, steps: &[String]) -> PlannerReply {
     if dice.one_in(8) {
         return PlannerReply::Nothing("it failed: exit code 1".into());
     }
@@ -38,11 +38,18 @@ fn answer(dice: &mut Dice, round: u32, steps: &[String]) -> PlannerReply {
     let mut ways = Map::new();
     for step in steps {
         let tool = *dice.pick(&["a:x", "b:x", "c:x", "c:y", "d:x"]);
-        let mut way = json!({
-            "id": format!("made{round}"),
-            "tool": tool,
-            "exec": ["true", format!("{step} {round}")],
-        });
+        let mut way = json!({ "id": format!("made{round}") });
+        match plan.find(step).map(|ix| &plan.step(ix).work) {
+            Some(StepWork::Agent(_)) => {
+                way["agent"] = json!({ "guidance": format!("{step} {round}") });
+                way["tool"] = tool.into();
+            }
+            Some(StepWork::Uses(_)) => way["timeout"] = format!("{round}s").into(),
+            _ => {
+                way["exec"] = json!(["true", format!("{step} {round}")]);
+                way["tool"] = tool.into();
+            }
+        }
         if dice.one_in(3) {
             way["target"] = Value::from(*dice.pick(&["here", "there", "elsewhere"]));
         }
@@ -63,7 +70,7 @@ impl World {
         let said = if stop {
             PlannerReply::Nothing("it failed: cancelled".into())
         } else {
-            answer(&mut dice, round, steps)
+            answer(&mut dice, &self.runs[at].plan, round, steps)
         };
         let tokens = if dice.one_in(3) { u64::from(dice.up_to(50)) } else { 0 };
         let usage = AttemptUsage { attempts: 0, tokens, cost: Money::of_micros(tokens) };

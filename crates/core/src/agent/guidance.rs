@@ -26,9 +26,7 @@ only its briefing, the feedback and your guidance; it cannot change the checks. 
 /// Returns the question to a planner about a step whose attempts fail.
 pub fn guidance_question(request: &GuidanceRequest) -> ModelRequest {
     let mut request = request.clone();
-    if let Some((end, _)) = request.briefing.char_indices().nth(BRIEFING_CHARS) {
-        request.briefing.truncate(end);
-    }
+    truncate_briefing(&mut request.briefing);
     ModelRequest {
         system: INSTRUCTIONS.into(),
         messages: vec![Message::User { text: serde_json::to_string_pretty(&request).unwrap_or_default() }],
@@ -44,6 +42,13 @@ pub fn guidance_question(request: &GuidanceRequest) -> ModelRequest {
     }
 }
 
+/// Cuts a briefing to the length that a planner is shown.
+pub(crate) fn truncate_briefing(briefing: &mut String) {
+    if let Some((end, _)) = briefing.char_indices().nth(BRIEFING_CHARS) {
+        briefing.truncate(end);
+    }
+}
+
 /// Reads the guidance in the answer of a planner. The error is one sentence, also for the model.
 pub fn read_guidance(answer: &str, must_not: &PlannerRestrictions) -> Result<String, String> {
     let UniqueKeyJson(said) = serde_json::from_str(super::unfence(answer))
@@ -55,23 +60,29 @@ pub fn read_guidance(answer: &str, must_not: &PlannerRestrictions) -> Result<Str
     let Some(Value::String(text)) = members.get("guidance") else {
         return Err("`guidance` is missing, or not a string".into());
     };
-    // It is shown beside facts, and must not look like them.
-    let plain = text.replace(|c: char| c.is_control() && c != '\n', " ");
-    let plain = plain.trim();
-    if plain.is_empty() {
-        return Err("`guidance` is empty".into());
-    }
-    if plain.chars().count() > GUIDANCE_CHARS {
-        return Err(format!("`guidance` has more than {GUIDANCE_CHARS} characters"));
-    }
-    match first_forbidden(plain, must_not) {
+    let plain = plain_guidance(text).map_err(|mistake| format!("`guidance` {mistake}"))?;
+    match first_forbidden(&plain, must_not) {
         Some(forbidden) => Err(format!("`guidance` names {forbidden}")),
-        None => Ok(plain.to_owned()),
+        None => Ok(plain),
     }
 }
 
+/// Returns guidance without what a terminal interprets: it is shown beside facts, and must not look like them. The
+/// error follows the name of its key.
+pub(crate) fn plain_guidance(text: &str) -> Result<String, String> {
+    let plain = text.replace(|c: char| c.is_control() && c != '\n', " ");
+    let plain = plain.trim();
+    if plain.is_empty() {
+        return Err("is empty".into());
+    }
+    if plain.chars().count() > GUIDANCE_CHARS {
+        return Err(format!("has more than {GUIDANCE_CHARS} characters"));
+    }
+    Ok(plain.to_owned())
+}
+
 /// Returns the first forbidden tool or target that a text names, with the reason.
-fn first_forbidden(text: &str, must_not: &PlannerRestrictions) -> Option<String> {
+pub(crate) fn first_forbidden(text: &str, must_not: &PlannerRestrictions) -> Option<String> {
     let tools = must_not.tools.iter().map(|tool| (tool, None, "which is blocked"));
     let avoided = must_not
         .avoid

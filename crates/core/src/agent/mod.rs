@@ -29,6 +29,7 @@ pub use dispatch::{
     ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport, dispatch_definition, read_collect,
     read_dispatch,
 };
+pub(crate) use guidance::{first_forbidden, plain_guidance, truncate_briefing};
 pub use guidance::{guidance_question, read_guidance};
 pub use known::{KnownBeginning, KnownConversations};
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};

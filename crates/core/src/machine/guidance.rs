@@ -14,7 +14,7 @@ use super::task_end::TaskCompletion;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
-    Machine, PlannerRestrictions, Standing, StepState,
+    Machine, Standing, StepState,
 };
 use crate::agent::read_guidance;
 use wf_base::time::Moment;
@@ -122,22 +122,9 @@ impl Machine {
             tools: tools.collect(),
             feedback,
             rounds: self.state.control.rounds,
-            must_not: self.restrictions_of_names(),
+            must_not: self.restrictions_of_names(&self.blocked_by_rounds()),
             should_prefer: self.preferred_tools(),
         })
-    }
-
-    /// Returns what is blocked, as far as a text can name it: the name of a step is a word like any other.
-    fn restrictions_of_names(&self) -> PlannerRestrictions {
-        let control = &self.state.control;
-        let step_of = |tool: &str| tool.split('.').next().unwrap_or(tool).to_owned();
-        let named = |tool: &&String| self.base.find(&step_of(tool)).is_none();
-        PlannerRestrictions {
-            tools: control.blocked_tools.iter().filter(named).cloned().collect(),
-            targets: control.blocked_targets.iter().cloned().collect(),
-            classes: Vec::new(),
-            avoid: self.avoided_tools(),
-        }
     }
 
     /// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
@@ -149,7 +136,7 @@ impl Machine {
         let read = if self.is_halting(task) {
             Err("the step is being cancelled".into())
         } else {
-            Result::from(said).and_then(|text: String| read_guidance(&text, &self.restrictions_of_names()))
+            Result::from(said).and_then(|text: String| read_guidance(&text, &self.restrictions_of_names(&self.blocked_by_rounds())))
         };
         let outcome = match read {
             Ok(guidance) => GuidanceOutcome::Given { guidance },

@@ -30,7 +30,7 @@
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
 //! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
-//! | the planner, asked when no alternative is left | `planner` `request` `proposal` |
+//! | the planner, asked when no alternative is left | `planner` `request` `proposal` `restrictions` |
 //! | the planner, asked about an agent whose attempts fail | `guidance` |
 //! | people, asked about an agent that is stuck | `stuck` |
 //! | time and interruption: timers, cancellation, resume, restore | `timers` `cancel` `resume` `restore` |
@@ -92,6 +92,7 @@ mod reason;
 mod reopen;
 mod request;
 mod restore;
+mod restrictions;
 mod resume;
 mod round;
 mod rounds;
@@ -145,7 +146,9 @@ pub use merge_event::{
 };
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
-pub use proposal::ProposedAlternative;
+pub use proposal::{
+    ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript,
+};
 pub use question::PersonAnswer;
 pub use reason::REASON_LIMIT;
 pub use request::{

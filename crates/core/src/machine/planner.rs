@@ -11,14 +11,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actuator::{BlockedActuators, tool_class};
+use super::actuator::tool_class;
 use super::measure::RoundMeasurement;
-use super::memory_advice::advice_about;
 use super::request::digest;
 use super::rounds::with_alternatives;
 use super::{
-    AdviceKind, AskedModel, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round,
-    RoundFailureClass, StepState,
+    AskedModel, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round, StepState,
 };
 use crate::ggs::Directive;
 use wf_base::digest::Sha256Digest;
@@ -111,11 +109,12 @@ impl Machine {
         } else {
             measured.failing.iter().map(|(step, _)| *step).collect()
         };
-        let is_process = |step: &u32| {
+        // A wait and a decision of people have no other way.
+        let has_ways = |step: &u32| {
             let work = &self.base.step(StepIx(*step)).work;
-            matches!(work, StepWork::Run(_) | StepWork::Exec(_))
+            !matches!(work, StepWork::Wait(_) | StepWork::Approve(_))
         };
-        steps.retain(is_process);
+        steps.retain(has_ways);
         steps.sort_unstable();
         steps
     }
@@ -164,87 +163,38 @@ impl Machine {
         let (ways, reason) = parse_proposal(text)?;
         let (measured, round) = self.evaluate_round().ok_or("no round is open")?;
         let changeable = self.can_change(&measured);
-        let mut found = Vec::new();
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
         for (name, proposal) in &ways {
-            let wrong = |reason: String| format!("step `{name}`: {reason}");
-            let Some(ix) = self.base.find(name.as_str()) else {
-                return Err(wrong("no such step".into()));
-            };
-            if !changeable.contains(&ix.0) {
-                return Err(wrong("no alternative was requested for it".into()));
+            match self.read_alternative(name, proposal, &changeable) {
+                Ok((ix, alternative)) => found.push((ix, proposal, alternative)),
+                Err(reason) => refused.push(format!("step `{name}`: {reason}")),
             }
-            let alternative = proposal.alternative(self.base.step(ix)).map_err(wrong)?;
-            found.push((ix, alternative));
         }
         // All alternatives are taken, so what one step gives up is blocked for every other, too.
-        let steps: Vec<u32> = found.iter().map(|(ix, _)| ix.0).collect();
+        let steps: Vec<u32> = found.iter().map(|(ix, ..)| ix.0).collect();
         let blocked = self.blocked_actuators(&steps, &measured, &round);
-        for (ix, alternative) in found {
-            let wrong = |reason| format!("step `{}`: {reason}", self.base.step(ix).id);
-            self.may_use(ix, alternative, &blocked, round.solved.directive).map_err(wrong)?;
+        for (ix, proposal, alternative) in found {
+            let uses = self.forbidden_uses(ix, proposal, alternative, &blocked, round.solved.directive);
+            refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", self.base.step(ix).id)));
+        }
+        if !refused.is_empty() {
+            return Err(refused.join("; "));
         }
         Ok((ways, reason))
     }
 
-    /// Returns what is blocked after a round in which these steps change.
-    fn blocked_actuators(
+    /// Returns the alternative that is proposed for a step, if the planner was asked about it.
+    fn read_alternative(
         &self,
-        steps: &[u32],
-        measured: &RoundMeasurement,
-        round: &Round,
-    ) -> BlockedActuators {
-        let mut blocked = BlockedActuators {
-            tools: round.blocked_tools.iter().cloned().collect(),
-            targets: round.blocked_targets.iter().cloned().collect(),
-        };
-        if measured.failing.is_empty() {
-            let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
-            let directive = round.solved.directive;
-            for step in steps {
-                self.rule_out(*step, logical, directive, &mut blocked);
-            }
+        name: &Name,
+        proposal: &ProposedAlternative,
+        changeable: &[u32],
+    ) -> Result<(StepIx, Alternative), String> {
+        let ix = self.base.find(name.as_str()).ok_or("no such step")?;
+        if !changeable.contains(&ix.0) {
+            return Err("no alternative was requested for it".into());
         }
-        blocked
-    }
-
-    /// Checks that an alternative uses nothing forbidden: what is blocked, what memory says to
-    /// avoid, and under `break_symmetry` a class of tools that was used.
-    fn may_use(
-        &self,
-        ix: StepIx,
-        alternative: Alternative,
-        blocked: &BlockedActuators,
-        directive: Directive,
-    ) -> Result<(), String> {
-        let mut step = self.base.step(ix).clone();
-        step.alternatives.push(alternative);
-        let last = step.alternative_count() - 1;
-        let (tool, target) = (step.tool(last), step.target(last));
-        if blocked.tools.contains(&tool) {
-            return Err(format!("tool `{tool}` is blocked"));
-        }
-        if let Some(target) = target.filter(|target| blocked.targets.contains(*target)) {
-            return Err(format!("target `{target}` is blocked"));
-        }
-        let class = tool_class(&tool);
-        if self.used_classes(directive).contains(class) {
-            return Err(format!(
-                "tool `{tool}` has class `{class}`, which this run already used; \
-                 `break_symmetry` requires another class"
-            ));
-        }
-        let last = u32::try_from(last).unwrap_or(u32::MAX);
-        // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
-        // there may be others that were not considered.
-        let said = advice_about(&self.state.control.advice, &step, last);
-        match said.filter(|said| said.advice == AdviceKind::Avoid) {
-            None => Ok(()),
-            Some(said) => {
-                let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
-                let on = on.unwrap_or_default();
-                Err(format!("memory advises to avoid tool `{tool}`{on}"))
-            }
-        }
+        Ok((ix, proposal.alternative(&self.base, self.base.step(ix))?))
     }
 
     /// Returns the forbidden classes of tools: those used in this run, if the directive says so.
@@ -282,7 +232,7 @@ impl Machine {
 pub(super) fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {
     let more = ways.iter().filter_map(|(name, proposal)| {
         let ix = base.find(name.as_str())?;
-        let alternative = proposal.alternative(base.step(ix)).ok()?;
+        let alternative = proposal.alternative(base, base.step(ix)).ok()?;
         Some((ix.0, alternative))
     });
     base.with_alternatives(more.collect())
@@ -315,12 +265,17 @@ fn parse_proposal(text: &str) -> Result<PlannerProposal, String> {
     };
     let steps = members.get("steps").and_then(Value::as_object);
     let steps = steps.ok_or("`steps` is missing")?;
-    let ways = steps.iter().map(|(name, value)| {
-        let wrong = |reason: String| format!("step `{name}`: {reason}");
-        let step = Name::parse(name).map_err(|_| wrong("no such step".into()))?;
-        Ok((step, ProposedAlternative::read(value).map_err(wrong)?))
-    });
-    let ways: BTreeMap<Name, ProposedAlternative> = ways.collect::<Result<_, String>>()?;
+    let (mut ways, mut refused) = (BTreeMap::new(), Vec::new());
+    for (name, value) in steps {
+        let step = Name::parse(name).map_err(|_| "no such step".to_owned());
+        match step.and_then(|step| Ok((step, ProposedAlternative::read(value)?))) {
+            Ok((step, way)) => drop(ways.insert(step, way)),
+            Err(reason) => refused.push(format!("step `{name}`: {reason}")),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(refused.join("; "));
+    }
     if ways.is_empty() {
         let because = if reason.is_empty() { "" } else { ": " };
         return Err(format!("it found no alternative{because}{reason}"));

@@ -1,32 +1,43 @@
 //! The proposals that a planner may make: an alternative for a step, in the plan language, with
 //! nothing that lets the step reach more (artoo v0.8, R2).
+//!
+//! **Invariant:** an alternative has the sandbox, the tools, the checks and the outputs of its step. What it
+//! changes of the work is literal, or reads what the same part of the step reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod agent;
+mod http;
+mod nested;
+mod parts;
+mod process;
+mod script;
+mod sketch;
+mod values;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::sketch::{executes, work_of};
+use self::values::KnownReads;
 use wf_base::name::{EnvName, Name};
-use wf_base::time::{format_duration, parse_duration};
-use wf_model::expr::{Template, templates_in_script};
-use wf_model::{Alternative, EnvVar, ShellScript, Step, StepWork};
+use wf_base::time::parse_duration;
+use wf_model::expr::Template;
+use wf_model::{Alternative, EnvVar, Plan, Step, StepWork};
+
+pub use parts::{ProposedAgent, ProposedArguments, ProposedRequest, ProposedScript};
+pub(super) use sketch::sketch;
 
 /// The keys of a step that would let it reach more, or verify less.
-const FORBIDDEN_KEYS: [&str; 13] = [
-    "allow",
-    "limits",
-    "uses",
-    "with",
-    "http",
-    "secrets",
-    "verify",
-    "inspect",
-    "test",
-    "loops",
-    "outputs",
-    "gates",
-    "depends_on",
+const FORBIDDEN_KEYS: [&str; 10] =
+    ["allow", "limits", "secrets", "verify", "inspect", "test", "loops", "outputs", "gates", "depends_on"];
+
+/// The parts of the work that may be changed, by their key.
+const CHANGEABLE_PARTS: [(&str, &[&str]); 3] = [
+    ("agent", &["role", "model", "max_turns", "guidance", "with"]),
+    ("http", &["url", "body"]),
+    ("skill", &["args"]),
 ];
 
 /// An alternative for a step, as a planner gives it.
@@ -47,6 +58,21 @@ pub struct ProposedAlternative {
     /// A program and its arguments, literally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<Vec<String>>,
+    /// The changes of an agent's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<ProposedAgent>,
+    /// The changes of a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<ProposedRequest>,
+    /// Another plan that the step lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<String>,
+    /// Parameters of the nested plan, added to those of the step or replacing them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<Name, Value>,
+    /// The changes of a skill script's call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<ProposedScript>,
     /// Variables, added to those of the step or replacing them; each may be a template.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<EnvName, String>,
@@ -59,31 +85,35 @@ pub struct ProposedAlternative {
 }
 
 impl ProposedAlternative {
-    /// Reads a proposal; a forbidden key is refused by name.
+    /// Reads a proposal; forbidden keys are refused by name.
     pub(super) fn read(value: &Value) -> Result<Self, String> {
-        let wider = FORBIDDEN_KEYS.iter().find(|key| value.get(**key).is_some());
-        if let Some(key) = wider {
-            return Err(format!("`{key}` can be set only in the plan"));
+        let of_step = FORBIDDEN_KEYS.iter().filter(|key| value.get(**key).is_some());
+        let mut refused: Vec<String> = of_step.map(|key| format!("`{key}`")).collect();
+        for (part, keys) in CHANGEABLE_PARTS {
+            let said = value.get(part).and_then(Value::as_object);
+            let said = said.into_iter().flat_map(serde_json::Map::keys);
+            let others = said.filter(|key| !keys.contains(&key.as_str()));
+            refused.extend(others.map(|key| format!("`{part}.{}`", key.escape_debug())));
+        }
+        if !refused.is_empty() {
+            return Err(format!("{} can be set only in the plan", refused.join(", ")));
         }
         Self::deserialize(value).map_err(|error| error.to_string())
     }
 
-    /// Returns the alternative that it proposes for a step, or the reason why it may not.
-    pub(super) fn alternative(&self, written: &Step) -> Result<Alternative, String> {
-        if matches!(written.work, StepWork::Skill(_)) {
-            return Err("the step runs a skill script, which only the plan can replace".into());
-        }
-        if !matches!(written.work, StepWork::Run(_) | StepWork::Exec(_)) {
-            return Err("only `run` and `exec` steps can have alternatives".into());
-        }
+    /// Returns the alternative that it proposes for a step of a plan, or the reason why it may not.
+    pub(super) fn alternative(&self, plan: &Plan, written: &Step) -> Result<Alternative, String> {
+        self.fits(&written.work)?;
         if written.alternatives.iter().any(|known| known.id == self.id) {
             return Err(format!("the step already has an alternative `{}`", self.id));
         }
         self.is_sound()?;
         let mut step = written.clone();
         step.alternatives = Vec::new();
-        if let Some(work) = self.work(written)? {
-            (step.work, step.tool) = (work, None);
+        if let Some(process) = self.process(written)? {
+            (step.work, step.tool) = (process, None);
+        } else if let Some(work) = self.changed_work(plan, written)? {
+            step.work = work;
         }
         step.tool = self.tool.clone().or(step.tool);
         step.target = self.target.clone().or(step.target);
@@ -118,6 +148,63 @@ impl ProposedAlternative {
         })
     }
 
+    /// Checks that it changes the kind of work that the step does.
+    fn fits(&self, work: &StepWork) -> Result<(), String> {
+        let (kind, keys): (_, &[&str]) = match work {
+            StepWork::Run(_) => ("run", &["run", "exec", "env", "cwd"]),
+            StepWork::Exec(_) => ("exec", &["run", "exec", "env", "cwd"]),
+            StepWork::Agent(_) => ("agent", &["agent"]),
+            StepWork::Http(_) => ("http", &["http"]),
+            StepWork::Uses(_) => ("uses", &["uses", "with"]),
+            StepWork::Skill(_) => ("skill", &["skill"]),
+            StepWork::Wait(_) => return Err("a step with `wait` can be done only as it is written".into()),
+            StepWork::Approve(_) => return Err("a step with `approve` is decided by people alone".into()),
+        };
+        let said = [
+            ("run", self.run.is_some()),
+            ("exec", self.exec.is_some()),
+            ("agent", self.agent.is_some()),
+            ("http", self.http.is_some()),
+            ("uses", self.uses.is_some()),
+            ("with", !self.with.is_empty()),
+            ("skill", self.skill.is_some()),
+            ("env", !self.env.is_empty()),
+            ("cwd", self.cwd.is_some()),
+        ];
+        let others = said.into_iter().filter(|(key, is_said)| *is_said && !keys.contains(key));
+        let others: Vec<String> = others.map(|(key, _)| format!("`{key}`")).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{} can be set only in the plan: the step has `{kind}`", others.join(", ")))
+    }
+
+    /// Returns the work with its changes, if it is no process and there are any.
+    fn changed_work(&self, plan: &Plan, written: &Step) -> Result<Option<StepWork>, String> {
+        let changed = match &written.work {
+            StepWork::Agent(work) => {
+                let changed = self.agent.as_ref().map(|said| said.apply_to(work, plan)).transpose()?;
+                changed.map(Box::new).map(StepWork::Agent)
+            }
+            StepWork::Http(call) => {
+                let changed = self.http.as_ref().map(|said| said.apply_to(call, plan, written)).transpose()?;
+                changed.map(Box::new).map(StepWork::Http)
+            }
+            StepWork::Uses(nested) => self.nested(nested, written)?.map(Box::new).map(StepWork::Uses),
+            StepWork::Skill(call) => {
+                let changed = self.skill.as_ref().map(|said| said.apply_to(call)).transpose()?;
+                changed.map(Box::new).map(StepWork::Skill)
+            }
+            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
+        };
+        Ok(changed)
+    }
+
+    /// Returns its texts for a model.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.agent.as_ref().map(ProposedAgent::texts).unwrap_or_default()
+    }
+
     /// Checks that its words are well-formed, and its directory lies in the workspace.
     fn is_sound(&self) -> Result<(), String> {
         for word in [&self.tool, &self.target].into_iter().flatten() {
@@ -142,123 +229,21 @@ impl ProposedAlternative {
         own.map_or(Ok(()), |name| Err(format!("`{name}`: names that start with `WF_` are reserved")))
     }
 
-    /// Returns its work, if it names any. Values reach it through its variables alone.
-    fn work(&self, written: &Step) -> Result<Option<StepWork>, String> {
-        let work = match (&self.run, &self.exec) {
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => return Err("`run` and `exec` are mutually exclusive".into()),
-            (Some(text), None) if !templates_in_script(text).is_empty() => {
-                return Err("templates are not supported in `run`: pass values in `env`".into());
-            }
-            (Some(text), None) => StepWork::Run(ShellScript { shell: shell_of(written), text: text.clone() }),
-            (None, Some(words)) => {
-                if words.first().is_none_or(String::is_empty) {
-                    return Err("`exec` is missing the program".into());
-                }
-                if words.iter().any(|word| word.contains("{{")) {
-                    return Err("templates are not supported in `exec`: pass values in `env`".into());
-                }
-                StepWork::Exec(words.iter().map(|word| Template::literal(word)).collect())
-            }
-        };
-        if self.tool.is_none() {
-            return Err("it executes another command, but `tool` is missing".into());
-        }
-        Ok(Some(work))
-    }
-
     /// Applies its variables over those of the step. It reads nothing that the step does not.
     fn overlay(&self, written: &Step, step: &mut Step) -> Result<(), String> {
-        let known = reads(written);
+        let words = match &written.work {
+            StepWork::Exec(words) => words.as_slice(),
+            _ => &[],
+        };
+        let known = KnownReads::of(written.env.iter().map(|own| &own.value).chain(words));
         for (name, text) in &self.env {
-            let value = Template::read(text).ok_or_else(|| format!("`{name}` is not a valid template"))?;
-            let mut refs = value.refs().iter().map(|read| &read.name);
-            if let Some(other) = refs.find(|read| !known.contains(&read.to_string())) {
-                return Err(format!("`{name}` reads {other}, which the step does not read"));
-            }
+            let value = known.template(name.as_str(), text)?;
             match step.env.iter_mut().find(|own| own.name == *name) {
                 Some(own) => own.value = value,
                 None => step.env.push(EnvVar { name: name.clone(), value }),
             }
         }
         Ok(())
-    }
-}
-
-/// Returns all references that the templates of a process read, as written.
-fn reads(step: &Step) -> BTreeSet<String> {
-    let words = match &step.work {
-        StepWork::Exec(words) => words.as_slice(),
-        _ => &[],
-    };
-    let templates = step.env.iter().map(|own| &own.value).chain(words);
-    let refs = templates.flat_map(Template::refs);
-    refs.map(|read| read.name.to_string()).collect()
-}
-
-/// Returns the work of an alternative, regardless of its name.
-fn work_of(step: &Step) -> Value {
-    let mut way = sketch(step);
-    if let Some(way) = way.as_object_mut() {
-        way.remove("tool");
-        way.remove("target");
-    }
-    way
-}
-
-/// Returns the execution of an alternative, regardless of its inputs.
-fn executes(step: &Step) -> Value {
-    let way = sketch(step);
-    json!([way.get("shell"), way.get("run"), way.get("exec")])
-}
-
-/// Formats an alternative in the plan language, without its title and its checks.
-pub(super) fn sketch(step: &Step) -> Value {
-    let mut way = json!({});
-    let mut put = |key: &str, value: Value| way[key] = value;
-    match &step.work {
-        StepWork::Run(script) => {
-            put("shell", json!(script.shell));
-            put("run", json!(script.text));
-        }
-        StepWork::Exec(words) => {
-            let words: Vec<&str> = words.iter().map(Template::source).collect();
-            put("exec", json!(words));
-        }
-        StepWork::Skill(call) => put("skill", json!({ "name": call.skill, "script": call.script })),
-        StepWork::Agent(agent) => put("agent", json!({ "model": agent.model, "tools": agent.tools })),
-        StepWork::Http(http) => {
-            put("http", json!({ "method": http.method, "url": http.url.source() }));
-        }
-        StepWork::Uses(uses) => put("uses", json!(uses.path)),
-        StepWork::Wait(_) => put("wait", json!({})),
-        StepWork::Approve(_) => put("approve", json!({})),
-    }
-    if let Some(tool) = &step.tool {
-        put("tool", json!(tool));
-    }
-    if let Some(target) = &step.target {
-        put("target", json!(target));
-    }
-    if !step.env.is_empty() {
-        let env = step.env.iter();
-        let env: BTreeMap<&str, &str> = env.map(|own| (own.name.as_str(), own.value.source())).collect();
-        put("env", json!(env));
-    }
-    if let Some(cwd) = &step.cwd {
-        put("cwd", json!(cwd.source()));
-    }
-    if let Some(timeout) = step.timeout {
-        put("timeout", json!(format_duration(timeout)));
-    }
-    way
-}
-
-/// Returns the shell that reads a script for a step: its own, or the default one.
-fn shell_of(written: &Step) -> Vec<String> {
-    match &written.work {
-        StepWork::Run(script) => script.shell.clone(),
-        _ => ["sh", "-eu", "-c"].map(str::to_owned).to_vec(),
     }
 }
 

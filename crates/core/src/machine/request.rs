@@ -7,6 +7,7 @@ use super::measure::RoundMeasurement;
 use super::proposal::sketch;
 use super::state::{TaskIx, TaskRecord};
 use super::{AdviceKind, IntentAdvice, Machine, Round, state};
+use crate::agent::truncate_briefing;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId};
 use wf_model::{FailureClass, Plan, StepIx};
@@ -198,6 +199,9 @@ impl Machine {
         let written = self.base.step(StepIx(step));
         let way = self.state.control.alternative_of(step) as usize;
         let mut description = written.with_alternative(way).map_or_else(|| json!({}), sketch);
+        if let Some(Value::String(briefing)) = description.pointer_mut("/agent/briefing") {
+            truncate_briefing(briefing);
+        }
         let taken: Vec<&Name> = written.alternatives.iter().map(|one| &one.id).collect();
         description["step"] = json!(written.id);
         description["tool"] = json!(written.tool(way));

@@ -94,10 +94,7 @@ impl Machine {
     /// Blocks what failed, and chooses other alternatives; if there are none, the run is stuck.
     fn redirect(&self, measured: &RoundMeasurement, round: &mut Round) {
         let directive = round.solved.directive;
-        let mut blocked = BlockedActuators {
-            tools: self.state.control.blocked_tools.clone(),
-            targets: self.state.control.blocked_targets.clone(),
-        };
+        let mut blocked = self.blocked_by_rounds();
         for (step, logical) in &measured.failing {
             self.rule_out(*step, *logical, directive, &mut blocked);
         }

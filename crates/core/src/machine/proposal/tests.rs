@@ -1,9 +1,14 @@
+mod kinds;
+
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::{ProposedAlternative, sketch};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wf_base::name::{EnvName, Name};
+use wf_base::name::{EnvName, Name, PlanId};
 use wf_model::expr::Template;
-use wf_model::{EnvVar, HttpCall, Step, StepWork};
+use wf_model::{EnvVar, OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
 
 fn written() -> Step {
     let words = ["curl", "{{ steps.a.outputs.url }}"];
@@ -18,10 +23,21 @@ fn written() -> Step {
     step
 }
 
+fn plan(steps: Vec<Step>) -> Arc<Plan> {
+    let policy = PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
+    let main = steps.len();
+    Plan::new(PlanParts::new(PlanId::parse("p").unwrap(), steps, main, policy)).unwrap()
+}
+
+/// The way that a proposal makes of the first step of a plan.
+fn proposed(steps: Vec<Step>, value: &Value) -> Result<Step, String> {
+    let plan = plan(steps);
+    let way = ProposedAlternative::read(value)?.alternative(&plan, &plan.steps()[0])?;
+    Ok(way.step.as_ref().clone())
+}
+
 fn tried(value: &Value) -> Result<Value, String> {
-    let proposal = ProposedAlternative::read(value)?;
-    let way = proposal.alternative(&written())?;
-    Ok(sketch(&way.step))
+    proposed(vec![written()], value).map(|step| sketch(&step))
 }
 
 #[test]
@@ -45,7 +61,8 @@ fn a_way_is_the_step_with_what_the_planner_says() {
 fn what_it_may_not_say_is_refused_by_name() {
     for (keys, wanted) in [
         (json!({ "limits": {} }), "`limits` can be set only in the plan"),
-        (json!({ "uses": "other.md" }), "`uses` can be set only in the plan"),
+        (json!({ "limits": {}, "allow": {}, "agent": { "tools": ["run"] } }), "`allow`, `limits`, `agent.tools` can"),
+        (json!({ "uses": "other.md", "skill": { "args": [] } }), "`uses`, `skill` can be set only in the plan: the step has `exec`"),
         (json!({ "retry": { "max": 9 } }), "unknown field `retry`"),
         (json!({ "id": "No Name" }), "a name here must match"),
         (json!({}), "it does the same as the step as written"),
@@ -77,22 +94,6 @@ fn what_it_may_not_say_is_refused_by_name() {
     }
 }
 
-#[test]
-fn only_a_process_can_be_done_otherwise() {
-    let mut step = written();
-    step.work = StepWork::Http(Box::new(HttpCall {
-        method: "GET".into(),
-        url: Template::literal("http://localhost"),
-        headers: Vec::new(),
-        body: None,
-        expect: Vec::new(),
-        outputs: Vec::new(),
-    }));
-    let proposal = ProposedAlternative::read(&json!({ "id": "other", "timeout": "1s" })).unwrap();
-    let reason = proposal.alternative(&step).unwrap_err();
-    assert!(reason.contains("only `run` and `exec` steps"), "{reason}");
-}
-
 proptest! {
     /// The reach and the checks of a step stay the same, whatever the proposal says.
     #[test]
@@ -100,8 +101,8 @@ proptest! {
         tool in "[a-z:]{1,6}", run in "[ -~]{1,20}", env in "[A-Z]{1,6}", text in "[ -~]{0,20}",
     ) {
         let value = json!({ "id": "other", "tool": tool, "run": run, "env": { env: text } });
-        if let Ok(way) = ProposedAlternative::read(&value).and_then(|one| one.alternative(&written())) {
-            let (way, step) = (&way.step, written());
+        if let Ok(way) = proposed(vec![written()], &value) {
+            let step = written();
             prop_assert_eq!(format!("{:?}", way.allow), format!("{:?}", step.allow));
             prop_assert_eq!(format!("{:?}", way.verify), format!("{:?}", step.verify));
             prop_assert_eq!(format!("{:?}", way.limits), format!("{:?}", step.limits));

@@ -1,0 +1,63 @@
+use super::ProposedAgent;
+use super::values::KnownReads;
+use crate::agent::plain_guidance;
+use wf_model::{AgentWork, ModelChoice, Plan, StepWork};
+
+impl ProposedAgent {
+    /// Returns the work of an agent as proposed: its tools, its sandbox and its limits stay.
+    pub(super) fn apply_to(&self, written: &AgentWork, plan: &Plan) -> Result<AgentWork, String> {
+        let mut work = written.clone();
+        if let Some(choice) = self.choice()? {
+            if agents(plan).all(|agent| agent.model != choice) {
+                let (kind, name) = match &choice {
+                    ModelChoice::Role(name) => ("role", name),
+                    ModelChoice::Model(name) => ("model", name),
+                };
+                return Err(format!("`agent.{kind}`: no agent of the plan has the {kind} `{name}`"));
+            }
+            work.model = choice;
+        }
+        if let Some(turns) = self.max_turns {
+            let most = agents(plan).map(|agent| agent.max_turns).max().unwrap_or(written.max_turns);
+            if turns == 0 || turns > most {
+                return Err(format!("`agent.max_turns` must be from 1 to {most}, the most in the plan"));
+            }
+            work.max_turns = turns;
+        }
+        let known = KnownReads::of(written.with.iter().map(|(_, value)| value));
+        for (name, value) in &self.with {
+            let key = format!("agent.with.{name}");
+            let own = work.with.iter_mut().find(|(own, _)| own == name);
+            let own = own.ok_or_else(|| format!("`{key}`: the step has no value `{name}`"))?;
+            own.1 = known.value(&key, value)?;
+        }
+        if let Some(guidance) = &self.guidance {
+            let guidance = plain_guidance(guidance).map_err(|why| format!("`agent.guidance` {why}"))?;
+            work.briefing = format!("{}\n\n## Planner guidance\n\n{guidance}", work.briefing.trim_end());
+        }
+        Ok(work)
+    }
+
+    fn choice(&self) -> Result<Option<ModelChoice>, String> {
+        match (&self.role, &self.model) {
+            (Some(_), Some(_)) => Err("`agent.role` and `agent.model` are mutually exclusive".into()),
+            (Some(role), None) => Ok(Some(ModelChoice::Role(role.clone()))),
+            (None, model) => Ok(model.clone().map(ModelChoice::Model)),
+        }
+    }
+
+    /// Returns the texts for the model, which must not name what is forbidden.
+    pub(super) fn texts(&self) -> Vec<String> {
+        let values = self.with.values().map(ToString::to_string);
+        self.guidance.iter().cloned().chain(values).collect()
+    }
+}
+
+/// Returns the agents of a plan, in every alternative of its steps.
+fn agents(plan: &Plan) -> impl Iterator<Item = &AgentWork> {
+    let ways = plan.steps().iter().flat_map(|step| step.ways());
+    ways.filter_map(|way| match &way.work {
+        StepWork::Agent(agent) => Some(agent.as_ref()),
+        _ => None,
+    })
+}

@@ -1,0 +1,93 @@
+//! The tools and targets that a planner must not use, and what of them a proposal uses.
+
+use super::actuator::{BlockedActuators, tool_class};
+use super::measure::RoundMeasurement;
+use super::memory_advice::advice_about;
+use super::{AdviceKind, Machine, PlannerRestrictions, ProposedAlternative, Round, RoundFailureClass};
+use crate::agent::first_forbidden;
+use crate::ggs::Directive;
+use wf_model::{Alternative, StepIx};
+
+impl Machine {
+    /// Returns what is blocked after a round in which these steps change.
+    pub(super) fn blocked_actuators(
+        &self,
+        steps: &[u32],
+        measured: &RoundMeasurement,
+        round: &Round,
+    ) -> BlockedActuators {
+        let mut blocked = BlockedActuators {
+            tools: round.blocked_tools.iter().cloned().collect(),
+            targets: round.blocked_targets.iter().cloned().collect(),
+        };
+        if measured.failing.is_empty() {
+            let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
+            let directive = round.solved.directive;
+            for step in steps {
+                self.rule_out(*step, logical, directive, &mut blocked);
+            }
+        }
+        blocked
+    }
+
+    /// Returns what an alternative uses that is forbidden, a sentence each: what is blocked, what memory says to
+    /// avoid, and under `break_symmetry` a class of tools that was used.
+    pub(super) fn forbidden_uses(
+        &self,
+        ix: StepIx,
+        proposal: &ProposedAlternative,
+        alternative: Alternative,
+        blocked: &BlockedActuators,
+        directive: Directive,
+    ) -> Vec<String> {
+        let mut step = self.base.step(ix).clone();
+        step.alternatives.push(alternative);
+        let last = step.alternative_count() - 1;
+        let (tool, target) = (step.tool(last), step.target(last));
+        let mut uses = Vec::new();
+        if blocked.tools.contains(&tool) {
+            uses.push(format!("tool `{tool}` is blocked"));
+        }
+        if let Some(target) = target.filter(|target| blocked.targets.contains(*target)) {
+            uses.push(format!("target `{target}` is blocked"));
+        }
+        let class = tool_class(&tool);
+        if uses.is_empty() && self.used_classes(directive).contains(class) {
+            uses.push(format!(
+                "tool `{tool}` has class `{class}`, which this run already used; \
+                 `break_symmetry` requires another class"
+            ));
+        }
+        let last = u32::try_from(last).unwrap_or(u32::MAX);
+        // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
+        // there may be others that were not considered.
+        let said = advice_about(&self.state.control.advice, &step, last);
+        if let Some(said) = said.filter(|said| said.advice == AdviceKind::Avoid) {
+            let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
+            let on = on.unwrap_or_default();
+            uses.push(format!("memory advises to avoid tool `{tool}`{on}"));
+        }
+        let must_not = self.restrictions_of_names(blocked);
+        let texts = proposal.texts().join("\n");
+        uses.extend(first_forbidden(&texts, &must_not).map(|forbidden| format!("its text names {forbidden}")));
+        uses
+    }
+
+    /// Returns what is blocked, as far as a text can name it: the name of a step is a word like any other.
+    pub(super) fn restrictions_of_names(&self, blocked: &BlockedActuators) -> PlannerRestrictions {
+        let step_of = |tool: &str| tool.split('.').next().unwrap_or(tool).to_owned();
+        let named = |tool: &&String| self.base.find(&step_of(tool)).is_none();
+        PlannerRestrictions {
+            tools: blocked.tools.iter().filter(named).cloned().collect(),
+            targets: blocked.targets.iter().cloned().collect(),
+            classes: Vec::new(),
+            avoid: self.avoided_tools(),
+        }
+    }
+
+    /// Returns what is blocked since the last round.
+    pub(super) fn blocked_by_rounds(&self) -> BlockedActuators {
+        let control = &self.state.control;
+        BlockedActuators { tools: control.blocked_tools.clone(), targets: control.blocked_targets.clone() }
+    }
+}

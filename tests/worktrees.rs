@@ -263,3 +263,61 @@ fn a_merge_is_made_once_and_whole_wherever_the_engine_dies() {
     }
     assert!(died > 2, "it never died");
 }
+
+/// A program that lets its model work: it executes the scripts that the model asks for, in the shell.
+const PROGRAM: &str = r#"import json, os, subprocess, sys, urllib.request
+
+messages = [{"role": "user", "content": json.loads(sys.stdin.readline())["text"]}]
+while True:
+    body = json.dumps({"model": os.environ["WF_MODEL"], "messages": messages}).encode()
+    headers = {"content-type": "application/json", "x-api-key": os.environ["WF_MODEL_TOKEN"]}
+    url = os.environ["WF_MODEL_URL"] + "/v1/chat/completions"
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as reply:
+        message = json.load(reply)["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        break
+    for call in message["tool_calls"]:
+        script = json.loads(call["function"]["arguments"])["script"]
+        did = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": did.stdout + did.stderr})
+print(json.dumps({"type": "answer", "text": message["content"]}))
+"#;
+
+/// The same as [`place`], with programs as agents.
+fn place_of_programs(agents: &[(&str, String)]) -> Sandbox {
+    let place = place(agents, "");
+    let programs = "engine: command, command: [python3, agent.py]";
+    let plan = place.read("plan.md").replace("tools: [read, write, edit, run]", programs);
+    place.file("plan.md", plan).file("agent.py", PROGRAM);
+    place
+}
+
+#[test]
+fn programs_work_in_copies_and_what_passed_is_merged() {
+    let place = place_of_programs(&[
+        ("one", run("sed -i 's/^one$/one was here/' src/a.txt; pwd; git status --short; git add -A")),
+        ("two", run("sed -i 's/^seven$/two was here/' src/a.txt; echo new > src/new.txt")),
+    ]);
+    let head = git(&place, &["rev-parse", "HEAD"]);
+    place.wf(&["run", "plan.md"]).exits(0).says("2 verified");
+    assert_eq!(place.read("src/a.txt"), "one was here\ntwo\nthree\nfour\nfive\nsix\ntwo was here\n");
+    assert_eq!(place.read("src/new.txt"), "new\n");
+    assert_eq!(git(&place, &["rev-parse", "HEAD"]), head);
+    let log = place.wf(&["logs", &last(&place), "one", "--calls"]).out;
+    assert!(log.contains(" M src/a.txt") && log.contains("Read-only file system"), "{log}");
+    assert!(log.contains(&place.at("").display().to_string().trim_end_matches('/').to_owned()), "{log}");
+    assert!(!place.at(&format!(".wf/runs/{}", last(&place))).join("worktrees").exists());
+}
+
+#[test]
+fn what_a_program_left_that_did_not_pass_is_not_merged_and_the_next_attempt_goes_on_with_it() {
+    let place = place_of_programs(&[("one", run("cat src/a.txt; echo wrong >> src/a.txt"))]);
+    place.wf(&["run", "plan.md"]).exits(1);
+    assert!(!place.read("src/a.txt").contains("wrong"));
+    assert_eq!(
+        kept(&place, "src/a.txt").iter().map(|text| text.matches("wrong").count()).collect::<Vec<_>>(),
+        [1, 2]
+    );
+    assert_eq!(events(&place, "merge_started"), 0);
+}

@@ -45,7 +45,7 @@ fn uses(call: u32, tools: &[&str]) -> InputKind {
 }
 
 fn ended(exit: WorkExit) -> InputKind {
-    InputKind::ClientEnded { attempt: attempt("a", 1), exit, answer: None }
+    InputKind::ClientEnded { attempt: attempt("a", 1), exit, answer: None, mistake: None }
 }
 
 #[test]
@@ -105,4 +105,28 @@ fn a_program_begins_anew_after_a_crash_and_its_call_is_lost() {
     });
     assert!(lost);
     assert_eq!(asked(&run.feed(calls("one", vec![]))), ["model 2"]);
+}
+
+fn invalid(mistake: &str) -> InputKind {
+    let exit = WorkExit::Error {
+        reason: format!("invalid: {mistake}"),
+        failure_class: wf_model::FailureClass::Logical,
+    };
+    let answer = Some(Sha256Digest::of_bytes(mistake.as_bytes()));
+    InputKind::ClientEnded { attempt: attempt("a", 1), exit, answer, mistake: Some(mistake.into()) }
+}
+
+#[test]
+fn a_program_repairs_its_answer_once_and_also_after_a_crash() {
+    let mut run = serving(|_| {});
+    run.feed(calls("one", vec![]));
+    run.feed(uses(1, &[]));
+    assert_eq!(asked(&run.feed(invalid("`n` is missing"))), ["serve 1, repairs `n` is missing"]);
+    // What it asked before is not answered from the record: it may ask the same, and get another answer.
+    assert_eq!(asked(&run.resume()), ["watch"]);
+    assert_eq!(asked(&run.feed(brief())), ["serve 1, repairs `n` is missing"]);
+    run.feed(calls("two", vec![]));
+    run.feed(uses(2, &[]));
+    let ended = asked(&run.feed(invalid("`m` is missing")));
+    assert_eq!(ended, ["end: invalid: `m` is missing"]);
 }

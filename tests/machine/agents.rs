@@ -67,7 +67,16 @@ pub(super) fn briefed(step: &str) -> InputKind {
     let limits = ModelLimits { first_input: FIRST, context_window: 10_000, max_output: REPLY, price: None };
     let request = Sha256Digest::of_bytes(b"request");
     let (attempt, model, engine) = (attempt(step, 1), name("strong"), AgentEngine::Builtin);
-    let briefing = AgentBriefing { attempt, model, engine, request, limits, untrusted: None, session: None };
+    let briefing = AgentBriefing {
+        attempt,
+        model,
+        engine,
+        request,
+        limits,
+        untrusted: None,
+        session: None,
+        compactor: None,
+    };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
 }
 
@@ -172,9 +181,10 @@ pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
             Some(format!("gates of {}", id.or(part)?))
         }
         Effect::EndAgent { exit, .. } => Some(format!("end: {exit}")),
-        Effect::ServeClient { call, refusals, .. } => {
+        Effect::ServeClient { call, refusals, repairs, .. } => {
             let refused: String = refusals.keys().map(|position| format!(", {position} refused")).collect();
-            Some(format!("serve {call}{refused}"))
+            let repairs = repairs.as_ref().map(|invalid| format!(", repairs {}", invalid.mistake));
+            Some(format!("serve {call}{refused}{}", repairs.unwrap_or_default()))
         }
         Effect::Watch { .. } => Some("watch".into()),
         Effect::Kill { .. } => Some("kill".into()),

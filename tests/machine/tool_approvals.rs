@@ -10,7 +10,7 @@ use wf_core::machine::{
     ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, InputKind, RequestDecision, ShownContent,
     TimerKind, ToolCallId,
 };
-use wf_model::{AgentTool, JsonObject, Step, StepWork, UntrustedRule};
+use wf_model::{JsonObject, Step, StepWork, UntrustedRule};
 
 use super::agents::{asked, briefed, collected, late, talking, tool, tool_ended, uses};
 use super::answers::{guard, guarded};
@@ -64,7 +64,7 @@ fn waiting(change: impl FnOnce(&mut Step)) -> Killed {
 fn closing(rule: UntrustedRule) -> impl FnOnce(&mut Step) {
     move |step| {
         if let StepWork::Agent(work) = &mut step.work {
-            work.when_untrusted = BTreeMap::from([(AgentTool::Read, rule)]);
+            work.when_untrusted = BTreeMap::from([("read".to_owned(), rule)]);
         }
     }
 }

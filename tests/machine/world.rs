@@ -248,6 +248,7 @@ impl World {
                 asked: Vec::new(),
             }),
             Effect::Guide { .. }
+            | Effect::Compact { .. }
             | Effect::Unlock { .. }
             | Effect::Remember { .. }
             | Effect::Finish { .. }

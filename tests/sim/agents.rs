@@ -8,16 +8,16 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::StopReason;
 use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, ClientCall, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
-    ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, ModelCallEnd, ModelCallOutcome, ModelLimits,
+    RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, FailureClass, GateTrigger, JsonObject, ModelChoice,
     ModelPrice, Money, Step, StepWork, TokenUsage, UntrustedRule, WorktreeMerge,
 };
 
-use super::calls::Tool;
 use super::children;
+use super::compactions;
 use super::dice::Dice;
 use super::engine::Job;
 use super::fates::{Fates, outputs};
@@ -32,7 +32,7 @@ const OF_EXCHANGES: [GateTrigger; 3] =
     [GateTrigger::OnModelCall, GateTrigger::OnModelReply, GateTrigger::OnToolResult];
 
 /// Every way in which agents end, and what happens to their calls.
-pub const AGENTS: [&str; 26] = [
+pub const AGENTS: [&str; 29] = [
     "done",
     "cancelled",
     "timed_out",
@@ -44,6 +44,9 @@ pub const AGENTS: [&str; 26] = [
     "repairs",
     "masks results",
     "omits turns",
+    "a program repairs",
+    "keeps turns",
+    "has no compactor that answers",
     "is stopped",
     "asks for what is wrong",
     "is refused by gates",
@@ -126,11 +129,11 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
 }
 
 /// The tools that untrusted text closes: none for half of the agents.
-fn closed(dice: &mut Dice) -> BTreeMap<AgentTool, UntrustedRule> {
+fn closed(dice: &mut Dice) -> BTreeMap<String, UntrustedRule> {
     let mut rules = BTreeMap::new();
-    for tool in [AgentTool::Read, AgentTool::Run, AgentTool::Ask] {
+    for tool in ["read", "run", "ask"] {
         let rule = *dice.pick(&[None, None, Some(UntrustedRule::Deny), Some(UntrustedRule::Ask)]);
-        rules.extend(rule.map(|rule| (tool, rule)));
+        rules.extend(rule.map(|rule| (tool.to_owned(), rule)));
     }
     rules
 }
@@ -146,6 +149,7 @@ pub fn job(effect: &Effect, is_agent: bool) -> Option<Job> {
         Effect::ServeClient { attempt, call, .. } => {
             Some(Job::Serve { attempt: attempt.clone(), call: *call })
         }
+        Effect::Compact { request } => Some(Job::Compact { request: request.clone() }),
         Effect::StartChild { id, .. } => Some(Job::Child { id: id.clone() }),
         Effect::EndAgent { attempt, exit, .. } => {
             Some(Job::Collect { attempt: attempt.clone(), exit: exit.clone() })
@@ -161,6 +165,7 @@ pub fn attempt_of(job: &Job) -> Option<&Attempt> {
         | Job::Model { attempt, .. }
         | Job::Serve { attempt, .. }
         | Job::Collect { attempt, .. } => Some(attempt),
+        Job::Compact { request } => Some(&request.start.attempt),
         Job::Tool { id } => Some(&id.attempt),
         _ => None,
     }
@@ -187,6 +192,7 @@ impl Fates {
             max_output: 5 + u64::from(dice.up_to(35)),
             price: (!dice.one_in(4)).then_some(price),
         };
+        let compactor = compactions::limits(&dice, price).filter(|_| engine == AgentEngine::Builtin);
         let request = Sha256Digest::of_bytes(attempt.to_string().as_bytes());
         let untrusted = Dice::of(dice.0, "untrusted").one_in(6).then(|| "its values".to_owned());
         Ok(AgentBriefing {
@@ -197,6 +203,7 @@ impl Fates {
             limits,
             untrusted,
             session: None,
+            compactor,
         })
     }
 
@@ -335,43 +342,6 @@ impl World {
         let (tokens, is_error) = (u64::from(dice.up_to(most)), stop || dice.one_in(4));
         let untrusted = Dice::of(dice.0, "untrusted").one_in(4).then(|| format!("read {call}.{position}"));
         InputKind::ToolEnded(ToolCallEnd { id, result, tokens, is_error, untrusted, duration_ms: 1 })
-    }
-
-    /// What the program of an agent does next: it calls the model, with what its tools did, or it ends.
-    pub fn served(&self, at: usize, attempt: Attempt, call: u32, stop: bool) -> InputKind {
-        if stop {
-            return InputKind::ClientEnded { attempt, exit: WorkExit::Cancelled, answer: None };
-        }
-        let agent = self.runs[at].durable.agents.at(&attempt.place);
-        let mut dice = self.fates.dice(at, &format!("program of {attempt} after {call}"));
-        if dice.one_in(3) {
-            let exit = match dice.below(4) {
-                0 => WorkExit::Code { code: 1 },
-                _ => WorkExit::Completed,
-            };
-            let answer = dice.one_in(2).then(|| Sha256Digest::of_bytes(b"answer"));
-            return InputKind::ClientEnded { attempt, exit, answer };
-        }
-        let begun = agent.calls.last().map(|last| last.tools.as_slice()).unwrap_or_default();
-        let begun = (0..).zip(begun).filter(|(_, tool)| matches!(tool, Tool::Begun));
-        let positions: Vec<u32> = begun.map(|(position, _)| position).collect();
-        let mut tools = Vec::new();
-        for position in positions {
-            if dice.one_in(8) {
-                continue;
-            }
-            let id = ToolCallId { attempt: attempt.clone(), call, position };
-            if let InputKind::ToolEnded(end) = self.tool_ended(at, id, false) {
-                tools.push(end);
-            }
-        }
-        let most = agent.limits.as_ref().map_or(0, |limits| limits.max_output);
-        let call = ClientCall {
-            request: Sha256Digest::of_bytes(format!("request {call}").as_bytes()),
-            input: 10 + u64::from(dice.up_to(80)),
-            max_output: most.min(u64::from(dice.up_to(40))),
-        };
-        InputKind::ClientCalled { attempt, call, tools }
     }
 
     /// What an agent left. What it promised may be missing.

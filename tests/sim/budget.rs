@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptUsage, Event, EventKind, GuidanceEnd};
+use wf_core::machine::{AttemptUsage, CompactionEnd, Event, EventKind, GuidanceEnd};
 use wf_model::{BudgetResource, Money, RunBudget};
 
 use super::dice::Dice;
@@ -63,7 +63,8 @@ impl Book {
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
             | EventKind::PlannerRejected { usage, .. }
-            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
+            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
+            | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::ChildEnded(end) => self.used = self.used.plus(end.usage),
             EventKind::GateEvaluated { result, .. } => {
                 let (tokens, cost) = (result.tokens, result.cost);

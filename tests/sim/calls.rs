@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_core::agent::{ChildRequest, ChildStart, ContextCut, estimate_tokens};
+use wf_core::agent::{ChildRequest, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint,
-    GuidanceEnd, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId,
+    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId,
     ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::Money;
+
+use super::children::Child;
+use super::compactions::{Compaction, Failures};
 
 /// The most tokens of what stands for a long result, or for turns.
 const NOTE: u64 = 60;
@@ -25,6 +27,8 @@ pub struct Agents {
     pub untrusted: BTreeSet<TaskId>,
     /// What model calls, gates, planners and attempts have used, each counted once.
     pub used: AttemptUsage,
+    /// The failures of the compactor.
+    pub failures: Failures,
 }
 
 /// What is known about an agent.
@@ -60,15 +64,9 @@ pub struct Agent {
     pub collecting: Option<Moment>,
     /// The child runs that it asked for.
     pub children: Vec<Child>,
-}
-
-/// What is known about a child run.
-#[derive(Clone, Debug)]
-pub struct Child {
-    pub start: ChildStart,
-    pub begun: bool,
-    /// Whether it succeeded, once it has ended.
-    pub end: Option<bool>,
+    pub compaction: Compaction,
+    /// The answer that its program repairs.
+    pub repairs: Option<InvalidAnswer>,
 }
 
 /// What is known about a model call.
@@ -105,9 +103,10 @@ impl Agents {
     /// What the calls under way may use.
     pub fn open(&self) -> AttemptUsage {
         let open = self.books.values().filter_map(|agent| {
+            let asked = agent.compaction.open_reserve().filter(|_| agent.exit.is_none());
             let (last, before) = agent.calls.split_last()?;
             let waits = last.outcome.is_none() && agent.exit.is_none();
-            waits.then(|| agent.reserve(before, last))
+            asked.or_else(|| waits.then(|| agent.reserve(before, last)))
         });
         open.fold(AttemptUsage::default(), AttemptUsage::plus)
     }
@@ -131,6 +130,7 @@ impl Agents {
                 let agent = self.of(&briefing.attempt.place);
                 agent.is_client = briefing.engine.is_client();
                 agent.limits = Some(briefing.limits.clone());
+                agent.compaction.limits = briefing.compactor.clone();
                 let place = briefing.untrusted.is_some().then(|| briefing.attempt.place.clone());
                 self.untrusted.extend(place);
             }
@@ -138,7 +138,7 @@ impl Agents {
                 self.of(&start.attempt.place).calls.push(Call {
                     repairs: start.repairs.clone(),
                     client: start.client,
-                    context: start.context,
+                    context: start.context.clone(),
                     ..Call::default()
                 });
             }
@@ -164,6 +164,15 @@ impl Agents {
             EventKind::ChildEnded(end) => {
                 self.used = self.used.plus(end.usage);
                 self.take_child(&event.fact);
+            }
+            EventKind::CompactionStarted(start) => self.of(&start.attempt.place).compaction.start(start),
+            EventKind::CompactionEnded(end) => {
+                self.used = self.used.plus(end.usage);
+                self.failures.take(end, event.at);
+                self.of(&end.attempt.place).compaction.said = Some(end.outcome.clone());
+            }
+            EventKind::ClientRepairStarted(repair) => {
+                self.of(&repair.attempt.place).repairs = Some(repair.invalid.clone());
             }
             EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
             _ => self.take_tool(event),
@@ -319,7 +328,7 @@ impl Agent {
         let next = Call {
             repairs: start.repairs.clone(),
             client: start.client,
-            context: start.context,
+            context: start.context.clone(),
             ..Call::default()
         };
         self.reserve(&self.calls, &next)
@@ -344,7 +353,7 @@ impl Agent {
 
     /// The tokens that the next call sends. No provider here counts more than that.
     pub fn next_input(&self, start: &ModelCallStart) -> u64 {
-        let own = || self.input(&self.calls, start.repairs.as_deref(), start.context);
+        let own = || self.input(&self.calls, start.repairs.as_deref(), &start.context);
         start.client.map_or_else(own, |client| client.input)
     }
 
@@ -353,7 +362,7 @@ impl Agent {
         let limits = self.limits.clone().unwrap_or_default();
         let (input, output) = match call.client {
             Some(client) => (client.input, client.max_output),
-            None => (self.input(before, call.repairs.as_deref(), call.context), limits.max_output),
+            None => (self.input(before, call.repairs.as_deref(), &call.context), limits.max_output),
         };
         let usage = |cached_input, cache_write| TokenUsage { input, cached_input, cache_write, output };
         let cost = |usage| limits.price.map_or(Money::default(), |price| price.cost(usage));
@@ -362,17 +371,15 @@ impl Agent {
     }
 
     /// What the call after some others sends: all that was said so far, but for what is cut.
-    fn input(&self, before: &[Call], repairs: Option<&str>, context: ContextCut) -> u64 {
+    fn input(&self, before: &[Call], repairs: Option<&str>, context: &ContextCut) -> u64 {
         let mut input = self.limits.as_ref().map_or(0, |limits| limits.first_input);
         // A program sends its conversation itself.
         let sent = before.iter().rposition(|call| call.client.is_some()).unwrap_or_default();
         let before = &before[sent..];
         input = before.first().and_then(|call| call.client).map_or(input, |client| client.input);
-        if context.omitted_turns > 0 {
-            input += NOTE;
-        }
         for (number, call) in (1..).zip(before) {
-            if number <= context.omitted_turns {
+            if context.omits(number) {
+                input += if number > 1 && context.omits(number - 1) { 0 } else { NOTE };
                 continue;
             }
             if let Some(ModelCallOutcome::Replied { reply_tokens, .. }) = call.outcome {

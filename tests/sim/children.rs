@@ -7,7 +7,7 @@ use wf_core::machine::{
 };
 use wf_model::{AgentDispatch, AgentEngine, AgentWork, ChildPlan, FailureClass, JsonObject, StepWork};
 
-use super::calls::{Agents, Child};
+use super::calls::Agents;
 use super::dice::Dice;
 use super::engine::Job;
 use super::ledger::step_of;
@@ -50,6 +50,15 @@ fn start(dice: &mut Dice) -> ChildStart {
     let depends_on = (0..dice.below(3)).map(|_| child_id(dice)).collect();
     let plan = PlanId::parse("inner").expect("a name");
     ChildStart { child: child_id(dice), plan, params: JsonObject::new(), depends_on }
+}
+
+/// What is known about a child run.
+#[derive(Clone, Debug)]
+pub struct Child {
+    pub start: ChildStart,
+    pub begun: bool,
+    /// Whether it succeeded, once it has ended.
+    pub end: Option<bool>,
 }
 
 impl World {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, Effect, EventKind, GatePoint, InputKind, ModelCallOutcome, TimerKind, WorkExit,
+    BUDGET_SPENT_PREFIX, CompactionOutcome, Effect, EventKind, GatePoint, InputKind, ModelCallOutcome,
+    TimerKind, WorkExit,
 };
 
 use super::agents;
@@ -15,7 +16,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 49] = [
+const FACTS: [&str; 52] = [
     "merge_requested",
     "merge_started",
     "merge_ended",
@@ -64,11 +65,14 @@ const FACTS: [&str; 49] = [
     "round_completed",
     "guidance_requested",
     "guidance_ended",
+    "compaction_started",
+    "compaction_ended",
+    "client_repair_started",
     "memory_applied",
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 22] = [
+const EFFECTS: [&str; 23] = [
     "prepare_merge",
     "merge",
     "start",
@@ -91,6 +95,7 @@ const EFFECTS: [&str; 22] = [
     "end_agent",
     "serve_client",
     "guide",
+    "compact",
 ];
 
 /// Every kind of timer.
@@ -100,7 +105,7 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 20] = [
+const INPUTS: [&str; 21] = [
     "merge_prepared",
     "merged",
     "begin",
@@ -121,6 +126,7 @@ const INPUTS: [&str; 20] = [
     "gated",
     "answered",
     "guided",
+    "compacted",
 ];
 
 /// What is asked of whole worlds.
@@ -236,13 +242,16 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::Escalated { .. } => "escalated",
         EventKind::ApprovalRequested(_) => "approval_requested",
         EventKind::ApprovalResolved { .. } => "approval_resolved",
-        EventKind::RunBlocked { .. } => "run_blocked",
+        EventKind::RunBlocked(_) => "run_blocked",
         EventKind::RoundCompleted(_) => "round_completed",
         EventKind::PlannerRequested { .. } => "planner_requested",
         EventKind::PlannerAccepted { .. } => "planner_accepted",
         EventKind::PlannerRejected { .. } => "planner_rejected",
         EventKind::GuidanceRequested(_) => "guidance_requested",
         EventKind::GuidanceEnded(_) => "guidance_ended",
+        EventKind::CompactionStarted(_) => "compaction_started",
+        EventKind::CompactionEnded(_) => "compaction_ended",
+        EventKind::ClientRepairStarted(_) => "client_repair_started",
         EventKind::MemoryApplied { .. } => "memory_applied",
     }
 }
@@ -265,6 +274,11 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallEnded(end) if matches!(&end.outcome, ModelCallOutcome::Failed { reason, .. } if reason.contains("interrupted")) => {
             "a program's call is lost"
         }
+        EventKind::ClientRepairStarted(_) => "a program repairs",
+        EventKind::CompactionEnded(end) if matches!(end.outcome, CompactionOutcome::Failed { .. }) => {
+            "has no compactor that answers"
+        }
+        EventKind::ModelCallStarted(start) if !start.context.kept_turns.is_empty() => "keeps turns",
         EventKind::ModelCallStarted(start) if start.context.omitted_turns > 0 => "omits turns",
         EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
@@ -316,6 +330,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Gate(_) => "gate",
         Effect::Plan { .. } => "plan",
         Effect::Guide { .. } => "guide",
+        Effect::Compact { .. } => "compact",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",
         Effect::CallModel { .. } => "call_model",
@@ -378,5 +393,6 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Answered { .. } => "answered",
         InputKind::Planned { .. } => "planned",
         InputKind::Guided(_) => "guided",
+        InputKind::Compacted(_) => "compacted",
     }
 }

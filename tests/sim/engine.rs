@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, Effect, Event, ExchangeQuestion, GatePoint, InputKind, Machine,
-    MergePlan, TaskId, TimerKind, ToolCallId, WorkExit,
+    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint,
+    InputKind, Machine, MergePlan, TaskId, TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -85,6 +85,8 @@ pub enum Job {
     Plan { round: u32, steps: Vec<String> },
     /// The planner that is asked about a step whose attempts fail, and what its agent must not use.
     Guide { attempt: Attempt },
+    /// The compactor that is asked what is omitted of a conversation.
+    Compact { request: Box<CompactionRequest> },
     /// People who are asked.
     Ask { ask: Box<ApprovalRequest> },
 }
@@ -161,6 +163,10 @@ impl Engine {
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::ServeClient { attempt, .. } if attempt == of),
                     )
+            }
+            InputKind::Compacted(reply) => {
+                done(&|job| matches!(job, Job::Compact { request } if request.start == reply.start))
+                    || self.waiting().any(|effect| matches!(effect, Effect::Compact { request } if request.start == reply.start))
             }
             InputKind::ToolEnded(end) => {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))

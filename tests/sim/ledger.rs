@@ -272,7 +272,7 @@ impl Ledger {
             EventKind::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
             }
-            EventKind::RunBlocked { .. } => self.blocked = true,
+            EventKind::RunBlocked(_) => self.blocked = true,
             EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),
             EventKind::PlannerAccepted { round, .. } | EventKind::PlannerRejected { round, .. } => {
                 self.planning = Some((*round, true));

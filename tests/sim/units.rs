@@ -78,6 +78,7 @@ impl World {
             | Effect::CallTool { .. }
             | Effect::ServeClient { .. }
             | Effect::EndAgent { .. }
+            | Effect::Compact { .. }
             | Effect::PrepareMerge { .. }
             | Effect::Merge(_)
             | Effect::Remember { .. }
@@ -101,6 +102,7 @@ impl World {
                 Job::Plan { .. } => attempt.is_none(),
                 Job::Tool { id } => Some(&id.attempt) == attempt,
                 Job::Child { id } => Some(&id.attempt) == attempt,
+                Job::Compact { request } => Some(&request.start.attempt) == attempt,
                 _ => false,
             };
             unit.told |= hit;
@@ -150,6 +152,7 @@ impl World {
                 self.gated(at, place, (point, attempt), tool_call)
             }
             Job::Merge { attempt, plan } => self.merged(at, attempt, plan),
+            Job::Compact { request } => self.compacted(at, *request, stop),
             Job::Guide { attempt } => self.guided(at, attempt, stop),
             Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),

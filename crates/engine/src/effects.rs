@@ -80,13 +80,17 @@ impl RunDispatcher {
                 let order = agent::ToolOrder { id, waited, children, answer, untrusted };
                 self.spawn_unit(agent::call_tool(run, order, stop));
             }
+            Effect::Compact { request } => {
+                let stop = self.stopper(Some(request.start.attempt.clone()));
+                self.spawn_unit(agent::compact(run, request, stop));
+            }
             Effect::StartChild { id, plan, params } => {
                 let stop = self.children.insert(id.clone());
                 self.spawn_unit(children::run(run, children::ChildRun { id, plan, params }, stop));
             }
-            Effect::ServeClient { attempt, call, refusals } => {
+            Effect::ServeClient { attempt, call, refusals, repairs } => {
                 let stop = self.stopper(Some(attempt.clone()));
-                let turn = agent::ClientTurn { attempt, call, refusals };
+                let turn = agent::ClientTurn { attempt, call, refusals, repairs };
                 self.spawn_unit(agent::serve_client(run, turn, stop));
             }
             Effect::EndAgent { attempt, exit, answer, untrusted } => {

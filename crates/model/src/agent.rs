@@ -42,7 +42,7 @@ pub struct AgentWork {
     pub untrusted: Vec<String>,
     /// The tools that are closed once the model was given text from outside.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub when_untrusted: BTreeMap<AgentTool, UntrustedRule>,
+    pub when_untrusted: BTreeMap<String, UntrustedRule>,
     /// The plans that the model may start as child runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatch: Option<Box<AgentDispatch>>,
@@ -85,6 +85,16 @@ impl AgentWork {
 
     /// The default of `max_questions`.
     pub const MAX_QUESTIONS: u32 = 2;
+
+    /// Returns the rule for a tool once the model was given text from outside. A program may read the name of its tool
+    /// with more tolerance than `wf`.
+    pub fn untrusted_rule(&self, tool: &str) -> Option<UntrustedRule> {
+        if !self.engine.is_client() {
+            return self.when_untrusted.get(tool).copied();
+        }
+        let mut rules = self.when_untrusted.iter();
+        rules.find_map(|(name, rule)| name.eq_ignore_ascii_case(tool.trim()).then_some(*rule))
+    }
 
     /// True if the model may be given text from outside by its tools.
     pub fn reads_outside(&self) -> bool {
@@ -130,6 +140,11 @@ impl AgentEngine {
     /// True for a program of its own, which calls the model as a client of the gateway and brings its tools.
     pub fn is_client(self) -> bool {
         self != Self::Builtin
+    }
+
+    /// Returns the tools that a program may use; `None`: they are not known here.
+    pub fn client_tools(self) -> Option<&'static [&'static str]> {
+        (self == Self::ClaudeCode).then_some(&["Bash", "Edit", "Read"])
     }
 }
 

@@ -79,11 +79,14 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::GateEvaluated { .. }
         | EventKind::GatesPassed { .. }
         | EventKind::Escalated { .. }
-        | EventKind::RunBlocked { .. }
+        | EventKind::RunBlocked(_)
         | EventKind::PlannerRequested { .. }
         | EventKind::PlannerAccepted { .. }
         | EventKind::PlannerRejected { .. }
         | EventKind::GuidanceEnded(_)
+        | EventKind::CompactionStarted(_)
+        | EventKind::CompactionEnded(_)
+        | EventKind::ClientRepairStarted(_)
         | EventKind::BaselineTaken(_)
         | EventKind::EvidenceTaken { .. }
         | EventKind::AgentBriefed(_)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wf_base::time::Moment;
-use wf_core::agent::ChildRequest;
+use wf_core::agent::{ChildRequest, ContextCut};
 use wf_core::gate::{GateRuling, ruling};
 use wf_core::machine::{
     BUDGET_SPENT_PREFIX, Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId,
@@ -50,12 +50,12 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
             is_open(&agent, id) && agent.exit.is_none()
         }
         // A reply reaches a program only once it is recorded what the program may do.
-        Effect::ServeClient { attempt, call, refusals } => {
+        Effect::ServeClient { attempt, call, refusals, repairs } => {
             let agent = agent(&attempt.place);
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
             let none_is_left = !agent.requested().is_empty() && refusals.len() == agent.requested().len();
             let may = agent.is_client && agent.is_idle() && agent.exit.is_none() && !none_is_left;
-            same && may && agent.refused() == *refusals
+            same && may && agent.refused() == *refusals && agent.repairs == *repairs
         }
         Effect::EndAgent { attempt, exit, .. } => {
             let agent = agent(&attempt.place);
@@ -182,7 +182,7 @@ fn closed(look: &Look<'_>, place: &TaskId, tool: &str) -> Option<UntrustedRule> 
     };
     let is_closed = look.decided().agents.untrusted.contains(place);
     let mut rules = work.when_untrusted.iter().filter(|_| is_closed);
-    rules.find_map(|(closed, rule)| (closed.as_str() == tool).then_some(*rule))
+    rules.find_map(|(closed, rule)| (closed == tool).then_some(*rule))
 }
 
 /// Whether people were asked about exactly this call, with the arguments that it has.
@@ -272,17 +272,20 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let agent = look.decided().agents.at(&start.attempt.place);
-    let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context);
-    let before = agent.calls.last().map(|call| call.context).unwrap_or_default();
-    let input = |context| agent.next_input(&ModelCallStart { context, ..start.clone() });
+    let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context.clone());
+    let before = agent.calls.last().map(|call| call.context.clone()).unwrap_or_default();
+    let input = |context: &ContextCut| {
+        agent.next_input(&ModelCallStart { context: context.clone(), ..start.clone() })
+    };
     let output = start.client.map_or(limits.max_output, |client| client.max_output);
-    let fits = input(cut) + output <= limits.context_window;
-    let grows = before.masked_turns <= cut.masked_turns && before.omitted_turns <= cut.omitted_turns;
+    let fits = input(&cut) + output <= limits.context_window;
+    let mut gone = (1..=before.omitted_turns).filter(|turn| before.omits(*turn));
+    let grows = before.masked_turns <= cut.masked_turns && gone.all(|turn| cut.omits(turn));
     let last = cut.is_none() || cut.omitted_turns <= cut.masked_turns && cut.masked_turns < agent.call();
     let reserve = limits.max_output.max(limits.context_window.div_ceil(5));
-    let needed = cut == before || input(before) + reserve > limits.context_window;
+    let needed = cut == before || input(&before) + reserve > limits.context_window;
     ensure(fits && grows && last && needed, || {
-        format!("{start:?} sends {} tokens, after {before:?}, with {limits:?}", input(cut))
+        format!("{start:?} sends {} tokens, after {before:?}, with {limits:?}", input(&cut))
     })
 }
 
@@ -330,6 +333,11 @@ pub fn turns(look: &Look<'_>) -> Result<(), String> {
             may && (repairs == 0 || start.repairs.is_none()) && agent.exit.is_none() && !late(place)
         }
         EventKind::ToolCallStarted(start) => !late(&start.id.attempt.place),
+        EventKind::ClientRepairStarted(repair) => {
+            let agent = known.at(&repair.attempt.place);
+            let may = agent.is_client && agent.exit.is_none() && !late(&repair.attempt.place);
+            may && agent.attempt == repair.attempt.attempt && agent.repairs.is_none()
+        }
         EventKind::AgentEnded(end) => {
             let agent = known.at(&end.attempt.place);
             let timed = end.exit != WorkExit::TimedOut || late(&end.attempt.place);

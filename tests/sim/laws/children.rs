@@ -6,7 +6,8 @@ use wf_core::machine::{
 };
 use wf_model::{AgentDispatch, StepWork};
 
-use super::super::calls::{Agent, Child, Tool};
+use super::super::calls::{Agent, Tool};
+use super::super::children::Child;
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
 use super::ensure;

@@ -3,6 +3,7 @@
 mod agents;
 mod budget;
 mod children;
+mod compactions;
 mod ends;
 mod exchanges;
 mod gates;
@@ -284,13 +285,18 @@ pub const LAWS: &[Law] = &[
         holds: agents::afforded,
     },
     Law {
+        name: "compacted",
+        says: "The compactor is asked once for a call, where the budget allows it and not for five minutes after three failures; it chooses among old turns alone, and the call that follows is cut as it chose, once that is in the log.",
+        holds: compactions::compacted,
+    },
+    Law {
         name: "fits",
         says: "A request and the longest reply never exceed the context window; what is cut from the conversation stays cut, is never its last turn, and nothing is cut before there is a need.",
         holds: agents::fits,
     },
     Law {
         name: "turns",
-        says: "An agent makes no more calls than `max_turns` and one that repairs its answer, none once its time is over, and its attempt ends as the agent did.",
+        says: "An agent makes no more calls than `max_turns` and one that repairs its answer, none once its time is over, its program is begun again to repair an answer once at most, and its attempt ends as the agent did.",
         holds: agents::turns,
     },
     Law { name: "counts", says: "The tally counts every step once, as it ended.", holds: ends::counts },

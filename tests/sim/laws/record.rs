@@ -104,6 +104,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
         | Effect::EndAgent { attempt, .. } => known.book(&attempt.place).live == Some(attempt.attempt),
+        Effect::Compact { request } => {
+            known.book(&request.start.attempt.place).live == Some(request.start.attempt.attempt)
+        }
         Effect::CallTool { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         Effect::StartChild { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
         // More is asked of them elsewhere.
@@ -167,6 +170,8 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             EventKind::AgentBriefed(briefing) => (Some(&briefing.attempt.place), "is briefed"),
             EventKind::ModelCallStarted(start) => (Some(&start.attempt.place), "calls"),
             EventKind::ModelCallEnded(end) => (Some(&end.attempt.place), "is answered"),
+            EventKind::CompactionStarted(start) => (Some(&start.attempt.place), "asks what is omitted"),
+            EventKind::CompactionEnded(end) => (Some(&end.attempt.place), "is told what is omitted"),
             EventKind::AgentEnded(end) => (Some(&end.attempt.place), "is done"),
             EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
             EventKind::StepEnded { place, .. } => (Some(place), "is over"),
@@ -198,6 +203,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Gate(question) => (question.place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
             Effect::Plan { .. } => (None, "plans"),
+            Effect::Compact { request } => (Some(&request.start.attempt.place), "is compacted"),
             Effect::Guide { request } => (Some(&request.attempt.place), "is guided"),
             Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
             Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
@@ -230,6 +236,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
         | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.place),
+        Effect::Compact { request } => works_for(engine, &request.start.attempt.place),
         Effect::CallTool { id, .. } => works_for(engine, &id.attempt.place),
         Effect::StartChild { id, .. } => {
             under_way(&|job| matches!(job, Job::Child { id: other } if other == id))

@@ -131,7 +131,7 @@ impl ModelRequest {
             self.messages.push(Message::Tool { results });
         }
         if let Some(mistake) = repairs {
-            self.messages.push(Message::User { text: format!("{REPAIR_HEADING}\n{mistake}") });
+            self.messages.push(Message::User { text: repair_text(mistake) });
         }
     }
 
@@ -144,6 +144,11 @@ impl ModelRequest {
         let schema = self.answer_schema.as_ref().map_or(0, |schema| chars(&schema.to_string()));
         tokens_of_chars(chars(&self.system) + messages + tools.sum::<usize>() + schema)
     }
+}
+
+/// Returns the text that asks a model to repair its answer (Silas 5.1.0).
+pub(crate) fn repair_text(mistake: &str) -> String {
+    format!("{REPAIR_HEADING}\n{mistake}")
 }
 
 impl ModelReply {

@@ -20,9 +20,11 @@ mod tools;
 mod untrusted;
 mod word;
 
-pub(crate) use briefing::unfence;
 pub use briefing::{AnswerMistake, BriefingParts, estimate_tokens, read_answer, tokens_of_chars};
-pub use context::{ContextCut, ContextLimits};
+pub(crate) use briefing::{repair_text, unfence};
+pub use context::{
+    ANSWER_TOKENS, ContextCut, ContextLimits, GroupChoice, QUESTION_TOKENS, TurnRange, compactor_question,
+};
 pub(crate) use context::{ConversationSize, TokenScale, TurnSize};
 pub use conversation::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolDefinition, ToolResult};
 pub use dispatch::{
@@ -42,4 +44,4 @@ pub use tools::{
     AgentRequest, DispatchRequest, RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call,
     tool_definition,
 };
-pub use untrusted::{source_of_result, untrusted_block};
+pub use untrusted::{source_of_result, source_of_tool, untrusted_block};

@@ -40,6 +40,11 @@ pub fn source_of_result(request: &ToolRequest) -> String {
     attribute(&source)
 }
 
+/// Returns the source of the result of a tool that a program of its own has, by the name that a model wrote.
+pub fn source_of_tool(tool: &str) -> String {
+    attribute(&format!("tool {tool}"))
+}
+
 /// Returns a text without marks of a block, in which invisible characters are shown by their numbers.
 fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

@@ -236,7 +236,7 @@ impl Machine {
         if let Some(exit) = self.call_obstacle(task, &start) {
             return self.end_agent(&attempt, exit, None);
         }
-        if self.gate_news(task, &attempt, Some(&start)) {
+        if self.ask_compactor(task, &start) || self.gate_news(task, &attempt, Some(&start)) {
             return;
         }
         self.emit(EventKind::ModelCallStarted(start));
@@ -250,7 +250,7 @@ impl Machine {
         let mut turns = record.turns.iter().rev();
         let open = turns.next();
         let repairs = open.and_then(|turn| turn.repairs.clone());
-        let context = open.map_or(ContextCut::default(), |turn| turn.context);
+        let context = open.map_or(ContextCut::default(), |turn| turn.context.clone());
         // A program of its own was told of refusals with the reply.
         let continues = open.is_some_and(|turn| turn.client.is_none());
         let before = turns.next().filter(|_| continues);
@@ -307,7 +307,7 @@ impl Machine {
     }
 
     /// Returns the task of an agent that is at work.
-    fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+    pub(super) fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         let (task, _) = self.current_activity(attempt, ActivityKind::Working)?;
         self.agent_work(task).is_some().then_some(task)
     }

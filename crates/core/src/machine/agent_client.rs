@@ -6,8 +6,8 @@
 use super::agent_record::AgentStep;
 use super::state::TaskIx;
 use super::{
-    Attempt, ClientCall, Effect, EventKind, Machine, ModelCallEnd, ModelCallOutcome, ModelCallStart,
-    ToolCallEnd, ToolRecord, WorkExit,
+    Attempt, ClientCall, Effect, EventKind, InvalidAnswer, Machine, ModelCallEnd, ModelCallOutcome,
+    ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
 };
 use crate::agent::ContextCut;
 use wf_base::digest::Sha256Digest;
@@ -33,8 +33,9 @@ impl Machine {
             return;
         };
         let refusals = record.turns.last().map(super::AgentTurn::refusals).unwrap_or_default();
+        let repairs = record.repaired_answer().cloned();
         let (attempt, call) = (attempt.clone(), record.call());
-        self.turn.effects.push(Effect::ServeClient { attempt, call, refusals });
+        self.turn.effects.push(Effect::ServeClient { attempt, call, refusals, repairs });
     }
 
     /// Begins the model call that the program of an agent asks for.
@@ -59,11 +60,23 @@ impl Machine {
         self.begin_call(task, start);
     }
 
-    /// Ends an agent whose program ended.
-    pub(super) fn on_client_end(&mut self, attempt: &Attempt, exit: WorkExit, answer: Option<Sha256Digest>) {
+    /// Ends an agent whose program ended, unless it may repair the mistake in its answer.
+    pub(super) fn on_client_end(
+        &mut self,
+        attempt: &Attempt,
+        exit: WorkExit,
+        answer: Option<Sha256Digest>,
+        mistake: Option<String>,
+    ) {
         let Some(task) = self.served_agent(attempt) else {
             return;
         };
+        if let Some(mistake) = mistake.filter(|_| self.forced_exit(task).is_none())
+            && self.repair_client(task, attempt, InvalidAnswer { mistake, answer })
+        {
+            return self.serve_client(task, attempt);
+        }
+        let answer = answer.filter(|_| exit.is_success());
         // A program that was told to end may end with any code.
         match self.forced_exit(task) {
             Some(forced) if !exit.is_success() => self.end_agent(attempt, forced, None),

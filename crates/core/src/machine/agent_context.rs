@@ -5,8 +5,10 @@ use super::{
     AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, Machine, ModelCallEnd, ModelCallOutcome,
     ModelCallStart, ToolRecord, WorkExit,
 };
-use crate::agent::{ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize, estimate_tokens};
-use wf_model::FailureClass;
+use crate::agent::{
+    ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
+};
+use wf_model::{FailureClass, Money};
 
 impl Machine {
     /// Returns the exit of an agent that may not make its next model call.
@@ -34,7 +36,7 @@ impl Machine {
     }
 
     /// Returns what the model calls under way may use.
-    fn open_reserves(&self) -> AttemptUsage {
+    pub(super) fn open_reserves(&self) -> AttemptUsage {
         let active = self.state.activities().into_iter();
         let records = active.filter_map(|(task, _)| self.agent_record(task));
         records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
@@ -48,19 +50,46 @@ impl AgentRecord {
         if self.engine.is_client() {
             return ContextCut::default();
         }
-        let last = self.turns.last().map_or(ContextCut::default(), |turn| turn.context);
+        if let Some(chosen) = self.compacted(start.call) {
+            return chosen.clone();
+        }
+        self.last_context().next(&self.next_size(start), self.context_limits())
+    }
+
+    /// Returns the groups of turns of which the next cut omits some, and not all.
+    pub(super) fn groups(&self, start: &ModelCallStart) -> Vec<Vec<u32>> {
+        self.last_context().groups(&self.next_size(start), self.context_limits())
+    }
+
+    /// Returns the next cut, with the choice of a compactor.
+    pub(super) fn chosen(&self, start: &ModelCallStart, choice: &GroupChoice) -> ContextCut {
+        self.last_context().chosen(&self.next_size(start), self.context_limits(), choice)
+    }
+
+    /// Returns what a call may use at most, however a compactor chooses.
+    pub(super) fn reserve_after_compaction(&self, start: &ModelCallStart) -> AttemptUsage {
+        let input = self.next_size(start).tokens(&start.context);
+        self.usage_of(input.max(self.context_limits().goal()), self.limits.max_output)
+    }
+
+    fn last_context(&self) -> ContextCut {
+        self.turns.last().map_or(ContextCut::default(), |turn| turn.context.clone())
+    }
+
+    fn next_size(&self, start: &ModelCallStart) -> ConversationSize {
+        self.size(&self.turns, start.repairs.as_deref())
+    }
+
+    fn context_limits(&self) -> ContextLimits {
         let (context_window, max_output) = (self.limits.context_window, self.limits.max_output);
-        last.next(
-            &self.size(&self.turns, start.repairs.as_deref()),
-            ContextLimits { context_window, max_output },
-        )
+        ContextLimits { context_window, max_output }
     }
 
     /// Returns what a call may use that is to be the next.
     pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
         match start.client {
             Some(client) => self.usage_of(client.input, client.max_output),
-            None => self.reserve_after(&self.turns, start.repairs.as_deref(), start.context),
+            None => self.reserve_after(&self.turns, start.repairs.as_deref(), &start.context),
         }
     }
 
@@ -68,22 +97,31 @@ impl AgentRecord {
     pub(super) fn input_of(&self, start: &ModelCallStart) -> u64 {
         match start.client {
             Some(client) => client.input,
-            None => self.size(&self.turns, start.repairs.as_deref()).tokens(start.context),
+            None => self.next_size(start).tokens(&start.context),
         }
     }
 
-    /// Returns what the call under way may use, if there is one.
+    /// Returns what the call under way may use, if there is one: one of the compactor comes before its own.
     pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
+        self.open_compaction().or_else(|| self.open_call())
+    }
+
+    fn open_call(&self) -> Option<AttemptUsage> {
         let (open, before) = self.turns.split_last()?;
         let waits = self.exit.is_none() && open.outcome.is_none();
         waits.then(|| match open.client {
             Some(client) => self.usage_of(client.input, client.max_output),
-            None => self.reserve_after(before, open.repairs.as_deref(), open.context),
+            None => self.reserve_after(before, open.repairs.as_deref(), &open.context),
         })
     }
 
     /// Returns what the call after some turns may use: what is left of the conversation, and the longest reply.
-    fn reserve_after(&self, turns: &[AgentTurn], repairs: Option<&str>, context: ContextCut) -> AttemptUsage {
+    fn reserve_after(
+        &self,
+        turns: &[AgentTurn],
+        repairs: Option<&str>,
+        context: &ContextCut,
+    ) -> AttemptUsage {
         let input = self.size(turns, repairs).tokens(context);
         self.usage_of(input, self.limits.max_output)
     }
@@ -111,7 +149,7 @@ impl AgentRecord {
         if let Some(at) = turns.iter().rposition(|turn| turn.counted_input > 0)
             && let Some(turn) = turns.get(at)
         {
-            let estimated = size.estimate(at, turn.context);
+            let estimated = size.estimate(at, &turn.context);
             size.scale = TokenScale { estimated, counted: turn.counted_input };
         }
         size

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, WorkExit};
+use super::{Attempt, CompactorLimits, WorkExit};
 use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
@@ -31,6 +31,9 @@ pub struct AgentBriefing {
     /// The session that it continues, as it gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<PriorSession>,
+    /// The model that chooses what is omitted of its conversation; absent: the oldest turns are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<CompactorLimits>,
 }
 
 /// The limits and prices of the calls of a model, from which the reserve of a call follows.

@@ -19,7 +19,7 @@ impl MachineState {
                 if let Some(record) = self.agent_record_mut(plan, &start.attempt) {
                     record.turns.push(AgentTurn {
                         repairs: start.repairs.clone(),
-                        context: start.context,
+                        context: start.context.clone(),
                         client: start.client,
                         ..AgentTurn::default()
                     });
@@ -59,6 +59,10 @@ impl MachineState {
                 if let Some(record) = self.agent_record_mut(plan, &end.attempt) {
                     (record.exit, record.answer) = (Some(end.exit.clone()), end.answer);
                 }
+            }
+            EventKind::ClientRepairStarted(repair) => self.begin_client_repair(plan, repair),
+            EventKind::CompactionStarted(_) | EventKind::CompactionEnded(_) => {
+                self.apply_compaction(plan, at, fact);
             }
             _ => self.apply_to_children(plan, fact),
         }

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::client_repair::ClientRepairRecord;
+use super::compaction::CompactionRecord;
 use super::{
-    AgentBriefing, ChildRecord, ClientCall, ModelCallOutcome, ModelLimits, PersonAnswer, RequestedTool,
-    ToolCallSubject, WorkExit,
+    AgentBriefing, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome, ModelLimits,
+    PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
 };
 use crate::agent::{ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
@@ -53,6 +55,15 @@ pub struct AgentRecord {
     /// The answer of people to it, until its call ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_answer: Option<PersonAnswer>,
+    /// The model that chooses what is omitted of the conversation, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<CompactorLimits>,
+    /// The last question to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) compaction: Option<Box<CompactionRecord>>,
+    /// The repair of the answer of a program of its own, once it was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client_repair: Option<Box<ClientRepairRecord>>,
     /// The exit, once the agent is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
@@ -165,6 +176,9 @@ impl AgentRecord {
             questions: 0,
             last_question: None,
             person_answer: None,
+            compactor: briefing.compactor.clone(),
+            compaction: None,
+            client_repair: None,
             exit: None,
             answer: None,
         }
@@ -175,16 +189,27 @@ impl AgentRecord {
         Duration::from_millis(self.waited_ms)
     }
 
+    /// Returns the answer that a program of its own was begun again to repair.
+    pub fn repaired_answer(&self) -> Option<&InvalidAnswer> {
+        self.client_repair.as_ref().map(|repair| &repair.invalid)
+    }
+
+    /// Returns the turns since a program of its own began, or began again to repair its answer.
+    fn client_turns(&self) -> &[AgentTurn] {
+        let before = self.client_repair.as_ref().map_or(0, |repair| repair.after as usize);
+        self.turns.get(before..).unwrap_or_default()
+    }
+
     /// Returns the last request of a program of its own.
     pub fn last_client_request(&self) -> Option<Sha256Digest> {
-        self.turns.iter().rev().find_map(|turn| turn.client).map(|client| client.request)
+        self.client_turns().iter().rev().find_map(|turn| turn.client).map(|client| client.request)
     }
 
     /// Returns the replies that a program of its own got, in order.
     pub fn client_replies(&self) -> Vec<ClientReply> {
         let mut replies = Vec::new();
         let mut request = None;
-        for turn in &self.turns {
+        for turn in self.client_turns() {
             // A turn without a request continues the one before, whose reply the program did not get.
             request = turn.client.map(|client| client.request).or(request);
             let Some(ModelCallOutcome::Replied { reply, tool_calls, .. }) = &turn.outcome else {

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, ExchangeQuestion, GatePoint,
-    GuidanceRequest, MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, CompactionRequest,
+    ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer, PlanRequest,
+    StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -191,6 +192,9 @@ pub enum Effect {
         /// The reasons of the tool calls in the reply that it must not execute, by position.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         refusals: BTreeMap<u32, String>,
+        /// The answer that it is begun again to repair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repairs: Option<InvalidAnswer>,
     },
     /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
     EndAgent {
@@ -227,6 +231,11 @@ pub enum Effect {
     Guide {
         /// The question.
         request: Box<GuidanceRequest>,
+    },
+    /// Ask the compactor what is omitted of a conversation. Answered by [`Compacted`](super::InputKind::Compacted).
+    Compact {
+        /// The question.
+        request: Box<CompactionRequest>,
     },
     /// Check whether the files of the last evidence of tasks are unchanged. Answered by
     /// [`Confirmed`](super::InputKind::Confirmed).

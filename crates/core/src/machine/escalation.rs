@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::approvals::ApprovalDraft;
 use super::gates::gates_at;
 use super::state::{self, TaskIx};
@@ -49,6 +51,15 @@ impl GateBlock {
             (None, false) => format!("gate `{}`: {}", self.gate, self.reason),
         }
     }
+}
+
+/// A gate blocks the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunBlock {
+    /// The gate, or the other request that was not approved.
+    pub gate: GateId,
+    /// The reason.
+    pub reason: String,
 }
 
 impl Machine {
@@ -175,7 +186,7 @@ impl Machine {
     pub(super) fn give_up(&mut self, task: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
         let Some(task) = task else {
             let (gate, reason) = (gate.clone(), reason.to_owned());
-            self.emit(EventKind::RunBlocked { gate, reason });
+            self.emit(EventKind::RunBlocked(RunBlock { gate, reason }));
             return self.after_block(point);
         };
         let standing = match point {

@@ -286,13 +286,14 @@ pub enum EventKind {
     GuidanceRequested(GuidanceStart),
     /// The planner gave guidance for the next attempts of a step, or none that may be used.
     GuidanceEnded(GuidanceEnd),
+    /// The compactor is to be asked what is omitted of a conversation. Durable before it is asked.
+    CompactionStarted(super::CompactionStart),
+    /// The compactor chose, or gave no answer that may be used. Durable before the request that relies on it.
+    CompactionEnded(super::CompactionEnd),
+    /// The answer of a program of its own is invalid, and it is to be begun again to repair it. Durable before it is.
+    ClientRepairStarted(super::ClientRepair),
     /// A gate blocks the run.
-    RunBlocked {
-        /// The gate, or the other request that was not approved.
-        gate: GateId,
-        /// The reason.
-        reason: String,
-    },
+    RunBlocked(super::RunBlock),
     /// A failed attempt will be followed by another: a retry or rework.
     RetryScheduled {
         /// The next attempt.

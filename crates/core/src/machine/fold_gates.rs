@@ -27,7 +27,7 @@ impl MachineState {
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 self.apply_answer(at, *number, given);
             }
-            EventKind::RunBlocked { reason, .. } => self.blocked = Some(reason.clone()),
+            EventKind::RunBlocked(block) => self.blocked = Some(block.reason.clone()),
             _ => {}
         }
     }

@@ -56,6 +56,8 @@ pub(super) enum TaskRequest {
     Briefing,
     /// The gates of a call of its agent are asked.
     ToolGates,
+    /// The compactor of its agent is asked.
+    Compaction,
     /// Its lock is requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
     Return { approved: bool },
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -87,6 +87,9 @@ pub enum InputKind {
         /// The digest of its answer, if it gave one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
+        /// The mistake in the answer, which it may repair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mistake: Option<String>,
     },
     /// A child run of an agent ended. Answers [`Effect::StartChild`](super::Effect::StartChild).
     ChildEnded(Box<ChildEnd>),
@@ -185,6 +188,8 @@ pub enum InputKind {
     },
     /// The planner was asked about a step. Answers [`Effect::Guide`](super::Effect::Guide).
     Guided(GuidanceReply),
+    /// The compactor was asked. Answers [`Effect::Compact`](super::Effect::Compact).
+    Compacted(Box<CompactionReply>),
     /// Cancellation is requested. A second request kills at once what still runs.
     Cancel {
         /// The requester or the reason, for the record.

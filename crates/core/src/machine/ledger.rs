@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckVerdict, Event, EventKind, GuidanceEnd, StepState};
+use super::{CheckVerdict, CompactionEnd, Event, EventKind, GuidanceEnd, StepState};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
@@ -94,7 +94,7 @@ impl AttemptUsage {
 
 impl BudgetLedger {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 17] = [
+    pub const EVENTS: [&'static str; 18] = [
         "run_started",
         "budget_set",
         "attempt_started",
@@ -106,6 +106,7 @@ impl BudgetLedger {
         "planner_accepted",
         "planner_rejected",
         "guidance_ended",
+        "compaction_ended",
         "step_ended",
         "round_completed",
         "budget_threshold_reached",
@@ -132,7 +133,8 @@ impl BudgetLedger {
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
             | EventKind::PlannerRejected { usage, .. }
-            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.add(*usage),
+            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
+            | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.add(*usage),
             EventKind::ChildEnded(end) => self.add(end.usage),
             EventKind::GateEvaluated { result, .. } => {
                 self.add(AttemptUsage { attempts: 0, tokens: result.tokens, cost: result.cost });

@@ -57,6 +57,9 @@ mod checks;
 mod child_event;
 mod child_fold;
 mod children;
+mod client_repair;
+mod compaction;
+mod compaction_event;
 mod confirm;
 mod control;
 mod effect;
@@ -123,7 +126,12 @@ pub use asked_model::AskedModel;
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
+pub use client_repair::{ClientRepair, InvalidAnswer};
+pub use compaction_event::{
+    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, CompactorLimits,
+};
 pub use effect::{Effect, GateQuestion, TimerKind};
+pub use escalation::RunBlock;
 pub use event::EventKind;
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exchange::{ExchangeGated, ExchangePart, ExchangeQuestion, GatedExchange, RevisedResult};

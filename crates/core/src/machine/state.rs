@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::compaction::CompactorBreaker;
 use super::control::ControllerState;
 use super::guidance::TaskGuidance;
 use super::history::AttemptHistory;
@@ -96,6 +97,9 @@ pub struct MachineState {
     /// The state that items of repeated steps begin with in the next round.
     #[serde(with = "serde_pairs")]
     pub(super) made: BTreeMap<TaskIx, TaskRecord>,
+    /// The failures of the compactor.
+    #[serde(default)]
+    pub(super) compactor: CompactorBreaker,
     /// The resources used, and the budget.
     #[serde(default)]
     pub(super) ledger: BudgetLedger,
@@ -264,6 +268,7 @@ impl MachineState {
             published: None,
             control: ControllerState::default(),
             made: BTreeMap::new(),
+            compactor: CompactorBreaker::default(),
             ledger: BudgetLedger::default(),
             counts: StepCounts::default(),
             outcome: None,

@@ -130,7 +130,9 @@ impl Machine {
             InputKind::Replied { end, mistake } => self.on_model_reply(*end, mistake),
             InputKind::ToolEnded(end) => self.on_tool_end(end),
             InputKind::ClientCalled { attempt, call, tools } => self.on_client_call(&attempt, call, tools),
-            InputKind::ClientEnded { attempt, exit, answer } => self.on_client_end(&attempt, exit, answer),
+            InputKind::ClientEnded { attempt, exit, answer, mistake } => {
+                self.on_client_end(&attempt, exit, answer, mistake);
+            }
             InputKind::ChildEnded(end) => self.on_child_end(*end),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
             InputKind::MergePrepared { attempt, merge } => self.on_merge_prepared(&attempt, merge),
@@ -158,6 +160,7 @@ impl Machine {
                 self.on_planner_reply(round, said.into(), usage, asked);
             }
             InputKind::Guided(reply) => self.on_guidance(reply),
+            InputKind::Compacted(reply) => self.on_compacted(*reply),
             InputKind::Cancel { reason } => self.cancel(reason),
         }
     }

@@ -2,9 +2,8 @@
 
 use super::Machine;
 use super::state::{TaskIx, TaskRecord};
-use wf_base::keyword::Keyword as _;
 use wf_model::taint::{TaintLevel, taints};
-use wf_model::{AgentTool, Plan, StepIx, UntrustedRule};
+use wf_model::{Plan, StepIx, UntrustedRule};
 
 /// A tool that untrusted text closes.
 pub(super) struct ClosedTool {
@@ -27,8 +26,8 @@ impl Machine {
     /// Returns the rule that closes a tool now.
     pub(super) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
         let source = self.state.task_record(task)?.untrusted.clone()?;
-        let rule = self.agent_work(task)?.when_untrusted.get(&AgentTool::from_word(tool)?)?;
-        Some(ClosedTool { rule: *rule, source })
+        let rule = self.agent_work(task)?.untrusted_rule(tool)?;
+        Some(ClosedTool { rule, source })
     }
 }
 

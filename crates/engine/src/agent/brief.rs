@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use super::bodies::CallBodies;
 use super::client::ClientSession;
+use super::compaction::compactor;
 use super::conversation::{ContinuedSession, prior_session};
 use super::journal::AgentLog;
 use super::mcp::{AgentServers, server_limits};
@@ -84,6 +85,7 @@ impl AttemptTask {
                 .untrusted_input()
                 .or_else(|| prior.as_ref().and_then(|prior| prior.untrusted.clone())),
             session: prior,
+            compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
                 first_input: dialogue.request.estimated_tokens(),
@@ -291,7 +293,7 @@ impl AgentDialogue {
             let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
                 continue;
             };
-            dialogue.log_context(turn.context);
+            dialogue.log_context(&turn.context);
             refusals = turn.refusals();
             let reply: ModelReply = bodies.get(reply)?;
             dialogue.log_reply(&reply);

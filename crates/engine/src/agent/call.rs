@@ -40,7 +40,7 @@ pub(in super::super) async fn call_model(
     let mut dialogue = session.dialogue.lock().await;
     dialogue.begin_call(&ask);
     let ModelCall { attempt, call, context, .. } = ask;
-    let request = dialogue.request.after_cut(context);
+    let request = dialogue.request.after_cut(&context);
     let estimated_input = request.estimated_tokens();
     let mut end = ModelCallEnd {
         attempt,
@@ -132,7 +132,7 @@ impl AgentDialogue {
             self.log_note(&format!("[refused] {reason}"));
         }
         self.take_turn(&ask.refusals, ask.repairs.as_deref());
-        self.log_context(ask.context);
+        self.log_context(&ask.context);
     }
 }
 

@@ -139,8 +139,9 @@ impl AgentDialogue {
     }
 
     /// Notes in the log what the model gets no more from now on.
-    pub(super) fn log_context(&mut self, context: ContextCut) {
-        if context != std::mem::replace(&mut self.context, context) {
+    pub(super) fn log_context(&mut self, context: &ContextCut) {
+        if *context != self.context {
+            self.context = context.clone();
             self.log_note(&format!("[context] {context}"));
         }
     }

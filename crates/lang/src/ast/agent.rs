@@ -2,13 +2,12 @@ use super::persona::PersonaSpec;
 use super::step::StepSpec;
 use super::{AllowSpec, DispatchSpec};
 use crate::decode::{
-    ArgumentTemplate, DurationText, EntryKey, FetchHostText, MappingFields, OrderedEntries, SpecDecoder,
-    WorkspacePath, record, words,
+    ArgumentTemplate, DurationText, FetchHostText, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath,
+    record, words,
 };
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keyword::Keyword as _;
+use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{Name, SkillName};
-use wf_base::source::{Span, Spanned};
+use wf_base::source::Spanned;
 use wf_model::{AgentEngine, AgentTool, AgentWorkspace, ModelApi, ModelChoice, UntrustedRule, WorktreeMerge};
 
 /// The largest `max_turns`.
@@ -46,7 +45,7 @@ record! {
         default untrusted: Vec<Spanned<WorkspacePath>>,
         /// The tools that are closed once the model was given text from outside: `deny` refuses their calls, `ask`
         /// lets approvers decide about each.
-        default when_untrusted: OrderedEntries<AgentTool, UntrustedRule>,
+        default when_untrusted: OrderedEntries<String, UntrustedRule>,
         /// The plans that the model may start with the tool `dispatch`.
         optional dispatch: Box<Spanned<DispatchSpec>>,
         /// The files that it works on: `shared`, the workspace itself, if absent. With `worktree` it gets a copy, and
@@ -74,21 +73,6 @@ record! {
 }
 
 words!(AgentEngine, AgentTool, AgentWorkspace, ModelApi, UntrustedRule, WorktreeMerge);
-
-impl EntryKey for AgentTool {
-    fn read(text: &str, span: Span, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        let tool = Self::from_word(text);
-        if tool.is_none() {
-            let words: Vec<&str> = Self::ALL.iter().map(|tool| tool.as_str()).collect();
-            let mistake = Diagnostic::new(Code::ValueWrong, span, format!("there is no tool `{text}`"));
-            decoder.emit(match nearest(text, words.iter().copied()) {
-                Some(near) => mistake.with_suggestion(Some(near)),
-                None => mistake.with_help(format!("the tools are {}", words.join(", "))),
-            });
-        }
-        tool
-    }
-}
 
 impl AgentSpec {
     /// Returns the choice of a model.
@@ -188,7 +172,7 @@ fn check_fetch(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut 
 /// Notes keys that do not apply to the engine of an agent.
 fn check_engine(agent: &AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let engine = agent.engine.unwrap_or_default();
-    let own_tools = ["tools", "mcp", "fetch", "untrusted", "when_untrusted", "dispatch"];
+    let own_tools = ["tools", "mcp", "fetch", "dispatch"];
     for key in own_tools.into_iter().filter(|key| engine.is_client() && fields.has(key)) {
         let message =
             format!("an agent with `engine: {engine}` brings its own tools, so `{key}` does not apply");

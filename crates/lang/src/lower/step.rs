@@ -198,7 +198,7 @@ fn work_of_agent(
         with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
         tools: agent.tools.iter().map(|tool| tool.value).collect(),
         untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
-        when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value, *rule)).collect(),
+        when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value.clone(), *rule)).collect(),
         skills: skills.collect::<Option<_>>().ok_or(LoweringError::Broken)?,
         mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
         fetch: agent.fetch.iter().map(|host| host.value.0.clone()).collect(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::machine::{Attempt, Event, EventKind, GuidanceEnd, ModelCallOutcome};
+use wf_core::machine::{Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome};
 use wf_model::Money;
 
 keywords! {
@@ -21,6 +21,8 @@ keywords! {
         Gates = "gates",
         /// Judges of checks.
         Judges = "judges",
+        /// The compactor of long conversations.
+        Compactor = "compactor",
     }
 }
 
@@ -51,12 +53,13 @@ struct SpendingFold {
 
 impl ModelSpending {
     /// The events that it is folded from.
-    pub const EVENTS: [&'static str; 7] = [
+    pub const EVENTS: [&'static str; 8] = [
         "agent_briefed",
         "model_call_ended",
         "planner_accepted",
         "planner_rejected",
         "guidance_ended",
+        "compaction_ended",
         "gate_evaluated",
         "check_completed",
     ];
@@ -115,6 +118,10 @@ impl SpendingFold {
             EventKind::GuidanceEnded(GuidanceEnd { calls, usage, .. }) if *calls > 0 => {
                 let all = ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost);
                 self.add(ModelSpending { calls: u64::from(*calls), ..all });
+            }
+            EventKind::CompactionEnded(CompactionEnd { model: Some(model), usage, .. }) => {
+                let call = ModelSpending::one_call(ModelCaller::Compactor, usage.tokens, usage.cost);
+                self.add(ModelSpending { model: Some(model.clone()), ..call });
             }
             EventKind::GateEvaluated { result, .. } if result.tokens > 0 => {
                 self.add(ModelSpending::one_call(ModelCaller::Gates, result.tokens, result.cost));

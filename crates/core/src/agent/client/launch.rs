@@ -3,9 +3,6 @@ use serde_json::{Value, json};
 use super::ClientCommand;
 use wf_model::AgentEngine;
 
-/// The tools that Claude Code may use without asking: it runs in a sandbox.
-const CLAUDE_TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
-
 /// The features of Codex that need a network, or more than one agent.
 const CODEX_FEATURES: [&str; 4] = ["multi_agent", "goals", "plugins", "apps"];
 
@@ -37,6 +34,8 @@ pub struct ClientLaunch<'a> {
     pub prompt: &'a str,
     /// The JSON Schema of the answer; `None`: free text.
     pub answer_schema: Option<&'a Value>,
+    /// The mistake in its answer, if it is begun again to repair that.
+    pub repairs: Option<&'a str>,
 }
 
 impl ClientLaunch<'_> {
@@ -80,7 +79,8 @@ impl ClientLaunch<'_> {
             command.add_words(&["--json-schema", &schema.to_string()]);
         }
         command.add_words(&["--allowedTools"]);
-        command.add_words(&CLAUDE_TOOLS);
+        // It does not ask: it runs in a sandbox.
+        command.add_words(self.engine.client_tools().unwrap_or_default());
         command.set("ANTHROPIC_BASE_URL", self.address);
         command.set("ANTHROPIC_API_KEY", self.token);
         command.set("ANTHROPIC_SMALL_FAST_MODEL", self.model);
@@ -124,6 +124,9 @@ impl ClientLaunch<'_> {
         let mut input = json!({"type": "briefing", "text": self.prompt});
         if let Some(schema) = self.answer_schema {
             input["answer_schema"] = schema.clone();
+        }
+        if let Some(mistake) = self.repairs {
+            input["repairs"] = json!(mistake);
         }
         command.input = format!("{input}\n");
     }

@@ -6,9 +6,11 @@
 mod answer;
 mod command;
 mod launch;
+mod repair;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{ClientAnswer, ClientOutput};
 pub use command::ClientCommand;
 pub use launch::ClientLaunch;
+pub use repair::repair_prompt;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use wf_model::{AgentEngine, TokenUsage};
 
-use super::{ClientAnswer, ClientCommand, ClientLaunch, ClientOutput};
+use super::{ClientAnswer, ClientCommand, ClientLaunch, ClientOutput, repair_prompt};
 use crate::agent::{ModelReply, StopReason, ToolCall};
 
 fn launch(engine: AgentEngine, schema: Option<&serde_json::Value>) -> ClientCommand {
@@ -17,6 +17,7 @@ fn launch(engine: AgentEngine, schema: Option<&serde_json::Value>) -> ClientComm
         token: "token",
         prompt: "mend it",
         answer_schema: schema,
+        repairs: None,
     };
     launch.command(env.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
 }
@@ -136,4 +137,27 @@ fn a_refused_tool_call_is_taken_out_of_a_reply_and_the_reason_put_in() {
     assert_eq!((one.tool_calls, one.stop), (vec![call("read")], StopReason::ToolCalls));
     let none = reply.without(&BTreeMap::from([(0, "no".into()), (1, "no".into())]));
     assert_eq!((none.tool_calls, none.stop), (vec![], StopReason::EndTurn));
+}
+
+#[test]
+fn a_program_that_repairs_its_answer_is_told_what_was_wrong() {
+    let prompt = repair_prompt("mend it", Some("{\"sum\": \"four\"}"), "`sum` is not an integer");
+    assert_eq!(
+        prompt,
+        "mend it\n\nYou have already worked on this, what you did is there, and your answer was:\n\n{\"sum\": \"four\"}\n\n\
+         [SCHEMA VALIDATION ERROR]\n`sum` is not an integer\n\nRepair the answer."
+    );
+    assert!(repair_prompt("mend it", None, "x").contains("and you gave no answer."));
+    let launch = ClientLaunch {
+        engine: AgentEngine::Command,
+        command: &["agent.py".to_owned()],
+        model: "strong",
+        address: "http://127.0.0.1:4319",
+        token: "token",
+        prompt: &prompt,
+        answer_schema: None,
+        repairs: Some("`sum` is not an integer"),
+    };
+    let input: serde_json::Value = serde_json::from_str(&launch.command(Vec::new()).input).unwrap();
+    assert_eq!(input, json!({"type": "briefing", "text": prompt, "repairs": "`sum` is not an integer"}));
 }

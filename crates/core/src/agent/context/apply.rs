@@ -9,7 +9,7 @@ const NAME_CHARS: usize = 64;
 
 impl ModelRequest {
     /// Returns the request as it is sent after a cut.
-    pub fn after_cut(&self, cut: ContextCut) -> Cow<'_, Self> {
+    pub fn after_cut(&self, cut: &ContextCut) -> Cow<'_, Self> {
         if cut.is_none() {
             return Cow::Borrowed(self);
         }
@@ -20,12 +20,12 @@ impl ModelRequest {
             if let Message::Assistant { tool_calls, .. } = message {
                 turn += 1;
                 calls = tool_calls;
-                if turn == 1 && cut.omitted_turns > 0 {
-                    messages.push(Message::Omitted { turns: cut.omitted_turns });
+                if cut.omits(turn) {
+                    omit_turn(&mut messages);
                 }
             }
             match message {
-                _ if turn > 0 && turn <= cut.omitted_turns => {}
+                _ if turn > 0 && cut.omits(turn) => {}
                 Message::Tool { results } if turn <= cut.masked_turns => {
                     let results = results.iter().map(|result| masked(calls, result)).collect();
                     messages.push(Message::Tool { results });
@@ -49,9 +49,17 @@ impl Message {
     /// Returns the text that the model gets in place of omitted turns.
     pub fn omission_text(turns: u32) -> String {
         format!(
-            "[The first {turns} turns of this conversation were left out to save space. What they changed in the \
-             workspace is there; call a tool again to see its result.]"
+            "[Turns of this conversation were left out here to save space: {turns}. What they changed in the workspace \
+             is there; call a tool again to see its result.]"
         )
+    }
+}
+
+/// Puts the message in place of an omitted turn, one for all in a row.
+fn omit_turn(messages: &mut Vec<Message>) {
+    match messages.last_mut() {
+        Some(Message::Omitted { turns }) => *turns += 1,
+        _ => messages.push(Message::Omitted { turns: 1 }),
     }
 }
 

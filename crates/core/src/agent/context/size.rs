@@ -3,7 +3,7 @@ use super::ContextCut;
 /// The most tokens of a masked result. Shorter results are not masked.
 pub(super) const MASK_TOKENS: u64 = 60;
 
-/// The most tokens of the message in place of omitted turns.
+/// The most tokens of a message in place of omitted turns.
 pub(super) const OMISSION_TOKENS: u64 = 60;
 
 /// The sizes of a conversation, from which its cut follows.
@@ -45,17 +45,16 @@ pub(super) fn is_maskable(tokens: u64) -> bool {
 
 impl ConversationSize {
     /// Returns the tokens of the request after a cut, by the provider's scale.
-    pub(crate) fn tokens(&self, cut: ContextCut) -> u64 {
+    pub(crate) fn tokens(&self, cut: &ContextCut) -> u64 {
         self.scale.apply(self.estimate(self.turns.len(), cut))
     }
 
     /// Returns the estimated tokens of the request after some first turns and a cut.
-    pub(crate) fn estimate(&self, turns: usize, cut: ContextCut) -> u64 {
-        let omitted = cut.omitted_turns as usize;
-        let sent = self.turns.iter().take(turns).enumerate().skip(omitted);
-        let sizes = sent.map(|(at, turn)| turn.tokens(at < cut.masked_turns as usize));
-        let note = if omitted == 0 { 0 } else { OMISSION_TOKENS };
-        sizes.fold(self.first.saturating_add(note), u64::saturating_add)
+    pub(crate) fn estimate(&self, turns: usize, cut: &ContextCut) -> u64 {
+        let notes = OMISSION_TOKENS.saturating_mul(cut.gaps() as u64);
+        let sent = (1..).zip(self.turns.iter().take(turns)).filter(|(turn, _)| !cut.omits(*turn));
+        let sizes = sent.map(|(turn, size)| size.tokens(turn <= cut.masked_turns));
+        sizes.fold(self.first.saturating_add(notes), u64::saturating_add)
     }
 }
 

@@ -76,9 +76,13 @@ fn cuts(size: &ConversationSize, limits: ContextLimits) -> Vec<ContextCut> {
     let calls = (0..=size.turns.len()).map(|known| {
         let turns = size.turns[..known].to_vec();
         cut = cut.next(&ConversationSize { turns, ..size.clone() }, limits);
-        cut
+        cut.clone()
     });
     calls.collect()
+}
+
+fn prefix(masked_turns: u32, omitted_turns: u32) -> ContextCut {
+    ContextCut { masked_turns, omitted_turns, kept_turns: Vec::new() }
 }
 
 fn most(limits: ContextLimits) -> u64 {
@@ -104,8 +108,8 @@ proptest! {
         let (_, size) = conversation(&turns);
         for (known, cut) in cuts(&size, limits).into_iter().enumerate() {
             let last = u32::try_from(known).unwrap().saturating_sub(1);
-            let least = size.estimate(known, ContextCut { masked_turns: last, omitted_turns: last });
-            let sent = size.estimate(known, cut);
+            let least = size.estimate(known, &prefix(last, last));
+            let sent = size.estimate(known, &cut);
             prop_assert!(sent <= most(limits) || sent == least, "call {known}: {sent} {cut:?} {limits:?}");
         }
     }
@@ -115,7 +119,7 @@ proptest! {
         let (_, size) = conversation(&turns);
         let mut before = ContextCut::default();
         for (known, cut) in cuts(&size, limits).into_iter().enumerate() {
-            let fits = size.estimate(known, before) <= most(limits);
+            let fits = size.estimate(known, &before) <= most(limits);
             prop_assert_eq!(fits && cut != before, false, "call {}: {:?} {:?}", known, before, cut);
             before = cut;
         }
@@ -125,7 +129,7 @@ proptest! {
     fn a_cut_made_twice_is_the_same(turns in turns(), limits in limits()) {
         let (_, size) = conversation(&turns);
         let cut = ContextCut::default().next(&size, limits);
-        prop_assert_eq!(cut.next(&size, limits), cut);
+        prop_assert_eq!(&cut.next(&size, limits), &cut);
         prop_assert_eq!(ContextCut::default().next(&size, limits), cut);
     }
 
@@ -133,7 +137,7 @@ proptest! {
     fn facts_say_no_less_than_the_request_has(turns in turns(), limits in limits()) {
         let (request, size) = conversation(&turns);
         let cut = cuts(&size, limits).pop().unwrap_or_default();
-        let (sent, told) = (request.after_cut(cut).estimated_tokens(), size.tokens(cut));
+        let (sent, told) = (request.after_cut(&cut).estimated_tokens(), size.tokens(&cut));
         // Sums of rounded sizes are lower by less than one for each part, and the heading of a repair is not in facts.
         let parts = turns.iter().map(|turn| turn.results.len() + if turn.repairs { 10 } else { 1 });
         let parts = parts.sum::<usize>() + 1;
@@ -144,7 +148,7 @@ proptest! {
     fn what_is_sent_keeps_pairs_order_and_the_last_turns(turns in turns(), limits in limits()) {
         let (request, size) = conversation(&turns);
         let cut = cuts(&size, limits).pop().unwrap_or_default();
-        let sent = request.after_cut(cut).into_owned();
+        let sent = request.after_cut(&cut).into_owned();
         prop_assert_eq!(&sent.messages[0], &request.messages[0]);
         prop_assert_eq!(&sent.system, &request.system);
         // What was sent is what there was, without the beginning, and with other results.
@@ -206,7 +210,7 @@ fn results_are_masked_all_at_once_and_then_not_for_many_turns() {
     assert!((1..=8).contains(&changes), "{changes}: {cuts:?}");
     let first = cuts.iter().position(|cut| !cut.is_none()).unwrap();
     let masked = u32::try_from(first).unwrap() - COMPLETE_TURNS[0];
-    assert_eq!(cuts[first], ContextCut { masked_turns: masked, omitted_turns: 0 });
+    assert_eq!(cuts[first], prefix(masked, 0));
     // The same is so for results of a tenth of the window each.
     let cuts = self::cuts(&uniform(100, 1_000), LIMITS);
     changes = cuts.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -220,25 +224,25 @@ fn results_are_masked_all_at_once_and_then_not_for_many_turns() {
 #[test]
 fn long_results_of_the_last_turns_are_masked_before_turns_are_lost() {
     let cut = ContextCut::default().next(&uniform(8, 1_900), LIMITS);
-    assert_eq!(cut, ContextCut { masked_turns: 6, omitted_turns: 0 });
+    assert_eq!(cut, prefix(6, 0));
     let cut = ContextCut::default().next(&uniform(8, 2_800), LIMITS);
-    assert_eq!(cut, ContextCut { masked_turns: 7, omitted_turns: 0 });
+    assert_eq!(cut, prefix(7, 0));
     // The newest is above the goal by itself.
     let cut = ContextCut::default().next(&uniform(8, 7_000), LIMITS);
-    assert_eq!(cut, ContextCut { masked_turns: 7, omitted_turns: 0 });
+    assert_eq!(cut, prefix(7, 0));
     let cut = ContextCut::default().next(&uniform(8, 7_500), LIMITS);
-    assert_eq!(cut, ContextCut { masked_turns: 7, omitted_turns: 7 });
+    assert_eq!(cut, prefix(7, 7));
     // Nothing helps a result that does not fit by itself.
     let cut = ContextCut::default().next(&uniform(8, 20_000), LIMITS);
-    assert_eq!(cut, ContextCut { masked_turns: 7, omitted_turns: 7 });
-    assert!(uniform(8, 20_000).tokens(cut) > LIMITS.context_window);
+    assert_eq!(cut, prefix(7, 7));
+    assert!(uniform(8, 20_000).tokens(&cut) > LIMITS.context_window);
 }
 
 #[test]
 fn a_provider_that_counts_more_is_cut_earlier() {
     let size = ConversationSize { scale: TokenScale { estimated: 100, counted: 300 }, ..uniform(10, 300) };
-    assert_eq!(uniform(10, 300).tokens(ContextCut::default()), 3_200);
-    assert_eq!(size.tokens(ContextCut::default()), 9_600);
+    assert_eq!(uniform(10, 300).tokens(&ContextCut::default()), 3_200);
+    assert_eq!(size.tokens(&ContextCut::default()), 9_600);
     assert!(ContextCut::default().next(&uniform(10, 300), LIMITS).is_none());
     assert_eq!(ContextCut::default().next(&size, LIMITS).masked_turns, 8);
     let other = TokenScale { estimated: 300, counted: 100 };
@@ -250,7 +254,7 @@ fn a_provider_that_counts_more_is_cut_earlier() {
 fn a_mask_says_what_was_there_and_how_to_get_it() {
     let turn = |chars: usize| Turn { reply: 3, results: vec![chars, 10], repairs: false };
     let (request, _) = conversation(&[turn(3_500), turn(3_501), turn(3_502)]);
-    let sent = request.after_cut(ContextCut { masked_turns: 2, omitted_turns: 1 });
+    let sent = request.after_cut(&prefix(2, 1));
     let Message::Tool { results } = &sent.messages[3] else { panic!("{sent:?}") };
     let mask =
         "[Result of read (SUCCEEDED) — 1000 tokens — left out to save space; call the tool again to see it]";
@@ -258,10 +262,10 @@ fn a_mask_says_what_was_there_and_how_to_get_it() {
     assert_eq!(results[1].text, "xxxxxxxxxx", "a short one stays");
     assert_eq!(sent.messages[1], Message::Omitted { turns: 1 });
     let (request, _) = conversation(&[turn(3_500), turn(1)]);
-    let sent = request.after_cut(ContextCut { masked_turns: 1, omitted_turns: 0 });
+    let sent = request.after_cut(&prefix(1, 0));
     let Message::Tool { results } = &sent.messages[2] else { panic!("{sent:?}") };
     assert!(results[0].text.contains("(FAILED)") && results[0].is_error);
-    assert!(matches!(request.after_cut(ContextCut::default()), std::borrow::Cow::Borrowed(_)));
+    assert!(matches!(request.after_cut(&ContextCut::default()), std::borrow::Cow::Borrowed(_)));
 }
 
 #[test]
@@ -276,9 +280,9 @@ fn notes_are_as_short_as_they_are_counted() {
     };
     let result = ToolResult { id: "a".into(), text: "x".repeat(1_000_000), is_error: true };
     request.append_turn(reply, vec![result], None);
-    let sent = request.after_cut(ContextCut { masked_turns: 1, omitted_turns: 0 });
+    let sent = request.after_cut(&prefix(1, 0));
     let Some(Message::Tool { results }) = sent.messages.last() else { panic!("{sent:?}") };
     assert!(estimate_tokens(&results[0].text) <= MASK_TOKENS, "{}", results[0].text);
-    let cut = ContextCut { masked_turns: 12, omitted_turns: 1 };
+    let cut = prefix(12, 1);
     assert_eq!(cut.to_string(), "long results of the first 12 turns masked, the first turn omitted");
 }

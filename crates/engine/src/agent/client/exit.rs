@@ -9,39 +9,54 @@ use wf_model::{AgentEngine, FailureClass, RequiredOutput};
 pub(super) struct ClientExit {
     pub(super) exit: WorkExit,
     pub(super) answer: Option<String>,
+    /// The mistake in the answer, which the program may repair.
+    pub(super) mistake: Option<String>,
+}
+
+/// The answer that is expected of a program.
+#[derive(Clone, Copy)]
+pub(super) struct ClientContract<'a> {
+    pub(super) engine: AgentEngine,
+    pub(super) outputs: &'a [RequiredOutput],
+    /// The failure class of an error that it reports.
+    pub(super) error_class: FailureClass,
+    /// True if it repairs an answer: it does so once.
+    pub(super) repairs: bool,
 }
 
 /// Returns the exit of a program: that of its process, unless it reported an error, or its answer is not what the
-/// outputs of the step ask for. `class` is the failure class of an error that it reports.
-pub(super) fn exit_of(
-    end: &ClientEnd,
-    engine: AgentEngine,
-    outputs: &[RequiredOutput],
-    class: FailureClass,
-) -> ClientExit {
-    let program = match engine {
+/// outputs of the step ask for.
+pub(super) fn exit_of(end: &ClientEnd, contract: ClientContract<'_>) -> ClientExit {
+    let program = match contract.engine {
         AgentEngine::Command => "the program".to_owned(),
         named => named.to_string(),
     };
-    let without = |exit| ClientExit { exit, answer: None };
-    let error = |reason, failure_class| without(WorkExit::Error { reason, failure_class });
-    match (end.output.answer(), &end.process.exit) {
-        (_, exit @ (WorkExit::Cancelled | WorkExit::TimedOut)) => without(exit.clone()),
-        (ClientAnswer::Error(reason), _) => error(format!("{program} reported an error: {reason}"), class),
-        (_, exit) if !exit.is_success() => without(exit.clone()),
-        (ClientAnswer::Nothing, _) if outputs.is_empty() => without(WorkExit::Completed),
-        (ClientAnswer::Nothing, _) => error(
-            format!(
-                "{program} gave no answer, and the step has `outputs`: it ended without the line of its answer"
-            ),
-            FailureClass::Logical,
-        ),
-        (ClientAnswer::Text(answer), _) => match read_answer(&answer, outputs) {
-            Ok(_) => ClientExit { exit: WorkExit::Completed, answer: Some(answer) },
-            Err(mistake) => {
-                error(format!("the answer of {program} is invalid: {mistake}"), FailureClass::Logical)
-            }
-        },
+    let without = |exit| ClientExit { exit, answer: None, mistake: None };
+    let answer = match (end.output.answer(), &end.process.exit) {
+        (_, exit @ (WorkExit::Cancelled | WorkExit::TimedOut)) => return without(exit.clone()),
+        (ClientAnswer::Error(reason), _) => {
+            let reason = format!("{program} reported an error: {reason}");
+            return without(WorkExit::Error { reason, failure_class: contract.error_class });
+        }
+        (_, exit) if !exit.is_success() => return without(exit.clone()),
+        (ClientAnswer::Nothing, _) if contract.outputs.is_empty() => return without(WorkExit::Completed),
+        (ClientAnswer::Nothing, _) => None,
+        (ClientAnswer::Text(answer), _) => Some(answer),
+    };
+    let read = match &answer {
+        Some(answer) => {
+            read_answer(answer, contract.outputs).map(drop).map_err(|mistake| mistake.to_string())
+        }
+        None => Err("there is no answer: the program ended without it, and the step has `outputs`".into()),
+    };
+    match read {
+        Ok(()) => ClientExit { exit: WorkExit::Completed, answer, mistake: None },
+        Err(mistake) => {
+            let again = if contract.repairs { ", also after its repair" } else { "" };
+            let reason = format!("the answer of {program} is invalid{again}: {mistake}");
+            let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+            ClientExit { exit, answer, mistake: (!contract.repairs).then_some(mistake) }
+        }
     }
 }
 
@@ -53,7 +68,7 @@ mod tests {
     use wf_exec::dialogue::DialogueEnd;
     use wf_model::{AgentEngine, FailureClass};
 
-    use super::{ClientEnd, exit_of};
+    use super::{ClientContract, ClientEnd, exit_of};
 
     /// The exit of a program without required outputs, and its answer.
     fn ended(exit: WorkExit, lines: &[&str]) -> (WorkExit, Option<String>) {
@@ -62,8 +77,13 @@ mod tests {
             output.take(line);
         }
         let process = DialogueEnd { exit, ends: StreamTails::default() };
-        let ended =
-            exit_of(&ClientEnd { process, output }, AgentEngine::Command, &[], FailureClass::Environmental);
+        let contract = ClientContract {
+            engine: AgentEngine::Command,
+            outputs: &[],
+            error_class: FailureClass::Environmental,
+            repairs: false,
+        };
+        let ended = exit_of(&ClientEnd { process, output }, contract);
         (ended.exit, ended.answer)
     }
 

@@ -14,7 +14,8 @@ use crate::agent::session::AgentSession;
 use crate::current_step::step_of;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
-use wf_core::agent::client::{ClientCommand, ClientLaunch, ClientOutput};
+use wf_core::agent::client::{ClientCommand, ClientLaunch, ClientOutput, repair_prompt};
+use wf_core::machine::InvalidAnswer;
 use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
 use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::{GatewayPort, SandboxSpec};
@@ -120,6 +121,16 @@ impl ClientProcess {
 }
 
 impl ClientSession {
+    /// Returns the instructions, and what is to be repaired.
+    fn prompt(&self, session: &AgentSession) -> Result<String, WorkError> {
+        let prompt = self.instructions.prompt();
+        let Some(InvalidAnswer { mistake, answer }) = &self.repairs else {
+            return Ok(prompt);
+        };
+        let answer: Option<String> = answer.as_ref().map(|digest| session.bodies.get(digest)).transpose()?;
+        Ok(repair_prompt(&prompt, answer.as_deref(), mistake))
+    }
+
     /// Completes the command of the program; returns the text on its standard input.
     fn prepare(
         &self,
@@ -129,7 +140,7 @@ impl ClientSession {
         token: &ClientToken,
     ) -> Result<String, WorkError> {
         let number = port.number().map_err(|error| unopened(&error))?;
-        let prompt = self.instructions.prompt();
+        let prompt = self.prompt(session)?;
         let launch = ClientLaunch {
             engine: self.engine,
             command: &self.words,
@@ -138,6 +149,7 @@ impl ClientSession {
             token: token.expose(),
             prompt: &prompt,
             answer_schema: self.instructions.answer_schema.as_ref(),
+            repairs: self.repairs.as_ref().map(|invalid| invalid.mistake.as_str()),
         };
         let ClientCommand { argv, env, input } = launch.command(std::mem::take(&mut command.env));
         (command.argv, command.env) = (argv, env);

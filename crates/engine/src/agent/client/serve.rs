@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::calls::{PendingCall, refuse};
-use super::exit::{ClientExit, exit_of};
+use super::exit::{ClientContract, ClientExit, exit_of};
 use super::process::{ClientEnd, ClientProcess};
 use super::session::{ClientSession, Refusals};
 use crate::EngineError;
@@ -12,8 +12,8 @@ use crate::agent::session::{AgentDialogue, AgentSession};
 use crate::dispatch::UnitResult;
 use crate::model_call::mask_request;
 use crate::run::RunContext;
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens};
-use wf_core::machine::{Attempt, ClientCall, ClientReply, InputKind, ToolCallEnd, ToolCallId};
+use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens, source_of_tool};
+use wf_core::machine::{Attempt, ClientCall, ClientReply, InputKind, InvalidAnswer, ToolCallEnd, ToolCallId};
 use wf_exec::StopLevel;
 use wf_model::FailureClass;
 
@@ -23,6 +23,8 @@ pub(crate) struct ClientTurn {
     /// The number of its last call.
     pub(crate) call: u32,
     pub(crate) refusals: Refusals,
+    /// The answer that it is begun again to repair.
+    pub(crate) repairs: Option<InvalidAnswer>,
 }
 
 /// An event that a program's turn ends with.
@@ -44,6 +46,13 @@ pub(crate) async fn serve_client(
     dialogue.release(&mut client, &turn.refusals);
     client.replied = run.session.clock.now();
     if client.process.is_none() {
+        if let Some(invalid) = &turn.repairs {
+            dialogue.log_note(&format!("[asked to repair the answer] {}", invalid.mistake));
+            if client.repairs.is_none() {
+                client.begin_repair(invalid);
+                (dialogue.reply, dialogue.failure) = (None, None);
+            }
+        }
         if let Some(reply) = &dialogue.reply {
             let digest = session.bodies.put(reply).await?;
             client.add_last_reply(digest, &turn.refusals);
@@ -52,7 +61,7 @@ pub(crate) async fn serve_client(
             Ok(process) => client.process = Some(process),
             Err(unable) => {
                 let (attempt, exit) = (turn.attempt, unable.into());
-                return Ok(Some(InputKind::ClientEnded { attempt, exit, answer: None }));
+                return Ok(Some(InputKind::ClientEnded { attempt, exit, answer: None, mistake: None }));
             }
         }
     }
@@ -150,18 +159,26 @@ impl AgentSession {
         request: &ModelRequest,
         took: Duration,
     ) -> Result<Vec<ToolCallEnd>, EngineError> {
+        let calls = dialogue.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
         let mut ends = Vec::new();
         for (position, result) in dialogue.take_results(request) {
+            let tool = calls.get(position as usize).map(|call| call.tool.as_str()).unwrap_or_default();
             ends.push(ToolCallEnd {
                 id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
                 result: self.bodies.put(result).await?,
                 tokens: estimate_tokens(&result.text),
                 is_error: result.is_error,
-                untrusted: None,
+                untrusted: self.client_reads_outside().then(|| source_of_tool(tool)),
                 duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             });
         }
         Ok(ends)
+    }
+
+    /// True if any result of a program's tools is from outside: what a tool read is not known.
+    fn client_reads_outside(&self) -> bool {
+        let network = self.command.sandbox.as_ref().is_some_and(|sandbox| sandbox.network);
+        network || !self.untrusted.is_empty()
     }
 
     /// Reports the end of a program, with its answer.
@@ -179,7 +196,13 @@ impl AgentSession {
         };
         end.output.shown().iter().for_each(|line| dialogue.log_note(line));
         let class = dialogue.failure.as_ref().map_or(FailureClass::Logical, |failure| failure.failure_class);
-        let ClientExit { exit, answer } = exit_of(&end, client.engine, &self.outputs, class);
+        let contract = ClientContract {
+            engine: client.engine,
+            outputs: &self.outputs,
+            error_class: class,
+            repairs: client.repairs.is_some(),
+        };
+        let ClientExit { exit, answer, mistake } = exit_of(&end, contract);
         if !exit.is_success() {
             mask.text(&end.process.ends.err).lines().for_each(|line| dialogue.log_note(line));
         }
@@ -190,7 +213,7 @@ impl AgentSession {
             }
             None => None,
         };
-        Ok(Some(InputKind::ClientEnded { attempt, exit, answer }))
+        Ok(Some(InputKind::ClientEnded { attempt, exit, answer, mistake }))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::agent::bodies::CallBodies;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::ModelRequest;
-use wf_core::machine::{AgentRecord, ClientReply};
+use wf_core::machine::{AgentRecord, ClientReply, InvalidAnswer};
 use wf_exec::WorkError;
 use wf_model::{AgentEngine, AgentWork};
 
@@ -33,6 +33,8 @@ pub(in crate::agent) struct ClientSession {
     /// The time at which the last reply was given.
     pub(super) replied: Moment,
     pub(super) process: Option<ClientProcess>,
+    /// The answer that it is begun again to repair.
+    pub(super) repairs: Option<InvalidAnswer>,
 }
 
 impl ClientSession {
@@ -64,6 +66,7 @@ impl ClientSession {
             last_request: record.and_then(AgentRecord::last_client_request),
             replied: Moment::default(),
             process: None,
+            repairs: record.and_then(AgentRecord::repaired_answer).cloned(),
         }))
     }
 
@@ -76,6 +79,13 @@ impl ClientSession {
         if !self.recorded.iter().any(|known| known.request == request) {
             self.recorded.push(ClientReply { request, reply, refusals: refusals.clone() });
         }
+    }
+
+    /// Lets the program begin again to repair its answer: it asks anew, whatever it asked before.
+    pub(super) fn begin_repair(&mut self, invalid: &InvalidAnswer) {
+        self.repairs = Some(invalid.clone());
+        self.recorded.clear();
+        self.last_request = None;
     }
 
     /// Takes the recorded reply to a request.

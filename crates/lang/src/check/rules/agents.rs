@@ -1,6 +1,7 @@
 use super::{FileDiagnostics, RuleContext};
 use crate::ast::{AgentSpec, StepSpec};
-use wf_base::diag::{Code, Diagnostic};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::keyword::Keyword as _;
 use wf_base::name::PlanId;
 use wf_base::source::Spanned;
 use wf_model::expr::{ScriptReference, templates_in_script};
@@ -31,15 +32,41 @@ fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut 
     }
 }
 
-/// Notes rules for tools that the agent does not have.
+/// Notes rules for tools that the agent does not have. The tools of a program are its own; of some, they are known.
 fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+    let engine = agent.value.engine.unwrap_or_default();
     for (tool, _) in &*agent.value.when_untrusted {
-        if agent.value.tools.iter().all(|own| own.value != tool.value) {
-            let message = format!("the agent does not have the tool `{}`", tool.value);
+        let name = tool.value.as_str();
+        let known = match engine.client_tools() {
+            Some(known) => known.to_vec(),
+            None if engine.is_client() => {
+                if !is_tool_name(name) {
+                    let message = format!("{name:?} is not the name of a tool");
+                    let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
+                    notes.note(mistake.with_help("use at most 64 letters, digits, `_`, `-` and `.`"));
+                }
+                continue;
+            }
+            None => AgentTool::ALL.iter().map(|tool| tool.as_str()).collect(),
+        };
+        if !known.contains(&name) {
+            let mistake = Diagnostic::new(Code::ValueWrong, tool.span, format!("there is no tool `{name}`"));
+            notes.note(match nearest(name, known.iter().copied()) {
+                Some(near) => mistake.with_suggestion(Some(near)),
+                None => mistake.with_help(format!("the tools are {}", known.join(", "))),
+            });
+        } else if !engine.is_client() && agent.value.tools.iter().all(|own| own.value.as_str() != name) {
+            let message = format!("the agent does not have the tool `{name}`");
             let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
             notes.note(mistake.with_help("remove the rule, or add the tool to `tools`"));
         }
     }
+}
+
+/// True if a text can be the name of a program's tool.
+fn is_tool_name(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=64).contains(&text.len()) && text.chars().all(allowed)
 }
 
 /// Notes a plan that the agent could not tell from another one: it knows them by their ids.

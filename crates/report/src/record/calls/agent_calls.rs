@@ -180,7 +180,7 @@ impl AgentCalls {
                 self.calls.push(ModelCallRecord {
                     repairs: start.repairs.clone(),
                     client: start.client,
-                    context: start.context,
+                    context: start.context.clone(),
                     ..ModelCallRecord::default()
                 });
             }

@@ -29,7 +29,7 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
     let mut context = ContextCut::default();
     for (number, call) in (1_usize..).zip(&calls.calls) {
         if call.context != context {
-            context = call.context;
+            context = call.context.clone();
             section(&mut text, "context", &context.to_string());
         }
         if let Some(mistake) = &call.repairs {

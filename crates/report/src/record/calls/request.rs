@@ -22,7 +22,7 @@ impl AgentCalls {
             let results = results(one, &reply, bodies)?;
             request.append_turn(reply, results, next.repairs.as_deref());
         }
-        Ok(request.after_cut(call.context).into_owned())
+        Ok(request.after_cut(&call.context).into_owned())
     }
 }
 

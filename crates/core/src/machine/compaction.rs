@@ -1,0 +1,177 @@
+//! The compactor (Silas 5.7): a model that chooses which old turns of an agent's conversation stay, where turns are to
+//! be omitted.
+//!
+//! It is asked once for a cut, and its answer is recorded before the request that relies on it. Without an answer
+//! that may be used, the oldest turns are omitted. **Invariant:** no answer makes a conversation fit less, or an agent fail.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::in_flight::TaskRequest;
+use super::reason::truncate_reason;
+use super::state::{MachineState, TaskIx};
+use super::{
+    AgentRecord, AttemptUsage, CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest,
+    CompactionStart, Effect, EventKind, Machine, ModelCallStart,
+};
+use crate::agent::{ContextCut, GroupChoice};
+use wf_base::time::Moment;
+use wf_model::{Money, Plan};
+
+/// The failures in a row after which the compactor is not asked for a time.
+const MOST_FAILURES: u32 = 3;
+
+/// The time for which it is not asked then.
+const COOL_DOWN: Duration = Duration::from_secs(300);
+
+/// The failures of the compactor in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CompactorBreaker {
+    /// Those since the last answer.
+    failures: u32,
+    /// The time of the last one.
+    last: Option<Moment>,
+}
+
+/// The question to the compactor for a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CompactionRecord {
+    /// The number of the model call.
+    call: u32,
+    /// The groups of turns.
+    groups: Vec<Vec<u32>>,
+    /// The outcome; `None`: it is asked.
+    outcome: Option<CompactionOutcome>,
+}
+
+impl CompactorBreaker {
+    /// True if the compactor is not asked now.
+    fn is_open(self, now: Moment) -> bool {
+        self.failures >= MOST_FAILURES && self.last.is_some_and(|last| now < last.after(COOL_DOWN))
+    }
+
+    fn note(&mut self, outcome: &CompactionOutcome, at: Moment) {
+        *self = match outcome {
+            CompactionOutcome::Chosen { .. } => Self::default(),
+            CompactionOutcome::Failed { .. } => {
+                Self { failures: self.failures.saturating_add(1), last: Some(at) }
+            }
+        };
+    }
+}
+
+impl CompactionRecord {
+    fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+}
+
+impl MachineState {
+    /// Applies a fact about the compactor.
+    pub(super) fn apply_compaction(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        match fact {
+            EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
+                if let Some(record) = self.agent_record_mut(plan, attempt) {
+                    let groups = groups.clone();
+                    record.compaction =
+                        Some(Box::new(CompactionRecord { call: *call, groups, outcome: None }));
+                }
+            }
+            EventKind::CompactionEnded(end) => {
+                self.compactor.note(&end.outcome, at);
+                let record = self.agent_record_mut(plan, &end.attempt);
+                if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
+                    compaction.outcome = Some(end.outcome.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Machine {
+    /// Asks the compactor about a call that is to begin, if there is something to choose. True if it is being asked.
+    pub(super) fn ask_compactor(&mut self, task: TaskIx, start: &ModelCallStart) -> bool {
+        let Some(record) = self.agent_record(task).filter(|record| record.compactor.is_some()) else {
+            return false;
+        };
+        let known = record.compaction.as_ref().filter(|known| known.call == start.call);
+        let groups = match known {
+            Some(known) if known.is_open() => known.groups.clone(),
+            Some(_) => return false,
+            None => {
+                let groups = record.groups(start);
+                if groups.is_empty() || self.state.compactor.is_open(self.now) {
+                    return false;
+                }
+                let need = record.compaction_reserve().plus(record.reserve_after_compaction(start));
+                let finally = self.plan.is_finally(task.ix());
+                if self.shortage(need, self.open_reserves(), finally).is_some() {
+                    return false;
+                }
+                let (attempt, call, of_event) = (start.attempt.clone(), start.call, groups.clone());
+                self.emit(EventKind::CompactionStarted(CompactionStart { attempt, call, groups: of_event }));
+                groups
+            }
+        };
+        self.flight.set(task, Some(TaskRequest::Compaction));
+        let request = Box::new(CompactionRequest { start: start.clone(), groups });
+        self.turn.effects.push(Effect::Compact { request });
+        true
+    }
+
+    /// Applies the answer of the compactor, or the reason why there is none, and lets the call begin.
+    pub(super) fn on_compacted(&mut self, reply: CompactionReply) {
+        let CompactionReply { start, said, model, usage } = reply;
+        let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Compaction);
+        let Some(task) = self.working_agent(&start.attempt).filter(waits) else {
+            return;
+        };
+        let Some(record) = self.agent_record(task) else {
+            return;
+        };
+        let known = record.compaction.as_ref().filter(|known| known.call == start.call && known.is_open());
+        let Some(known) = known else {
+            return;
+        };
+        let outcome = match said.and_then(|text| GroupChoice::read(&text, known.groups.len())) {
+            Ok(choice) => CompactionOutcome::Chosen { context: record.chosen(&start, &choice), choice },
+            Err(why) => CompactionOutcome::Failed { reason: truncate_reason(why) },
+        };
+        let (attempt, call) = (start.attempt.clone(), start.call);
+        self.emit(EventKind::CompactionEnded(CompactionEnd { attempt, call, outcome, model, usage }));
+        self.flight.set(task, None);
+        match self.forced_exit(task) {
+            Some(exit) => self.end_agent(&start.attempt, exit, None),
+            None => self.begin_call(task, start),
+        }
+    }
+}
+
+impl AgentRecord {
+    /// Returns the cut that the compactor chose for a call.
+    pub(super) fn compacted(&self, call: u32) -> Option<&ContextCut> {
+        let known = self.compaction.as_ref().filter(|known| known.call == call)?;
+        match &known.outcome {
+            Some(CompactionOutcome::Chosen { context, .. }) => Some(context),
+            _ => None,
+        }
+    }
+
+    /// Returns what the question to the compactor may use that is under way, if there is one.
+    pub(super) fn open_compaction(&self) -> Option<AttemptUsage> {
+        let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
+        (open && self.exit.is_none()).then(|| self.compaction_reserve())
+    }
+
+    fn compaction_reserve(&self) -> AttemptUsage {
+        self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
+            let (input, output) = (compactor.max_input, compactor.max_output);
+            let cost =
+                |cached| compactor.price.map_or(Money::default(), |price| price.cost(input, cached, output));
+            let tokens = input.saturating_add(output);
+            AttemptUsage { attempts: 0, tokens, cost: cost(0).max(cost(input)) }
+        })
+    }
+}

@@ -21,6 +21,7 @@ use wf_sign::approval::{Approvers, ReviewPolicy};
 use wf_store::{StoreError, StoreReader};
 
 mod diagnostics;
+mod generated;
 mod other;
 mod settings;
 
@@ -28,6 +29,7 @@ use diagnostics::declaration_sites;
 use other::NonPlanFile;
 
 pub use diagnostics::diagnostics_by_file;
+pub use generated::SnapshotReader;
 pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
 
 /// A plan that may run, and its context.
@@ -291,13 +293,16 @@ pub fn load_recorded_as(
     run: &RunId,
     part: Option<ReconciliationPart>,
 ) -> Result<LoadedPlan, CommandError> {
-    // A nested run has its text from the run that it is part of.
+    // A nested run has its text from the run that it is part of, unless that made it.
     let path = reader.run(run)?.path;
     let mut top = run.clone();
+    let mut files = memory_files(reader.sources(run)?);
     while let Some((above, _)) = reader.run(&top)?.parent {
         top = above;
+        for (path, text) in memory_files(reader.sources(&top)?).0 {
+            files.0.entry(path).or_insert(text);
+        }
     }
-    let files = memory_files(reader.sources(&top)?);
     if !files.0.contains_key(&path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(CommandError::new(CliExitCode::State, message));

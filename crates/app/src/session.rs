@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
 use crate::goals::FOLDERS;
-use crate::load::LoadedPlan;
+use crate::load::{LoadedPlan, SnapshotReader};
 use crate::watch::{AuditedSession, start_audit};
 use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
 use wf_base::untrusted::{NAME, WARN, paint};
@@ -73,6 +73,7 @@ pub fn open_session(
         root: ready.workspace.root.clone(),
         shared: SharedState::new(&host, &ready.config.env_pass),
         host,
+        plans: Box::new(SnapshotReader::of(ready)),
         models: Arc::clone(&ready.config.models),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
@@ -117,7 +118,7 @@ fn control_files(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
 fn nested_repositories(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
     let plans = family(&ready.plan).into_iter();
     let mut ways = plans.flat_map(|plan| plan.steps()).flat_map(Step::ways);
-    if !ways.any(|way| way.allow.as_ref().is_some_and(|allow| !allow.write.is_empty())) {
+    if !ways.any(|way| way.permissions().any(|allow| !allow.write.is_empty())) {
         return Ok(Vec::new());
     }
     let apart = ExcludedFiles::new([ready.workspace.state.as_path()]);

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod connection;
+pub mod envelope;
 pub mod gate;
 pub mod ggs;
 pub mod goal;

@@ -55,6 +55,7 @@ impl AttemptTask {
             StepWork::Agent(_)
             | StepWork::Http(_)
             | StepWork::Uses(_)
+            | StepWork::Generated(_)
             | StepWork::Wait(_)
             | StepWork::Approve(_) => Ok(Vec::new()),
         }

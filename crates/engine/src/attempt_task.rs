@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, InputKind, StepItem, WorkExit};
 use wf_core::verify::classify;
@@ -26,7 +27,7 @@ use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
 use super::run::RunContext;
-use super::{artifacts, nested};
+use super::{EngineError, artifacts, generated, nested};
 
 /// The part of the engine's own environment that a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();
@@ -43,6 +44,8 @@ pub(super) struct AttemptTask {
     pub(super) correction: Option<Box<AttemptFeedback>>,
     /// The arguments as rewritten by gates.
     pub(super) tool_args: Option<Box<serde_json::Value>>,
+    /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+    pub(super) generated: Option<Sha256Digest>,
 }
 
 impl AttemptTask {
@@ -53,7 +56,7 @@ impl AttemptTask {
         item: Option<StepItem>,
         reads: JsonObject,
     ) -> Self {
-        Self { run, attempt, item, reads, since: None, correction: None, tool_args: None }
+        Self { run, attempt, item, reads, since: None, correction: None, tool_args: None, generated: None }
     }
 
     /// Does the work and reports its end.
@@ -63,7 +66,11 @@ impl AttemptTask {
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
-            StepWork::Uses(uses) => nested::run(&self, uses, step, stop).await?,
+            StepWork::Uses(uses) => nested::run(&self, uses.as_ref().into(), step, stop).await?,
+            StepWork::Generated(_) => {
+                let digest = self.generated.ok_or(EngineError::Stuck)?;
+                generated::run(&self, step, digest, stop).await?
+            }
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {

@@ -72,7 +72,14 @@ pub(super) async fn run(
         attempt: id.attempt_path(),
     };
     let events = place.recorded_events()?;
-    let beginning = NestedBeginning { plan: &listed.plan, path: &listed.path, params, past: None, events };
+    let beginning = NestedBeginning {
+        plan: &listed.plan,
+        path: &listed.path,
+        params,
+        sources: Vec::new(),
+        past: None,
+        events,
+    };
     let (dispatcher, _) = nested::prepare(place, beginning)?;
     let context = Arc::clone(&dispatcher.run);
     let work = Box::pin(nested::run_limited(dispatcher, None, stop));

@@ -12,8 +12,8 @@ use wf_model::StepWork;
 use super::dispatch::RunDispatcher;
 use super::run::RunContext;
 use super::{
-    agent, asking, attempt_task, children, current_step, evidence, gating, guidance, judging, locks,
-    planning, worktrees,
+    agent, asking, attempt_task, children, current_step, evidence, gating, generated, guidance, judging,
+    locks, planning, worktrees,
 };
 
 impl RunDispatcher {
@@ -143,11 +143,12 @@ impl RunDispatcher {
                 };
                 self.begin(task, None);
             }
-            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent } => {
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent, generated } => {
                 let task = attempt_task::AttemptTask {
                     since: Some(since),
                     correction,
                     tool_args,
+                    generated,
                     ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
                 };
                 self.begin(task, agent);
@@ -199,11 +200,12 @@ impl RunDispatcher {
     fn begin(&mut self, task: attempt_task::AttemptTask, record: Option<Box<AgentRecord>>) {
         let stop = self.stopper(Some(task.attempt.clone()));
         let step = current_step::step_of(&task.run, &task.attempt.place);
-        if matches!(step.work, StepWork::Uses(_)) {
+        if matches!(step.work, StepWork::Uses(_)) || task.generated.is_some() {
             self.nested.insert(task.attempt.clone());
         }
         match step.work {
             StepWork::Agent(_) => self.spawn_unit(task.brief(record, stop)),
+            StepWork::Generated(_) if task.generated.is_none() => self.spawn_unit(generated::read(task)),
             _ => self.spawn_unit(task.work(stop)),
         };
     }

@@ -229,6 +229,12 @@ impl GateEvaluation {
                 let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
                 Some(("uses".into(), json!({ "plan": uses.path, "with": with })))
             }
+            StepWork::Generated(made) => {
+                let with = made.with.iter();
+                let with = with.map(|(name, value)| Ok((name.to_string(), value.value(&known)?)));
+                let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
+                Some(("uses".into(), json!({ "text": made.text.render(&known)?, "with": with })))
+            }
             // The tool calls of an agent are asked about one by one.
             StepWork::Agent(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
         })

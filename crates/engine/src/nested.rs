@@ -10,10 +10,11 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::reuse::RepeatedRun;
-use wf_base::name::RunId;
+use wf_base::name::{Name, RunId};
 use wf_core::machine::{AttemptEnd, Event, Machine, RunOutcome, Standing, TaskId, WorkExit};
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
+use wf_model::expr::Template;
 use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, resolve_params};
 use wf_store::NewRun;
 
@@ -23,16 +24,36 @@ use super::run::{RunContext, RunInputs};
 use super::{EngineError, FinishedRun, copies, evidence};
 use wf_core::observe::RunRef;
 
-/// Runs the plan that a step uses. The same attempt always has the same nested run, so an
-/// interrupted one is resumed.
+/// A plan to be run for a step.
+pub(super) struct NestedWork<'a> {
+    pub(super) plan: &'a Arc<Plan>,
+    /// Its path, relative to the workspace.
+    pub(super) path: &'a str,
+    /// Its parameters.
+    pub(super) with: &'a [(Name, Template)],
+    /// Its texts, if the run that it is nested in was started without them.
+    pub(super) sources: Vec<(String, String)>,
+    /// True if it was approved with the plan of the step, so that its checks count for the step.
+    pub(super) is_approved: bool,
+}
+
+impl<'a> From<&'a NestedPlan> for NestedWork<'a> {
+    fn from(uses: &'a NestedPlan) -> Self {
+        let NestedPlan { plan, path, with } = uses;
+        Self { plan, path, with, sources: Vec::new(), is_approved: true }
+    }
+}
+
+/// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
 pub(super) fn run<'a>(
     task: &'a AttemptTask,
-    uses: &'a NestedPlan,
+    work: NestedWork<'a>,
     step: &'a Step,
     stop: watch::Receiver<StopLevel>,
 ) -> Pin<Box<dyn Future<Output = Result<AttemptEnd, EngineError>> + Send + 'a>> {
     Box::pin(async move {
-        let params = match params(task, uses) {
+        let NestedWork { plan, path, with, sources, is_approved } = work;
+        let params = match params(task, with, plan, path) {
             Ok(params) => params,
             Err(unable) => return Ok(task.end_without_outputs(unable.into())),
         };
@@ -48,14 +69,14 @@ pub(super) fn run<'a>(
             None => Vec::new(),
         };
         let past = nested_past_run(task, &params)?;
-        let begun = NestedBeginning { plan: &uses.plan, path: &uses.path, params, past, events };
+        let begun = NestedBeginning { plan, path, params, sources, past, events };
         let (dispatcher, spent) = prepare(inside, begun)?;
         let nested = Arc::clone(&dispatcher.run);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));
         let (finished, timed_out) = run_limited(dispatcher, left, stop).await?;
         copies::adopt(&task.run, place, &nested);
         let exit = exit_of(&finished, timed_out);
-        let standing = Some(finished.standing);
+        let standing = is_approved.then_some(finished.standing);
         let mut ended = AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) };
         if ended.standing.is_some_and(Standing::is_checked) {
             ended.seen = nested.evidence_files();
@@ -102,11 +123,16 @@ pub(super) async fn run_limited(
 
 /// Returns the parameters of a used plan. Text is read by the parameter's type, as on the command
 /// line; a value that an expression gave keeps its type.
-fn params(task: &AttemptTask, uses: &NestedPlan) -> Result<JsonObject, WorkError> {
+pub(super) fn params(
+    task: &AttemptTask,
+    with: &[(Name, Template)],
+    plan: &Plan,
+    path: &str,
+) -> Result<JsonObject, WorkError> {
     let none = BTreeMap::new();
-    let declared = &uses.plan.parts().params;
+    let declared = &plan.parts().params;
     let mut values = JsonObject::new();
-    for (name, template) in &uses.with {
+    for (name, template) in with {
         let value = task.with_template_values(&none, |known| template.value(known));
         let value = value.map_err(|error| WorkError::logical(error.to_string()))?;
         let param = declared.iter().find(|param| param.name == *name);
@@ -117,7 +143,7 @@ fn params(task: &AttemptTask, uses: &NestedPlan) -> Result<JsonObject, WorkError
         values.insert(name.to_string(), value);
     }
     resolve_params(declared, &values)
-        .map_err(|bad| WorkError::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
+        .map_err(|bad| WorkError::logical(format!("{path}: {}", bad.problems.join("; "))))
 }
 
 /// The place of a nested run in another one.
@@ -137,6 +163,8 @@ pub(super) struct NestedBeginning<'a> {
     /// The path of the plan.
     pub(super) path: &'a str,
     pub(super) params: JsonObject,
+    /// Its texts, if the run that it is nested in was started without them.
+    pub(super) sources: Vec<(String, String)>,
     /// The run that it repeats.
     pub(super) past: Option<RepeatedRun>,
     /// Its events, if it has begun.
@@ -159,7 +187,7 @@ pub(super) fn prepare(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<(RunDispatcher, Duration), EngineError> {
-    let NestedBeginning { plan, path: file, params, past, events } = beginning;
+    let NestedBeginning { plan, path: file, params, sources, past, events } = beginning;
     let outer = place.outer;
     let session = Arc::clone(&outer.session);
     let id = place.id();
@@ -184,7 +212,7 @@ pub(super) fn prepare(
         params: params.clone(),
         parent: Some((outer.run_ref.id.clone(), place.attempt)),
         retry_of: past.as_ref().and_then(|past| past.run().cloned()),
-        sources: Vec::new(),
+        sources,
         created: session.clock.now(),
         config: serde_json::Value::Null,
         claim: None,

@@ -19,6 +19,7 @@ use wf_sign::approval::Approvers;
 use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
+use super::generated::PlanReader;
 use super::locks::NamedLocks;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
@@ -38,6 +39,8 @@ pub struct EngineSession {
     pub host: Arc<HostEnv>,
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
+    /// The reader of plans that its runs make.
+    pub plans: Box<dyn PlanReader>,
     /// The models of the workspace.
     pub models: Arc<ModelTable>,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.

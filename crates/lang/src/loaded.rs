@@ -43,7 +43,7 @@ impl LoadedSpec {
     /// Returns the index of the file that a step of the file `from` uses; `None` if the step uses
     /// none or it could not be read.
     pub fn used(&self, from: usize, step: &StepSpec) -> Option<usize> {
-        self.file_at(from, step.uses.as_deref()?)
+        self.file_at(from, step.used_file()?)
     }
 
     /// Returns the index of the file that the file `from` names by a path; `None` if it could not be read.

@@ -67,6 +67,23 @@ impl RunBudget {
         }
     }
 
+    /// Returns the stricter of each limit, and the larger reserve.
+    #[must_use]
+    pub fn stricter(&self, other: &Self) -> Self {
+        fn least<T: Copy + Ord>(own: Option<T>, other: Option<T>) -> Option<T> {
+            own.into_iter().chain(other).min()
+        }
+        Self {
+            max_attempts: least(self.max_attempts, other.max_attempts),
+            max_rounds: least(self.max_rounds, other.max_rounds),
+            max_wall_time_ms: least(self.max_wall_time_ms, other.max_wall_time_ms),
+            max_tokens: least(self.max_tokens, other.max_tokens),
+            max_cost: least(self.max_cost, other.max_cost),
+            reserve_ppm: self.reserve_ppm.max(other.reserve_ppm),
+            progress: self.progress && other.progress,
+        }
+    }
+
     /// Returns the reserved part of a limit: rounded down, so none of a limit of one attempt.
     pub fn reserved(&self, limit: u64) -> u64 {
         let kept = u128::from(limit) * u128::from(self.reserve_ppm) / 1_000_000;

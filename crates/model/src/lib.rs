@@ -23,6 +23,7 @@ mod connection;
 mod escalation;
 mod fetch_host;
 mod gate;
+mod generated;
 mod goal;
 mod interaction;
 mod json_expect;
@@ -66,6 +67,7 @@ pub use gate::{
     DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
     OnFinding, PredicateRange,
 };
+pub use generated::{EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
 pub use goal::{
     Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
     NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,

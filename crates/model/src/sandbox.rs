@@ -29,6 +29,29 @@ impl SandboxPermissions {
         })
     }
 
+    /// Returns what another permits and this does not, each in words.
+    pub fn excess(&self, other: &Self) -> Vec<String> {
+        let is_covered = |own: &[String], path: &String| own.iter().any(|folder| covers(folder, path));
+        let reads = other.read.iter().filter(|path| !is_covered(&self.read, path));
+        let writes = other.write.iter().filter(|path| !is_covered(&self.write, path));
+        let variables = other.env.iter().filter(|name| !self.env.contains(name));
+        let mut excess: Vec<String> = reads.map(|path| format!("read `{path}`")).collect();
+        excess.extend(writes.map(|path| format!("write `{path}`")));
+        excess.extend(variables.map(|name| format!("see the variable `{name}`")));
+        match (&self.exec, &other.exec) {
+            (Some(_), None) => excess.push("start every program; list those that it needs in `exec`".into()),
+            (Some(own), Some(other)) => {
+                let programs = other.iter().filter(|program| !own.contains(program));
+                excess.extend(programs.map(|program| format!("start `{program}`")));
+            }
+            (None, _) => {}
+        }
+        if other.net && !self.net {
+            excess.push("use the network".into());
+        }
+        excess
+    }
+
     /// Returns what both permit.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
@@ -145,6 +168,27 @@ mod tests {
         assert_eq!(both("a", "ab").read, Vec::<String>::new());
         assert_eq!(both(".", "a").read, ["a"]);
         assert_eq!(both("a/", "a").read, ["a", "a/"]);
+    }
+
+    #[test]
+    fn an_excess_is_named_in_words() {
+        let own = allow(&["/usr/share"], &["src"], Some(&["sh"]));
+        assert_eq!(own.excess(&own), Vec::<String>::new());
+        let inner = allow(&["/usr/share/x"], &["src/deep", "./src"], Some(&[]));
+        assert_eq!(own.excess(&inner), Vec::<String>::new());
+        let wide = SandboxPermissions { env: vec!["KEY".into()], ..allow(&["/"], &["srcs", "."], None) };
+        let closed = SandboxPermissions { net: false, ..own };
+        let expected = [
+            "read `/`",
+            "write `srcs`",
+            "write `.`",
+            "see the variable `KEY`",
+            "start every program; list those that it needs in `exec`",
+            "use the network",
+        ];
+        assert_eq!(closed.excess(&wide), expected);
+        assert_eq!(closed.excess(&allow(&[], &[], Some(&["git"]))), ["start `git`", "use the network"]);
+        assert!(allow(&[], &["."], None).excess(&allow(&[], &["any/where"], Some(&["git"]))).is_empty());
     }
 
     #[test]

@@ -151,6 +151,15 @@ impl Step {
         }
     }
 
+    /// Returns the permissions of what it does in a sandbox: its own, and those that a plan of the run may have.
+    pub fn permissions(&self) -> impl Iterator<Item = &SandboxPermissions> {
+        let generated = match &self.work {
+            StepWork::Generated(made) => Some(&made.envelope.allow),
+            _ => None,
+        };
+        self.allow.as_deref().into_iter().chain(generated)
+    }
+
     /// Returns the number of alternatives, including the step as it is written.
     pub fn alternative_count(&self) -> usize {
         self.alternatives.len() + 1

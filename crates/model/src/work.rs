@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AgentWork, ApprovalStep, Plan, SkillCall};
+use super::{AgentWork, ApprovalStep, GeneratedPlan, Plan, SkillCall};
 use crate::expr::Template;
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
@@ -23,6 +23,8 @@ pub enum StepWork {
     Http(Box<HttpCall>),
     /// Another plan, as a nested run.
     Uses(Box<NestedPlan>),
+    /// A plan that the run makes, as a nested run.
+    Generated(Box<GeneratedPlan>),
     /// Only waits for time to pass or for a file to appear.
     Wait(WaitCondition),
     /// A decision made by approvers.
@@ -42,6 +44,9 @@ impl StepWork {
                 [&request.url].into_iter().chain(headers).chain(&request.body).collect()
             }
             Self::Uses(nested) => nested.with.iter().map(|(_, value)| value).collect(),
+            Self::Generated(made) => {
+                std::iter::once(&made.text).chain(made.with.iter().map(|(_, value)| value)).collect()
+            }
             Self::Wait(WaitCondition::File(path)) => vec![path],
             Self::Approve(decision) => {
                 let shown = decision.show.iter().map(|(_, value)| value);
@@ -60,6 +65,7 @@ impl StepWork {
                 let dispatch = agent.dispatch.iter();
                 dispatch.flat_map(|dispatch| &dispatch.plans).map(|child| &child.plan).collect()
             }
+            Self::Generated(made) => made.envelope.plans.iter().map(|child| &child.plan).collect(),
             _ => Vec::new(),
         }
     }

@@ -196,6 +196,7 @@ fn work(work: &StepWork) -> String {
         },
         StepWork::Http(http) => format!("http {}", http.method),
         StepWork::Uses(uses) => format!("uses {}", uses.path),
+        StepWork::Generated(_) => "runs a plan that the run makes".into(),
         StepWork::Wait(_) => "wait".into(),
         StepWork::Approve(_) => "approve".into(),
     }

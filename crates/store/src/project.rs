@@ -90,6 +90,7 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::BaselineTaken(_)
         | EventKind::EvidenceTaken { .. }
         | EventKind::AgentBriefed(_)
+        | EventKind::PlanGenerated(_)
         | EventKind::ModelCallStarted(_)
         | EventKind::ModelCallEnded(_)
         | EventKind::ToolCallStarted(_)

@@ -111,7 +111,7 @@ pub enum Effect {
         artifacts: Vec<Artifact>,
     },
     /// Determine the state of an attempt that was under way when the engine died, and end it as
-    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Answered like
+    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
     /// [`Effect::Start`].
     Watch {
         /// The attempt.
@@ -135,6 +135,9 @@ pub enum Effect {
         /// The progress of an agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<Box<AgentRecord>>,
+        /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generated: Option<Sha256Digest>,
     },
     /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
     CallModel {

@@ -1,10 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel,
-    Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd,
-    ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart,
-    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, ProposedAlternative,
+    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel, Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, ProposedAlternative,
     ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
     StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
@@ -121,6 +118,8 @@ pub enum EventKind {
     ExchangeGated(ExchangeGated),
     /// The work of an agent ended; what it left is collected.
     AgentEnded(AgentExit),
+    /// A plan that the run made was read. Durable before anything of it begins.
+    PlanGenerated(PlanGeneration),
     /// The changes of an agent in a worktree may be merged.
     MergeRequested(MergeRequest),
     /// The merge of the changes of an agent begins. Durable before a file is written.

@@ -119,6 +119,7 @@ impl MachineState {
             EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
                 self.apply_merge(plan, fact);
             }
+            EventKind::PlanGenerated(made) => self.apply_generation(plan, made),
             _ => self.apply_to_agent(plan, at, fact),
         }
     }
@@ -206,6 +207,7 @@ impl MachineState {
             // The result of an earlier attempt was not confirmed.
             record.result = None;
             record.agent = None;
+            record.generated = None;
             record.merge = None;
         }
         self.set_step_state(task, StepState::Running);

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, PlanGeneration, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -95,6 +95,9 @@ pub enum InputKind {
     ChildEnded(Box<ChildEnd>),
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
+    /// A plan that the run made was read and stored. Answers [`Effect::Start`](super::Effect::Start) and
+    /// [`Effect::Watch`](super::Effect::Watch) of its attempt.
+    Generated(PlanGeneration),
     /// The merge of what an agent did was computed. Answers [`Effect::PrepareMerge`](super::Effect::PrepareMerge).
     MergePrepared {
         /// The attempt.

@@ -26,6 +26,7 @@
 //! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
 //! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
 //! | child runs that agents start | `children` `child_fold` |
+//! | plans that the run makes | `generated` |
 //! | merges of what agents did in worktrees | `merging` |
 //! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
 //! | gates and approvals | `gates` `escalation` `approvals` |
@@ -76,6 +77,7 @@ mod finish;
 mod fold;
 mod fold_gates;
 mod gates;
+mod generated;
 mod guidance;
 mod guidance_event;
 mod history;
@@ -140,6 +142,7 @@ pub use exit::WorkExit;
 pub use fact::Event;
 pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
 pub use gates::{GatePoint, gates_at};
+pub use generated::PlanGeneration;
 pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
 pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;

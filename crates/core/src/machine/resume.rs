@@ -7,7 +7,7 @@ use super::in_flight::{InFlight, TaskRequest};
 use super::scope::{self, TaskScope};
 use super::state::{self, TaskIx};
 use super::task_phase::{ActivityKind, TaskPhase};
-use super::{ApprovalRequest, Effect, GatePoint, Machine, MachineTurn, RunPhase, TimerKind};
+use super::{ApprovalRequest, Attempt, Effect, GatePoint, Machine, MachineTurn, RunPhase, TimerKind};
 use wf_base::time::Moment;
 
 impl Machine {
@@ -120,7 +120,6 @@ impl Machine {
             return;
         };
         let attempt = state::attempt(&plan, task, live.attempt);
-        let item_value = self.state.item(task).cloned();
         self.request_children(task, &attempt);
         match (live.doing, &step.work) {
             // The approval is requested again with all others.
@@ -141,19 +140,25 @@ impl Machine {
                 self.set_timer(TimerKind::Wait(attempt), at);
             }
             (ActivityKind::Working, _) => {
-                let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
-                let reads = scope::work_reads(&view, step).unwrap_or_default();
                 self.await_briefing(task, &attempt, live.since);
-                self.turn.effects.push(Effect::Watch {
-                    attempt,
-                    since: live.since,
-                    item_value,
-                    reads,
-                    correction: self.correction(task),
-                    tool_args: self.tool_args(task),
-                    agent: self.agent_record(task).cloned().map(Box::new),
-                });
+                self.watch(task, attempt, live.since);
             }
         }
+    }
+
+    /// Asks for the end of work that has begun.
+    pub(super) fn watch(&mut self, task: TaskIx, attempt: Attempt, since: Moment) {
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
+        let reads = scope::work_reads(&view, self.plan.step(task.ix())).unwrap_or_default();
+        self.turn.effects.push(Effect::Watch {
+            attempt,
+            since,
+            item_value: self.state.item(task).cloned(),
+            reads,
+            correction: self.correction(task),
+            tool_args: self.tool_args(task),
+            agent: self.agent_record(task).cloned().map(Box::new),
+            generated: self.state.task_record(task).and_then(|record| record.generated),
+        });
     }
 }

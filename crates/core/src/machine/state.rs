@@ -166,6 +166,9 @@ pub(super) struct TaskRecord {
     /// The progress of its agent, in the last attempt.
     #[serde(default)]
     pub(super) agent: Option<Box<AgentRecord>>,
+    /// The digest of the text of the plan that it runs, in the last attempt, if the run made that plan.
+    #[serde(default)]
+    pub(super) generated: Option<Sha256Digest>,
     /// The source of text that its agents were given and that is not trusted. It stays for further attempts: what
     /// an agent left may come from there.
     #[serde(default)]

@@ -135,6 +135,7 @@ impl Machine {
             }
             InputKind::ChildEnded(end) => self.on_child_end(*end),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
+            InputKind::Generated(made) => self.on_plan_generated(made),
             InputKind::MergePrepared { attempt, merge } => self.on_merge_prepared(&attempt, merge),
             InputKind::Merged(end) => self.on_merged(&end.attempt, end.outcome),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {

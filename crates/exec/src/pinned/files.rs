@@ -156,6 +156,7 @@ fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> 
             StepWork::Agent(_)
             | StepWork::Http(_)
             | StepWork::Uses(_)
+            | StepWork::Generated(_)
             | StepWork::Wait(_)
             | StepWork::Approve(_) => {
                 return None;

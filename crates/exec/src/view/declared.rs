@@ -136,7 +136,7 @@ fn products_of(step: &Step, params: Option<&JsonObject>) -> impl Iterator<Item =
 
 /// Returns the paths that a step may write in its sandbox, for all its alternatives.
 fn writes(step: &Step) -> impl Iterator<Item = PathBuf> {
-    let allowed = step.ways().filter_map(|way| way.allow.as_ref());
+    let allowed = step.ways().flat_map(Step::permissions);
     let written = allowed.flat_map(|allow| &allow.write);
     written.map(|path| {
         let parts = Path::new(path).components();

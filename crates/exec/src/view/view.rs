@@ -9,7 +9,7 @@ use crate::files::globs;
 use crate::manifest::{DifferenceRules, ExcludedFiles, ManifestDifference, WorkspaceManifest};
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Baseline, HIDDEN_LIMIT, PinnedFile};
-use wf_model::{Check, Gate, GateProvider, JsonObject, Plan};
+use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 
 use super::declared::{DeclaredProducts, family};
 use super::{git_objects, named, tree};
@@ -62,7 +62,11 @@ impl WorkspaceView {
             !parts.verify.is_empty()
                 || parts.planner.is_some()
                 || parts.gates.iter().any(|gate| is_script(gate))
-                || steps.any(|step| !step.verify.is_empty() || step.gates.iter().any(|gate| is_script(gate)))
+                || steps.any(|step| {
+                    // A plan of the run may have checks.
+                    let is_generated = matches!(step.work, StepWork::Generated(_));
+                    is_generated || !step.verify.is_empty() || step.gates.iter().any(|gate| is_script(gate))
+                })
         })
     }
 

@@ -1,6 +1,6 @@
 use super::persona::PersonaSpec;
 use super::step::StepSpec;
-use super::{AllowSpec, DispatchSpec};
+use super::{AllowSpec, DispatchSpec, sound};
 use crate::decode::{
     ArgumentTemplate, DurationText, FetchHostText, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath,
     record, words,
@@ -111,28 +111,9 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("session_idle"), message);
         decoder.emit(mistake.with_help("write the name of the session: `session: NAME`"));
     }
-    for (at, tool) in agent.tools.iter().enumerate() {
-        if let Some(first) = agent.tools.iter().take(at).find(|other| other.value == tool.value) {
-            let message = format!("the tool `{}` is listed twice", tool.value);
-            let mistake = Diagnostic::new(Code::DuplicateId, tool.span, message);
-            decoder.emit(mistake.with_related(first.span, "the other one is here"));
-        }
-    }
-    let skills = agent.skills.as_deref().unwrap_or_default();
-    for (at, skill) in skills.iter().enumerate() {
-        if let Some(first) = skills.iter().take(at).find(|other| other.value == skill.value) {
-            let message = format!("the skill `{}` is listed twice", skill.value);
-            let mistake = Diagnostic::new(Code::DuplicateId, skill.span, message);
-            decoder.emit(mistake.with_related(first.span, "the other one is here"));
-        }
-    }
-    for (at, server) in agent.mcp.iter().enumerate() {
-        if let Some(first) = agent.mcp.iter().take(at).find(|other| other.value == server.value) {
-            let message = format!("the MCP server `{}` is listed twice", server.value);
-            let mistake = Diagnostic::new(Code::DuplicateId, server.span, message);
-            decoder.emit(mistake.with_related(first.span, "the other one is here"));
-        }
-    }
+    sound::check_duplicates("tool", &agent.tools, decoder);
+    sound::check_duplicates("skill", agent.skills.as_deref().unwrap_or_default(), decoder);
+    sound::check_duplicates("MCP server", &agent.mcp, decoder);
     if let Some(turns) = agent.max_turns.as_ref().filter(|turns| !(1..=MOST_TURNS).contains(&turns.value)) {
         let message = format!("`max_turns` must be a number from 1 to {MOST_TURNS}");
         decoder.emit(Diagnostic::new(Code::ValueWrong, turns.span, message));

@@ -1,4 +1,6 @@
-use super::{AgentSpec, AllowSpec, HttpSpec, LimitsSpec, RetrySpec, ShellSpec, SkillUse, StepSpec, sound};
+use super::{
+    AgentSpec, AllowSpec, HttpSpec, LimitsSpec, RetrySpec, ShellSpec, SkillUse, StepSpec, UsesSpec, sound,
+};
 use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
@@ -134,7 +136,7 @@ impl AlternativeSpec {
             way.skill = self.skill.clone().map(Box::new);
             way.agent = self.agent.clone().map(Box::new);
             way.http = self.http.clone().map(Box::new);
-            way.uses = self.uses.clone().map(Box::new);
+            way.uses = self.uses.clone().map(UsesSpec::File).map(Box::new);
             way.with = self.with.clone();
             way.shell = None;
             way.tool = None;

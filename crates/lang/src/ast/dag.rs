@@ -1,6 +1,6 @@
 use super::{
     CheckSpec, DagKind, EscalationSpec, GateRef, ParamSpec, PlanKind, PlanOutputSpec, PlanSpec, PolicySpec,
-    RetrySpec, SecretSpec, SkillUse, StepSpec, sound,
+    RetrySpec, SecretSpec, SkillUse, StepSpec, UsesSpec, sound,
 };
 use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
@@ -179,7 +179,7 @@ impl DagNodeSpec {
             depends_on: self.depends_on,
             when: self.when.map(Box::new),
             has_executor: true,
-            uses: self.uses.map(Box::new),
+            uses: self.uses.map(UsesSpec::File).map(Box::new),
             skill: self.skill,
             with: self.with,
             retry: self.retry.or_else(|| retry.cloned().map(Box::new)),

@@ -31,13 +31,7 @@ fn agrees(dispatch: &mut DispatchSpec, fields: &MappingFields<'_, '_>, decoder: 
         let mistake = Diagnostic::new(Code::ValueWrong, fields.key("plans"), "`plans` is empty");
         decoder.emit(mistake.with_help("list the paths of the plans, relative to this file"));
     }
-    for (at, path) in dispatch.plans.iter().enumerate() {
-        if let Some(first) = dispatch.plans.iter().take(at).find(|other| other.value == path.value) {
-            let message = format!("the plan `{}` is listed twice", path.value);
-            let mistake = Diagnostic::new(Code::DuplicateId, path.span, message);
-            decoder.emit(mistake.with_related(first.span, "the other one is here"));
-        }
-    }
+    sound::check_duplicates("plan", &dispatch.plans, decoder);
 }
 
 /// Notes tools for child runs without plans, plans without the tools, and one tool without the other.

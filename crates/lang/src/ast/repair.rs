@@ -1,4 +1,4 @@
-use super::StepSpec;
+use super::{StepSpec, UsesSpec};
 use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
@@ -56,7 +56,7 @@ impl RepairSpec {
         let id = Name::parse(STEP).ok();
         let step = id.map(|id| StepSpec {
             has_executor: true,
-            uses: Some(Box::new(uses.clone())),
+            uses: Some(Box::new(UsesSpec::File(uses.clone()))),
             with: self.with.clone(),
             ..StepSpec::with_id(Spanned::new(id, uses.span))
         });

@@ -1,7 +1,8 @@
 use super::{
     AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec,
-    GateRef, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse, StepOutputSpec,
-    WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign, sound, stuck,
+    GateRef, GeneratedSpec, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse,
+    StepOutputSpec, UsesSpec, WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign,
+    sound, stuck,
 };
 use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -40,8 +41,8 @@ record! {
         optional agent: Box<Spanned<AgentSpec>>,
         /// A request.
         optional http: Box<Spanned<HttpSpec>>,
-        /// Another plan, as a nested run: the path of its file, relative to this one.
-        optional uses: Box<Spanned<String>>,
+        /// Another plan, as a nested run: the path of its file, relative to this one, or a text that the run makes.
+        optional uses: Box<UsesSpec>,
         /// The parameters of the plan it uses.
         default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
         /// Something to wait for.
@@ -146,7 +147,25 @@ impl StepSpec {
     pub fn used_paths(&self) -> impl Iterator<Item = &Spanned<String>> {
         let agent = self.agent.as_ref().and_then(|agent| agent.value.dispatch.as_ref());
         let started = agent.into_iter().flat_map(|dispatch| &dispatch.value.plans);
-        self.uses.as_deref().into_iter().chain(started)
+        let envelope = self.generated().and_then(|made| made.within.as_ref());
+        let allowed = envelope.into_iter().flat_map(|envelope| &envelope.plans);
+        self.used_file().into_iter().chain(started).chain(allowed)
+    }
+
+    /// Returns the path of the file of the plan that it uses.
+    pub fn used_file(&self) -> Option<&Spanned<String>> {
+        match self.uses.as_deref()? {
+            UsesSpec::File(path) => Some(path),
+            UsesSpec::Text(_) => None,
+        }
+    }
+
+    /// Returns the plan that the run makes for it.
+    pub fn generated(&self) -> Option<&GeneratedSpec> {
+        match self.uses.as_deref()? {
+            UsesSpec::File(_) => None,
+            UsesSpec::Text(made) => Some(made),
+        }
     }
 
     /// Returns the skills that its work names: that of its script, and those of its agent.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::FileDiagnostics;
 use crate::LoadedSpec;
-use crate::ast::{AgentSpec, PlanSpec};
+use crate::ast::{AgentSpec, EnvelopeSpec, PlanSpec};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
@@ -13,7 +13,8 @@ use wf_model::{ModelTable, Planner};
 pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelTable>>) {
     let mut plans = loaded.plans.iter().flatten();
     let asks = |plan: &PlanSpec| {
-        agents(plan).next().is_some() || planner_role(plan).is_some() || judge_roles(plan).next().is_some()
+        let asks = agents(plan).next().is_some() || planner_role(plan).is_some();
+        asks || judge_roles(plan).next().is_some() || envelopes(plan).next().is_some()
     };
     if !plans.any(asks) {
         return;
@@ -24,12 +25,17 @@ pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelT
         let mut notes = FileDiagnostics::default();
         let planner = plan.iter().filter_map(planner_role);
         let roles = planner.chain(plan.iter().flat_map(judge_roles));
+        let roles = roles.chain(plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.roles));
         for role in roles.filter(|role| !known.roles.contains_key(&role.value)) {
             unknown_role(role, &known, &mut notes);
         }
         let usual = plan.as_ref().and_then(usual_planner);
         if let Some(role) = usual.filter(|role| !known.roles.contains_key(&role.value)) {
             unknown_role(&role, &known, &mut notes);
+        }
+        let servers = plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.mcp);
+        for server in servers.filter(|server| !known.servers.contains_key(&server.value)) {
+            unknown_server(server, &known, &mut notes);
         }
         for agent in plan.iter().flat_map(agents) {
             if let Some(name) = agent.model.as_ref().filter(|name| !known.models.contains_key(&name.value)) {
@@ -55,6 +61,11 @@ fn agents(plan: &PlanSpec) -> impl Iterator<Item = &AgentSpec> {
         let own = step.agent.iter().map(|agent| &agent.value);
         own.chain(step.alternatives.iter().filter_map(|other| Some(&other.agent.as_ref()?.value)))
     })
+}
+
+/// Returns the limits of the plans that a run makes.
+fn envelopes(plan: &PlanSpec) -> impl Iterator<Item = &EnvelopeSpec> {
+    plan.all_steps().filter_map(|step| step.generated()?.within.as_ref())
 }
 
 /// Returns the role of the planner of a plan.

@@ -34,6 +34,8 @@ pub(super) enum ExprSite {
     Url,
     /// A parameter of a plan that is used.
     With,
+    /// The text of a generated plan.
+    Uses,
     /// The name of a file to wait for.
     File,
     /// A glob of the files that a cache keeps.
@@ -60,6 +62,7 @@ impl ExprSite {
             Self::Argument => "an argument",
             Self::Url => "a URL",
             Self::With => "`with`",
+            Self::Uses => "`uses`",
             Self::File => "a file name",
             Self::Cache => "`cache`",
             Self::Artifact => "`artifacts` or `writes`",
@@ -121,6 +124,8 @@ impl<'a> ExprReadCollector<'a> {
             let headers = http.headers.iter().map(|(_, value)| value);
             self.templates(ExprSite::Request, headers.chain(&http.body));
         }
+        let text = step.generated().map(|made| &made.text.value);
+        self.templates(ExprSite::Uses, text.into_iter());
         self.templates(ExprSite::With, step.with.iter().map(|(_, value)| &value.value.0));
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
         self.templates(ExprSite::File, file.map(|file| &file.value));

@@ -7,6 +7,7 @@
 mod agent_skill;
 mod check;
 mod gate;
+mod generated;
 mod goal;
 mod matrix;
 mod plan;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::agent_skill;
 use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::gate::{self, needs};
+use super::generated;
 use super::matrix::combinations;
 use super::plan::{LoweringError, SpecLowering};
 use super::skill;
@@ -169,14 +170,14 @@ fn work(
             needs: needs(Some(&approve.needs())),
         })));
     }
-    let used = step.uses.as_deref().ok_or(LoweringError::Broken)?;
+    let with = step.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect();
+    if step.generated().is_some() {
+        let made = generated::plan(step, with, file, lowering)?;
+        return Ok(StepWork::Generated(Box::new(made)));
+    }
+    let used = step.used_file().ok_or(LoweringError::Broken)?;
     let (plan, path) = lowering.plan_at(file, used)?;
-    let with = step.with.iter();
-    Ok(StepWork::Uses(Box::new(NestedPlan {
-        plan,
-        path,
-        with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
-    })))
+    Ok(StepWork::Uses(Box::new(NestedPlan { plan, path, with })))
 }
 
 fn work_of_agent(

@@ -84,6 +84,10 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
                 with: with.map(|(name, value)| (name.to_string(), reads([value]))).collect(),
             }
         }
+        StepWork::Generated(made) => {
+            inputs.extend(reads(step.work.templates()));
+            OutputProducer::Confined { net: made.envelope.reaches_outside() }
+        }
         StepWork::Wait(WaitCondition::File(path)) => {
             inputs.extend(reads([path]));
             OutputProducer::Nothing

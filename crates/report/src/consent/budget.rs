@@ -5,7 +5,7 @@ use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
 use wf_model::{Money, RunBudget};
 
 /// The budget of a run: a larger one allows more.
-pub(super) fn budget(budget: Option<&RunBudget>, sheet: &mut SummaryBuilder) {
+pub(super) fn budget(budget: Option<&RunBudget>, key: &str, sheet: &mut SummaryBuilder) {
     let Some(RunBudget {
         max_attempts,
         max_rounds,
@@ -18,9 +18,9 @@ pub(super) fn budget(budget: Option<&RunBudget>, sheet: &mut SummaryBuilder) {
     else {
         return;
     };
-    let mut limit = |key: &str, said: Option<(String, f64)>| {
+    let mut limit = |name: &str, said: Option<(String, f64)>| {
         if let Some((text, most)) = said {
-            let key = format!("budget.{key}");
+            let key = format!("{key}.{name}");
             sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(most), &key, text);
         }
     };
@@ -44,6 +44,6 @@ pub(super) fn budget(budget: Option<&RunBudget>, sheet: &mut SummaryBuilder) {
     }
     let kept = format!("{} % of each limit", f64::from(*reserve_ppm) / 10_000.0);
     let least = RiskDirection::AtLeast(f64::from(*reserve_ppm));
-    sheet.add_line(SummaryLineKind::Effort, least, "budget.reserve", kept);
+    sheet.add_line(SummaryLineKind::Effort, least, &format!("{key}.reserve"), kept);
     sheet.mark_default(*reserve_ppm == RunBudget::RESERVE_PPM);
 }

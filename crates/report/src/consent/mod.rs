@@ -14,6 +14,7 @@ mod budget;
 mod check;
 mod exact;
 mod gate;
+mod generated;
 mod goal;
 mod line;
 mod plan;

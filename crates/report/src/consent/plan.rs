@@ -107,7 +107,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     may_use(skills.as_deref(), sheet);
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
-    budget::budget(whole.as_ref(), sheet);
+    budget::budget(whole.as_ref(), "budget", sheet);
     for own in verify {
         check::check(own, sheet);
     }

@@ -1,6 +1,6 @@
 use super::exact::{exact_duration, json, shell_words};
 use super::plan::ShownPlans;
-use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate, generated};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
     AgentDispatch, AgentTool, AgentWork, AgentWorkspace, EnvVar, HttpCall, ModelChoice, NestedPlan,
@@ -15,6 +15,7 @@ pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBu
         StepWork::Agent(own) => agent(own, used, sheet),
         StepWork::Http(request) => http(request, sheet),
         StepWork::Uses(nested) => uses(nested, used, sheet),
+        StepWork::Generated(made) => generated::generated(made, used, sheet),
         StepWork::Wait(what) => wait(what, sheet),
         StepWork::Approve(decision) => gate::approve(decision, sheet),
     }

@@ -124,7 +124,7 @@ impl PlanSketch {
             name: step.id.to_string(),
             title: step.title.clone().unwrap_or_default(),
             marks: marks(step),
-            nested: matches!(step.work, StepWork::Uses(_)),
+            nested: matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_)),
             checked: !step.verify.is_empty(),
             zone,
         });
@@ -151,6 +151,9 @@ fn marks(step: &Step) -> Vec<String> {
     let mut marks = Vec::new();
     if let StepWork::Uses(uses) = &step.work {
         marks.push(format!("uses {}", uses.plan.id()));
+    }
+    if let StepWork::Generated(made) = &step.work {
+        marks.push(format!("runs a generated plan of up to {} steps", made.envelope.max_steps));
     }
     if let StepWork::Agent(agent) = &step.work
         && let Some(dispatch) = &agent.dispatch

@@ -87,7 +87,7 @@ fn output_exists(
         return;
     }
     let id = &step.id.value;
-    let Some(path) = &step.uses else {
+    let Some(path) = step.used_file() else {
         let message = format!("step `{id}` does not declare an output `{name}`");
         let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
         let mistake = mistake.with_related(step.id.span, "the step");

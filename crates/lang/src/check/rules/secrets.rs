@@ -19,6 +19,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             ExprSite::When
             | ExprSite::ForEach
             | ExprSite::With
+            | ExprSite::Uses
             | ExprSite::File
             | ExprSite::Cache
             | ExprSite::Artifact

@@ -42,7 +42,7 @@ fn check_argument(
             }
         }
         None if is_whole => {
-            let path = step.uses.as_ref().map_or("", |path| path.value.as_str());
+            let path = step.used_file().map_or("", |path| path.value.as_str());
             let message = format!("`{path}` has no parameter `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownParam, name.span, message);
             let known = plan.params.iter().map(|(param, _)| param.value.as_str());
@@ -63,7 +63,7 @@ fn misfit(value: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
 }
 
 fn required(step: &StepSpec, plan: &PlanSpec, notes: &mut FileDiagnostics) {
-    let Some(path) = &step.uses else { return };
+    let Some(path) = step.used_file() else { return };
     for (name, param) in plan.params.iter() {
         let is_given = || step.with.iter().any(|(with, _)| with.value == name.value);
         if param.default.is_none() && !is_given() {

@@ -1,4 +1,4 @@
-use crate::ast::{CheckSpec, PlanSpec, StepSpec};
+use crate::ast::{CheckSpec, GeneratedSpec, PlanSpec, StepSpec};
 use crate::part;
 use wf_base::diag::Code;
 use wf_base::source::{SourceText, Span, Spanned};
@@ -43,6 +43,12 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
         let place = || format!("a header of step `{id}`");
         let headers = http.headers.iter();
         headers.for_each(|(_, value)| add(&mut sites, value, Code::TaintUrl, &place));
+    }
+    let may_be_untrusted =
+        |made: &&GeneratedSpec| made.within.as_ref().is_some_and(|within| within.untrusted);
+    if let Some(made) = step.generated().filter(|made| !may_be_untrusted(made)) {
+        let place = || format!("the plan that step `{id}` runs");
+        add(&mut sites, &made.text.value, Code::TaintShell, &place);
     }
     let place = || format!("a file name in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());

@@ -184,6 +184,21 @@ steps:
       outputs: {found: $.found}
     outputs: {found: {type: string}}
   - {id: fifth, uses: parts.md, with: {what: "with {{ params.day }}"}}
+  - id: made
+    depends_on: [fourth]
+    uses:
+      text: "made {{ steps.fourth.outputs.found }}"
+      within:
+        allow: {read: [/may/read], write: [may/write], net: true, env: [MAY_SEE], exec: [may_start]}
+        executors: [run, agent, uses]
+        plans: [parts.md]
+        roles: [may_role]
+        tools: [memory]
+        mcp: [may_server]
+        fetch: [may.example.com]
+        max_steps: 231
+        budget: {max_attempts: 232}
+        untrusted: true
   - {id: sixth, wait: {duration: 47s}}
   - {id: seventh, wait: {until: "2030-01-01T00:00:00Z"}}
   - {id: eighth, wait: {file: awaited/file.txt}}

@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use super::{LoadedPlan, load_with_gates, memory_files};
+use crate::config::WorkspaceConfig;
+use wf_base::diag::Severity;
+use wf_engine::PlanReader;
+use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
+use wf_model::Plan;
+
+/// A reader of plans that a run makes. They see the files that the run was started with, and no others.
+pub struct SnapshotReader {
+    files: InMemoryFiles,
+    config: WorkspaceConfig,
+}
+
+impl SnapshotReader {
+    /// Reads with the files and the configuration of a plan.
+    pub fn of(ready: &LoadedPlan) -> Self {
+        Self { files: memory_files(ready.sources.clone()), config: ready.config.clone() }
+    }
+}
+
+impl PlanReader for SnapshotReader {
+    fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>> {
+        let mut files = self.files.clone();
+        files.0.insert(path.to_owned(), text.as_bytes().to_vec());
+        let loaded = load_with_gates(&files, path, &self.config.gates());
+        if loaded.has_errors() {
+            return Err(mistakes(&loaded));
+        }
+        if loaded.goal().is_some() || loaded.gates.contains_key(&0) {
+            return Err(vec!["it is not a plan: write `kind: plan`".to_owned()]);
+        }
+        lang::lower(&loaded, &self.config.defaults).map_err(|error| vec![error.to_string()])
+    }
+}
+
+/// Returns the errors of a plan, each with its line and its remedy.
+fn mistakes(loaded: &LoadedSpec) -> Vec<String> {
+    let errors = loaded.diagnostics.iter();
+    let errors = errors.filter(|(_, mistake)| mistake.severity() == Severity::Error);
+    let mistake = |(file, mistake): &(usize, wf_base::diag::Diagnostic)| {
+        let source = loaded.sources.get(*file);
+        let place = source.map(|source| {
+            let line = source.line_column(mistake.span.start).line;
+            if *file == 0 { format!("line {line}: ") } else { format!("{}, line {line}: ", source.path()) }
+        });
+        let help = mistake.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+        format!("{}{}{help}", place.unwrap_or_default(), mistake.message)
+    };
+    errors.map(mistake).collect()
+}

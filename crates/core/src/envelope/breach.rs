@@ -1,0 +1,175 @@
+use super::work::check_work;
+use wf_model::{Check, Plan, PlanEnvelope, PlanParts, Step};
+
+/// Returns everything in a generated plan that its envelope does not allow, each in words; none if it may run. `outer`
+/// is the plan that declares the envelope.
+pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<String> {
+    let mut check = EnvelopeCheck { envelope, breaches: Vec::new() };
+    check.plan(outer, plan);
+    check.breaches
+}
+
+/// The comparison of a plan with its envelope.
+pub(super) struct EnvelopeCheck<'e> {
+    pub(super) envelope: &'e PlanEnvelope,
+    breaches: Vec<String>,
+}
+
+impl EnvelopeCheck<'_> {
+    /// Notes a breach, unless it was noted already.
+    pub(super) fn note(&mut self, breach: String) {
+        if !self.breaches.contains(&breach) {
+            self.breaches.push(breach);
+        }
+    }
+
+    fn plan(&mut self, outer: &Plan, plan: &Plan) {
+        let PlanParts {
+            secrets,
+            skills,
+            steps,
+            verify,
+            gates,
+            escalations,
+            planner,
+            // They reach nothing by themselves.
+            id: _,
+            title: _,
+            params: _,
+            env: _,
+            policy: _,
+            main: _,
+            outputs: _,
+            briefing: _,
+            // The budget of the envelope and the time limit of the step hold besides.
+            timeout: _,
+            budget: _,
+            // They choose among alternatives, which are steps.
+            replan: _,
+            on_stuck: _,
+        } = plan.parts();
+        for secret in secrets {
+            self.note(format!("it declares the secret `{}`; a generated plan has none", secret.name));
+        }
+        for skill in skills.iter().flatten() {
+            self.note(format!("it declares the skill `{skill}`; a generated plan has none"));
+        }
+        let is_of_outer = |id| outer.parts().gates.iter().any(|gate| gate.id == id);
+        for gate in gates.iter().filter(|gate| !is_of_outer(gate.id.clone())) {
+            self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));
+        }
+        if !escalations.is_empty() {
+            self.note("it has escalations; those of the approved plan hold for it".into());
+        }
+        if planner.is_some() {
+            self.note("it has a planner; a generated plan has none".into());
+        }
+        let (count, max) = (steps.len(), self.envelope.max_steps as usize);
+        if count > max {
+            self.note(format!("it has {count} steps, and `max_steps` is {max}"));
+        }
+        verify.iter().for_each(|check| self.verification("the plan", check));
+        steps.iter().for_each(|step| self.step(step));
+    }
+
+    fn step(&mut self, step: &Step) {
+        let place = format!("step `{}`", step.id);
+        for way in step.ways() {
+            self.way(&place, way);
+        }
+    }
+
+    /// Compares a step as written, or as one of its alternatives does it.
+    fn way(&mut self, place: &str, way: &Step) {
+        let Step {
+            work,
+            container,
+            verify,
+            writes,
+            cache,
+            concurrency,
+            allow,
+            gates,
+            // Those of the step; an alternative has none.
+            alternatives: _,
+            // They order and limit its attempts, and describe its result.
+            id: _,
+            title: _,
+            depends_on: _,
+            when: _,
+            fan: _,
+            max_parallel: _,
+            env: _,
+            cwd: _,
+            timeout: _,
+            queue_timeout: _,
+            retry: _,
+            idempotent: _,
+            on_stuck: _,
+            loops: _,
+            outputs: _,
+            external: _,
+            artifacts: _,
+            on_error: _,
+            limits: _,
+            classify: _,
+            tool: _,
+            target: _,
+            briefing: _,
+        } = way;
+        let refused = [
+            (container.is_some(), "container"),
+            (!writes.is_empty(), "writes"),
+            (cache.is_some(), "cache"),
+            (concurrency.is_some(), "concurrency"),
+            (!gates.is_empty(), "gates"),
+        ];
+        for (_, key) in refused.iter().filter(|(is_set, _)| *is_set) {
+            self.note(format!("{place} has `{key}`, which a generated plan may not have"));
+        }
+        for excess in allow.iter().flat_map(|allow| self.envelope.allow.excess(allow)) {
+            self.note(format!("{place} may {excess}"));
+        }
+        check_work(self, place, way, work);
+        verify.iter().for_each(|check| self.verification(place, check));
+    }
+
+    /// Compares a check: it has a sandbox of its own, which writes nothing.
+    fn verification(&mut self, place: &str, check: &Check) {
+        let Check {
+            name,
+            network,
+            read,
+            judge,
+            phase: _,
+            probe: _,
+            expect: _,
+            env: _,
+            cwd: _,
+            timeout: _,
+            mode: _,
+            limits: _,
+            fixed: _,
+            classify: _,
+        } = check;
+        let place = format!("check `{name}` of {place}");
+        if *network && !self.envelope.allow.net {
+            self.note(format!("{place} may use the network"));
+        }
+        let permissions =
+            wf_model::SandboxPermissions { read: read.clone(), exec: Some(Vec::new()), ..Default::default() };
+        for excess in self.envelope.allow.excess(&permissions) {
+            self.note(format!("{place} may {excess}"));
+        }
+        if let Some(judge) = judge {
+            self.role(&place, &judge.role);
+        }
+    }
+
+    /// Compares a role of a model.
+    pub(super) fn role(&mut self, place: &str, role: &wf_base::name::Name) {
+        if !self.envelope.roles.contains(role) {
+            self.note(format!("{place} has a model of the role `{role}`, which is not in `roles`"));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The plans that the run makes, read and run: see [`wf_core::envelope`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::attempt_task::AttemptTask;
+use super::current_step::step_of;
+use super::dispatch::UnitResult;
+use super::nested::{self, NestedWork};
+use super::run::RunContext;
+use super::{EngineError, EngineSession};
+use wf_base::digest::Sha256Digest;
+use wf_core::envelope;
+use wf_core::machine::{AttemptEnd, InputKind, PlanGeneration};
+use wf_exec::{StopLevel, WorkError};
+use wf_model::{GeneratedPlan, Plan, Step, StepWork};
+use wf_store::CallBodyStore;
+
+/// The maximum size of the text of a generated plan, in bytes.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// The maximum number of problems that are recorded, and that of their characters.
+const MOST_PROBLEMS: usize = 20;
+const MOST_CHARS: usize = 400;
+
+/// The reason why no generated plan begins without the sandbox.
+const UNCONFINED: &str = "a generated plan runs only in the sandbox, which is off here; remove `sandbox: off` from \
+                          wf.yaml";
+
+/// Reads plans that runs make, as a plan in a file is read.
+pub trait PlanReader: Send + Sync {
+    /// Parses, checks and lowers a text; the error has all mistakes, each in words. `path` is its path in the
+    /// workspace, relative to which it uses others: only those that the run was started with.
+    fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>>;
+}
+
+/// Reads and stores the plan of an attempt, and reports if it may run.
+pub(super) async fn read(task: AttemptTask) -> UnitResult {
+    match task.generate().await? {
+        Ok(made) => Ok(Some(InputKind::Generated(made))),
+        Err(unable) => task.collect(task.end_without_outputs(unable.into()), None).await,
+    }
+}
+
+/// Runs the plan of an attempt by its stored text.
+pub(super) async fn run(
+    task: &AttemptTask,
+    step: &Step,
+    digest: Sha256Digest,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<AttemptEnd, EngineError> {
+    let StepWork::Generated(made) = &step.work else {
+        return Err(EngineError::Stuck);
+    };
+    let stored = bodies(&task.run).read(&digest).map(String::from_utf8);
+    let Ok(Ok(text)) = stored else {
+        let unable = WorkError::environmental(format!("the text of the generated plan, {digest}, is lost"));
+        return Ok(task.end_without_outputs(unable.into()));
+    };
+    let plan = match read_in_envelope(&task.run, made, &text) {
+        Ok(plan) => plan,
+        Err(problems) => {
+            let unable =
+                WorkError::logical(format!("the generated plan is refused: {}", problems.join("; ")));
+            return Ok(task.end_without_outputs(unable.into()));
+        }
+    };
+    let work = NestedWork {
+        plan: &plan,
+        path: &made.path,
+        with: &made.with,
+        sources: vec![(made.path.clone(), text)],
+        is_approved: false,
+    };
+    let mut ended = nested::run(task, work, step, stop).await?;
+    ended.outputs.retain(|name, _| step.outputs.iter().any(|output| output.name.as_str() == name));
+    Ok(ended)
+}
+
+impl AttemptTask {
+    /// Returns the plan as it was read. The error is a reason for which there is none.
+    async fn generate(&self) -> Result<Result<PlanGeneration, WorkError>, EngineError> {
+        let run = &self.run;
+        let step = step_of(run, &self.attempt.place);
+        let StepWork::Generated(made) = &step.work else {
+            return Err(EngineError::Stuck);
+        };
+        if run.session.sandboxes.is_none() {
+            return Ok(Err(WorkError::logical(UNCONFINED)));
+        }
+        let text = match self.with_template_values(&BTreeMap::new(), |known| made.text.render(known)) {
+            Ok(text) => text,
+            Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
+        };
+        if text.len() > MOST_BYTES {
+            let reason =
+                format!("the generated plan has {} bytes; at most {MOST_BYTES} are read", text.len());
+            return Ok(Err(WorkError::logical(reason)));
+        }
+        let text_digest = bodies(run).put_bytes(text.as_bytes())?;
+        let mut problems = Vec::new();
+        if let Some(from) = step.untrusted_input().filter(|_| !made.envelope.untrusted) {
+            problems.push(format!(
+                "its text may be from outside: {from}; `untrusted: true` in `within` allows that"
+            ));
+        }
+        match read_in_envelope(run, made, &text) {
+            Ok(plan) => problems.extend(self.misfits(&step, made, &plan)),
+            Err(more) => problems.extend(more),
+        }
+        let mask = run.mask().await;
+        let count = problems.len();
+        let shortened = problems.iter().take(MOST_PROBLEMS).map(|problem| {
+            let problem: String = mask.text(problem).chars().take(MOST_CHARS).collect();
+            problem
+        });
+        let mut problems: Vec<String> = shortened.collect();
+        if let Some(more) = count.checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
+            problems.push(format!("and {more} more"));
+        }
+        Ok(Ok(PlanGeneration { attempt: self.attempt.clone(), text_digest, problems }))
+    }
+
+    /// Returns the parameters and outputs in which a plan is not what the step says of it.
+    fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
+        let params = nested::params(self, &made.with, plan, &made.path);
+        let outputs = step.outputs.iter().map(|output| &output.name);
+        let missing = outputs.filter(|name| plan.parts().outputs.iter().all(|output| output.name != **name));
+        let missing = missing.map(|name| format!("it has no output `{name}`, which the step declares"));
+        params.err().map(|unable| unable.reason).into_iter().chain(missing).collect()
+    }
+}
+
+/// Returns a text as the plan that it runs as; else everything that is wrong with it.
+fn read_in_envelope(run: &RunContext, made: &GeneratedPlan, text: &str) -> Result<Arc<Plan>, Vec<String>> {
+    let plan = run.session.plans.read_plan(&made.path, text)?;
+    let breaches = envelope::breaches(&made.envelope, &run.plan, &plan);
+    if !breaches.is_empty() {
+        return Err(breaches);
+    }
+    envelope::bounded(&made.envelope, &run.plan, &plan).map_err(|error| vec![error.to_string()])
+}
+
+/// Returns the store of the texts of a run.
+fn bodies(run: &RunContext) -> CallBodyStore {
+    let EngineSession { store, .. } = &*run.session;
+    CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id))
+}

@@ -1,0 +1,97 @@
+use serde::Serialize;
+use wf_base::keywords;
+use wf_base::name::Name;
+
+use super::{AgentTool, ChildPlan, FetchHost, RunBudget, SandboxPermissions};
+use crate::expr::Template;
+
+/// A plan that the run itself makes: a text that is known only in the run, inside an envelope that the approved plan
+/// declares.
+#[derive(Clone, Debug, Serialize)]
+pub struct GeneratedPlan {
+    /// The text: a workflow file.
+    pub text: Template,
+    /// The path that the text has for messages, relative to the workspace; paths in it are relative to its folder.
+    pub path: String,
+    /// Its parameters.
+    pub with: Vec<(Name, Template)>,
+    /// The limits of what it may be.
+    pub envelope: PlanEnvelope,
+}
+
+/// The limits of a generated plan. Anything not named is refused.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanEnvelope {
+    /// The permissions that its steps may have in their sandboxes.
+    pub allow: SandboxPermissions,
+    /// The executors that its steps may have, each once.
+    pub executors: Vec<EnvelopeExecutor>,
+    /// The plans that it may use or dispatch, approved with the plan that declares the envelope.
+    pub plans: Vec<ChildPlan>,
+    /// The roles that its agents and judges may have.
+    pub roles: Vec<Name>,
+    /// The tools that its agents may have.
+    pub tools: Vec<AgentTool>,
+    /// The MCP servers that its agents may use.
+    pub mcp: Vec<Name>,
+    /// The hosts from which its agents may fetch pages.
+    pub fetch: Vec<FetchHost>,
+    /// The maximum number of its steps.
+    pub max_steps: u32,
+    /// The limits on its resources, besides those that it has itself.
+    pub budget: Option<RunBudget>,
+    /// True if its text may be from outside.
+    pub untrusted: bool,
+}
+
+impl PlanEnvelope {
+    /// The default of `max_steps`.
+    pub const MAX_STEPS: u32 = 20;
+
+    /// The default of `executors`.
+    pub const EXECUTORS: [EnvelopeExecutor; 2] = [EnvelopeExecutor::Run, EnvelopeExecutor::Exec];
+
+    /// True if a plan inside it may get text from outside.
+    pub fn reaches_outside(&self) -> bool {
+        self.allow.net || !self.fetch.is_empty() || !self.mcp.is_empty() || !self.plans.is_empty()
+    }
+}
+
+impl Default for PlanEnvelope {
+    /// Allows scripts and programs that read the workspace.
+    fn default() -> Self {
+        Self {
+            allow: SandboxPermissions::default(),
+            executors: Self::EXECUTORS.to_vec(),
+            plans: Vec::new(),
+            roles: Vec::new(),
+            tools: Vec::new(),
+            mcp: Vec::new(),
+            fetch: Vec::new(),
+            max_steps: Self::MAX_STEPS,
+            budget: None,
+            untrusted: false,
+        }
+    }
+}
+
+keywords! {
+    listed
+    /// An executor that a generated plan may have. It never has a skill, a request, or a plan of its own making.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EnvelopeExecutor {
+        /// A script, in a sandbox.
+        Run = "run",
+        /// A program, in a sandbox.
+        Exec = "exec",
+        /// A model with tools, in a sandbox.
+        Agent = "agent",
+        /// A plan that the envelope lists.
+        Uses = "uses",
+        /// A wait.
+        Wait = "wait",
+        /// A decision by approvers.
+        Approve = "approve",
+    }
+}

@@ -1,4 +1,4 @@
-//! The calls of agents, printed.
+//! The model calls of a run, printed.
 
 use serde_json::Value;
 
@@ -6,11 +6,13 @@ use crate::Ui;
 use crate::which::{ResolvedTask, find_step};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{CallAddress, RunId};
-use wf_report::record::{AgentCalls, ShownModelCall, exchange_text};
+use wf_base::name::{CallAddress, CallAsker, RunId};
+use wf_core::machine::TaskId;
+use wf_report::record::{AgentCalls, AskedCall, ShownAskedCall, ShownModelCall, exchange_text};
 use wf_store::{CallBodyStore, StateFolder, StoreDurability, StoreReader};
 
-/// Prints the exchanges of the agents of a run, or of a task, with their models and tools.
+/// Prints the exchanges of a run, or of a task, with models: those of agents with their tools, then those of judges,
+/// gates and planners.
 pub fn print_calls(
     ui: &Ui,
     reader: &StoreReader,
@@ -19,39 +21,45 @@ pub fn print_calls(
 ) -> Result<(), CommandError> {
     let store = body_store(ui, run);
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
-    let is_selected = |calls: &&AgentCalls| {
+    let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
+    let is_selected = |place: Option<&TaskId>, attempt: Option<u32>| {
         selected.is_none_or(|found| {
-            let task = &calls.attempt.place;
-            let same = task.step == found.place.step;
-            let item = found.place.item.is_none() || found.place.item == task.item;
-            same && item && found.attempt.is_none_or(|attempt| attempt == calls.attempt.attempt)
+            let same = place.is_some_and(|task| {
+                let item = found.place.item.is_none() || found.place.item == task.item;
+                task.step == found.place.step && item
+            });
+            same && found.attempt.is_none_or(|named| attempt.is_none_or(|attempt| attempt == named))
         })
     };
-    let shown: Vec<&AgentCalls> = agents.iter().filter(is_selected).collect();
+    let bodies = |digest: &Sha256Digest| body(&store, digest);
+    let agents = agents.iter().filter(|one| is_selected(Some(&one.attempt.place), Some(one.attempt.attempt)));
+    let asked = asked.iter().filter(|call| is_selected(call.place.as_ref(), call.attempt));
+    let agents = agents.map(|calls| exchange_text(calls, &bodies));
+    let shown: Vec<String> = agents.chain(asked.map(|call| call.exchange_text(&bodies))).collect();
     if shown.is_empty() {
-        let message = format!("run {} has no calls of agents to print", run.short());
+        let message = format!("run {} has no model calls to print", run.short());
         return Err(CommandError::new(CliExitCode::Usage, message));
     }
-    for (at, calls) in shown.into_iter().enumerate() {
-        let gap = if at == 0 { "" } else { "\n" };
-        ui.print(&format!("{gap}{}", exchange_text(calls, &|digest| body(&store, digest))))?;
-    }
+    ui.print(&shown.join("\n"))?;
     Ok(())
 }
 
-/// A call of an agent, as a document and as a person reads it.
+/// A call, as a document and as a person reads it.
 pub struct CallView {
     pub document: Value,
     pub text: String,
 }
 
-/// Returns a model call or a tool call of an agent, by its address below a run.
+/// Returns a model call, or a tool call of an agent, by its address below a run.
 pub fn view_call(
     ui: &Ui,
     reader: &StoreReader,
     run: RunId,
     address: &CallAddress,
 ) -> Result<CallView, CommandError> {
+    if let Some(asker) = &address.asker {
+        return view_asked_call(ui, reader, run, address, asker);
+    }
     let found = find_step(run, &address.task, reader)?;
     let store = body_store(ui, &found.run);
     let bodies = |digest: &Sha256Digest| body(&store, digest);
@@ -70,6 +78,28 @@ pub fn view_call(
             CallView { document: serde_json::to_value(&tool).unwrap_or_default(), text: tool.text() }
         }
     })
+}
+
+/// Returns a call of a judge, a gate or a planner. In place of a step, `run` is the run itself.
+fn view_asked_call(
+    ui: &Ui,
+    reader: &StoreReader,
+    run: RunId,
+    address: &CallAddress,
+    asker: &CallAsker,
+) -> Result<CallView, CommandError> {
+    let found = find_step(run, &address.task, reader)?;
+    let calls = AskedCall::from_events(&reader.facts(&found.run, &AskedCall::EVENTS)?);
+    let is_run = |call: &AskedCall| call.place.is_none() && found.place.to_string() == "run";
+    let is_of_task = |call: &AskedCall| call.place.as_ref() == Some(&found.place) || is_run(call);
+    let is_named = |call: &&AskedCall| {
+        let attempt = found.attempt.is_none() || call.attempt == found.attempt;
+        call.asker == *asker && call.number == address.call && attempt && is_of_task(call)
+    };
+    let call = calls.iter().rfind(is_named).ok_or_else(|| no_call(&found.run, address))?;
+    let store = body_store(ui, &found.run);
+    let call = ShownAskedCall::of(call, &|digest| body(&store, digest));
+    Ok(CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() })
 }
 
 fn no_call(run: &RunId, address: &CallAddress) -> CommandError {

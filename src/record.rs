@@ -4,8 +4,8 @@ use wf_app::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{
-    AgentCalls, GapTrajectory, LoopedAttempt, ModelSpending, NestedRunRecord, RECORD_VERSION, RunDecisions,
-    RunLifecycle, RunRecord, sequential_calls,
+    AgentCalls, AskedCall, CallChain, CallSources, GapTrajectory, LoopedAttempt, ModelSpending,
+    NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord, UnbegunChild,
 };
 use wf_store::StoreReader;
 
@@ -36,8 +36,10 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
     let held = reader.facts(run, &RunDecisions::EVENTS)?;
     let ledger = BudgetLedger::of_events(&reader.facts(run, &BudgetLedger::EVENTS)?);
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
-    let plan = if agents.is_empty() { None } else { recorded_plan_if_valid(reader, run)? };
-    let sequential_calls = plan.map_or(0, |plan| sequential_calls(&plan, &agents));
+    let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
+    let sources = CallSources { agents: &agents, asked: &asked, nested: &nested };
+    let plan = if sources.is_empty() { None } else { recorded_plan_if_valid(reader, run)? };
+    let call_chain = plan.map(|plan| CallChain::of(&plan, sources)).unwrap_or_default();
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
     let record = RunRecord {
         v: RECORD_VERSION,
@@ -54,7 +56,10 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
         checks,
         held: RunDecisions::from_events(&held),
         agents,
-        sequential_calls,
+        sequential_calls: call_chain.total(),
+        call_chain,
+        asked,
+        unbegun: UnbegunChild::from_events(&reader.facts(run, &UnbegunChild::EVENTS)?),
         models: ModelSpending::from_events(&reader.facts(run, &ModelSpending::EVENTS)?),
         ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: reader.artifacts(run)?,

@@ -27,8 +27,8 @@ pub struct ShowArgs {
     /// Show details of every re-planning round
     #[arg(long, conflicts_with_all = ["json", "artifact"])]
     rounds: bool,
-    /// Show one call of an agent: `fix#1.3` is the third model call of the first attempt of `fix`, `fix#1.3.2` the
-    /// second tool call in its reply
+    /// Show one call: `fix#1.3` is the third model call of the first attempt of `fix`, `fix#1.3.2` the second tool
+    /// call in its reply, `fix#1.check.tests.1` the first call of the judge of a check
     #[arg(long, value_name = "CALL", conflicts_with_all = ["rounds", "artifact"])]
     call: Option<CallAddress>,
     /// Write the content of this artifact to standard output

@@ -6,6 +6,7 @@ use wf_app::{CliExitCode, CommandError, RunOptions};
 use wf_base::name::RunId;
 use wf_engine::Cassette;
 use wf_model::JsonObject;
+use wf_report::record::RunLifecycle;
 use wf_store::{RunState, StateFolder, StoreReader};
 
 use super::recorded_events;
@@ -57,7 +58,9 @@ impl ReplaySource {
         if let Some((above, _)) = &row.parent {
             return refused("it is nested in another run", format!("wf replay {}", above.short()));
         }
-        if !matches!(row.state, RunState::Ended(_)) {
+        // One that waits is replayed up to where it waits: the replay gets no approval there, either.
+        let life = RunLifecycle::of(&row, reader.owner(&run)?);
+        if !matches!(row.state, RunState::Ended(_)) && life != RunLifecycle::Waiting {
             return refused("it has not ended", format!("wf resume {}", run.short()));
         }
         if let Some(first) = &row.retry_of {

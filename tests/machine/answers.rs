@@ -80,5 +80,6 @@ pub fn guard(action: GateAction, reason: &str) -> GateResult {
         duration_ms: 0,
         tokens: 0,
         cost: Money::default(),
+        asked: None,
     }
 }

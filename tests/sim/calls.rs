@@ -10,7 +10,7 @@ use wf_core::machine::{
     ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId,
     ToolCallId, ToolCallSubject, WorkExit,
 };
-use wf_model::Money;
+use wf_model::{Money, TokenUsage};
 
 use super::children::Child;
 use super::compactions::{Compaction, Failures};

@@ -199,6 +199,7 @@ pub fn results(plan: &Plan, place: Option<&TaskId>, point: GatePoint, dice: &mut
             duration_ms: 0,
             tokens: u64::from(used),
             cost: Money::of_micros(u64::from(used)),
+            asked: None,
         }
     };
     gates_at(plan, step, point).map(|gate| result(gate)).collect()

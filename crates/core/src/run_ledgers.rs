@@ -104,7 +104,9 @@ impl RunLedgers {
         if self.0.remove(run).is_some() {
             let nested = self.0.iter().filter(|(_, open)| open.parent.as_ref() == Some(run));
             let nested: Vec<RunId> = nested.map(|(id, _)| id.clone()).collect();
-            nested.iter().for_each(|nested| self.close(nested));
+            for nested in nested {
+                self.close(&nested);
+            }
         }
     }
 }

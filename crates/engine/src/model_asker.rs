@@ -1,5 +1,7 @@
 //! The model calls of judges, gates and planners: paid, recorded, and refused before they are made.
 
+use std::time::Duration;
+
 use super::agent::CallBodies;
 use super::run::RunContext;
 use super::run_account::SetAside;
@@ -66,14 +68,16 @@ impl<'a> ModelAsker<'a> {
             requests: 1,
             duration_ms: 0,
         });
+        let began = self.run.session.clock.now();
         let result = self.run.call_model(self.model, request).await;
-        let replied = self.note(result).await;
+        let took = self.run.session.clock.now().since(began);
+        let replied = self.note(result, took).await;
         self.set_aside.keep(self.usage());
         replied
     }
 
     /// Notes the end of the last call. A reply that cannot be stored does not count.
-    async fn note(&mut self, result: ModelCallResult) -> Result<ModelReply, FailedAsk> {
+    async fn note(&mut self, result: ModelCallResult, took: Duration) -> Result<ModelReply, FailedAsk> {
         let stored = match &result.outcome {
             Ok(reply) => self.bodies.put(reply).await.map(Some),
             Err(_) => Ok(None),
@@ -100,7 +104,8 @@ impl<'a> ModelAsker<'a> {
             call.reply = outcome.as_ref().ok().and_then(|(_, digest)| *digest);
             call.failure = outcome.as_ref().err().map(|failed| failed.reason.clone());
             (call.usage, call.cost, call.breakers) = (result.usage, result.cost, result.breakers);
-            (call.requests, call.duration_ms) = (result.tries, result.duration_ms);
+            call.requests = result.tries;
+            call.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         }
         outcome.map(|(reply, _)| reply)
     }

@@ -57,3 +57,32 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<(CallTarget, TargetHealth)>> {
     };
     Ok(Some((CallTarget { kind, name: row.get(1)? }, health)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{Store, StoreDurability};
+    use wf_base::time::{FixedClock, Moment};
+    use wf_core::health::{CallTarget, TargetHealth, TargetKind};
+
+    #[test]
+    fn the_health_of_a_target_outlives_its_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(FixedClock(Moment::default()));
+        let target = CallTarget { kind: TargetKind::Model, name: "strong".into() };
+        let mut health = TargetHealth::default();
+        health.note_success(Moment::from_millis(1));
+        let open = || Store::open(dir.path(), StoreDurability::Normal, Arc::clone(&clock) as _).unwrap();
+        let store = open();
+        store.record_health(target.clone(), health.clone()).wait().unwrap();
+        for millis in 2..5 {
+            health.note_failure(true, "busy", Moment::from_millis(millis));
+        }
+        // Nobody waits for it: the store writes what is queued before it closes.
+        drop(store.record_health(target.clone(), health.clone()));
+        drop(store);
+        let all = open().reader().unwrap().health().unwrap();
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), [(target, health)]);
+    }
+}

@@ -1,4 +1,4 @@
-//! What a perceiver knew beside the wish, in a recording: without it, its first request could not be made again.
+//! The knowledge of a perceiver beside the wish, in a recording: without it, its first request could not be made again.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -13,7 +13,7 @@ use wf_core::agent::authoring::PastWish;
 /// The file beside the recorded exchanges.
 const FILE: &str = "perceiver.json";
 
-/// What a perceiver knew.
+/// The knowledge of a perceiver beside the wish.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerceiverNotes {

@@ -78,3 +78,6 @@ impl PlanAuthor<'_> {
         Ok(answers)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,24 +1,52 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::TaskPath;
+use super::{GateId, Name, TaskPath};
 
 /// The address of a call as a user names it: `fix#1.3` is the third model call of the first attempt of `fix`, and
 /// `fix#1.3.2` the second tool call that its reply asks for. Without `#1` it is the last attempt.
+///
+/// Calls that no agent made name who did: `fix#1.check.tests.2` is the second call of the judge of the check `tests`,
+/// `fix.gate.careful.1` the first of the gate `careful`, `fix#3.planner.1` the first of a planner that was asked for
+/// guidance. Those of the run itself have `run` in place of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallAddress {
     /// The task, with its attempt.
     pub task: TaskPath,
-    /// The number of the model call in its attempt, from 1.
+    /// The caller, if it is no agent.
+    pub asker: Option<CallAsker>,
+    /// The number of the model call of this caller, from 1.
     pub call: usize,
     /// The number of the tool call in the reply, from 1; `None`: the model call itself.
     pub tool: Option<usize>,
 }
 
+/// A caller of models that is no agent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallAsker {
+    /// The judge of a check.
+    Check(Name),
+    /// A gate.
+    Gate(GateId),
+    /// A planner.
+    Planner,
+}
+
+impl fmt::Display for CallAsker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check(name) => write!(f, "check.{name}"),
+            Self::Gate(name) => write!(f, "gate.{name}"),
+            Self::Planner => f.write_str("planner"),
+        }
+    }
+}
+
 /// An error for a text that names no call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid call `{0}`; examples: fix#1.3 (a model call), fix#1.3.2 (a tool call of it), fetch[eu]#2.1, outer/fix#1.3"
+    "invalid call `{0}`; examples: fix#1.3 (a model call), fix#1.3.2 (a tool call of it), fetch[eu]#2.1, outer/fix#1.3, \
+     fix#1.check.tests.1 (a judge), fix.gate.careful.1, run.planner.1"
 )]
 pub struct CallAddressError(String);
 
@@ -39,6 +67,9 @@ impl fmt::Display for CallAddress {
         if let Some(attempt) = self.task.attempt {
             write!(f, "#{attempt}")?;
         }
+        if let Some(asker) = &self.asker {
+            write!(f, ".{asker}")?;
+        }
         write!(f, ".{}", self.call)?;
         self.tool.map_or(Ok(()), |tool| write!(f, ".{tool}"))
     }
@@ -47,21 +78,25 @@ impl fmt::Display for CallAddress {
 fn parse(text: &str) -> Option<CallAddress> {
     // The key of an item may have dots.
     let keys_end = text.rfind(']').map_or(0, |at| at + 1);
-    let (task, numbers) = text.split_at_checked(keys_end + text.get(keys_end..)?.find('.')?)?;
-    let mut numbers =
-        numbers.get(1..)?.split('.').map(|number| number.parse().ok().filter(|n: &usize| *n > 0));
-    let call = numbers.next()??;
-    let tool = match numbers.next() {
-        None => None,
-        Some(number) => Some(number?),
-    };
+    let (task, rest) = text.split_at_checked(keys_end + text.get(keys_end..)?.find('.')?)?;
     let task = task.parse().ok()?;
-    numbers.next().is_none().then_some(CallAddress { task, call, tool })
+    let parts: Vec<&str> = rest.get(1..)?.split('.').collect();
+    let number = |text: &str| text.parse().ok().filter(|number: &usize| *number > 0);
+    let (asker, call, tool) = match parts.as_slice() {
+        ["check", name, call] => (Some(CallAsker::Check(Name::parse(name).ok()?)), call, None),
+        ["gate", name, call] => (Some(CallAsker::Gate(GateId::parse(name).ok()?)), call, None),
+        ["planner", call] => (Some(CallAsker::Planner), call, None),
+        [call] => (None, call, None),
+        [call, tool] => (None, call, Some(number(tool)?)),
+        _ => return None,
+    };
+    Some(CallAddress { task, asker, call: number(call)?, tool })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::CallAddress;
+    use super::{CallAddress, CallAsker};
+    use crate::name::{GateId, Name};
 
     #[test]
     fn an_address_names_a_model_call_or_a_tool_call() {
@@ -79,6 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_judges_gates_and_planners_name_their_caller() {
+        let check = CallAsker::Check(Name::parse("tests").unwrap());
+        let gate = CallAsker::Gate(GateId::parse("care-ful").unwrap());
+        for (text, asker, attempt, call) in [
+            ("fix#1.check.tests.2", &check, Some(1), 2),
+            ("run.check.tests.1", &check, None, 1),
+            ("outer/fix[a.b].gate.care-ful.1", &gate, None, 1),
+            ("fix#3.planner.1", &CallAsker::Planner, Some(3), 1),
+            ("run.planner.4", &CallAsker::Planner, None, 4),
+        ] {
+            let address: CallAddress = text.parse().unwrap();
+            assert_eq!((address.asker.as_ref(), address.task.attempt), (Some(asker), attempt), "{text}");
+            assert_eq!((address.call, address.tool, address.to_string()), (call, None, text.to_owned()));
+        }
+    }
+
+    #[test]
     fn what_names_no_call_is_refused() {
         for text in [
             "",
@@ -92,6 +144,11 @@ mod tests {
             "fix..1",
             "a[b.1",
             "fix#0.1",
+            "fix.check.1",
+            "fix.check.tests",
+            "fix.gate.A b.1",
+            "fix.planner.tests.1",
+            "fix.planner.0",
         ] {
             let error = text.parse::<CallAddress>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("invalid call `{text}`; examples: fix#1.3")), "{error}");

@@ -1,9 +1,12 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use wf_base::time::Clock;
 use wf_core::agent::StopReason;
+use wf_core::health::{BreakerChange, BreakerNote, TargetHealth};
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource, TokenUsage};
 
 use super::Gateway;
@@ -67,6 +70,8 @@ async fn failures_open_a_breaker_and_fallbacks_reply() {
     let first = gateway.call(&model, &request("go")).await;
     assert_eq!(first.outcome.unwrap().text, "from the other");
     assert_eq!((first.model, first.tries, first.duration_ms), (name("other"), 4, 3_000));
+    assert_eq!(first.breakers.len(), 1);
+    assert!(first.passed_over[0].to_string().ends_with("(3 tries)"), "{}", first.passed_over[0]);
     let kinds: Vec<_> = first.passed_over.iter().map(|one| one.failure.kind).collect();
     assert_eq!(kinds, [ModelFailureKind::Overloaded, ModelFailureKind::Misconfigured]);
     // The breaker is open: no try, no wait.
@@ -82,6 +87,28 @@ async fn failures_open_a_breaker_and_fallbacks_reply() {
     let third = gateway.call(&model, &request("go")).await;
     let error = third.outcome.unwrap_err();
     assert_eq!((third.tries, error.failures[0].failure.kind), (1, ModelFailureKind::Overloaded));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_breaker_of_another_process_stays_open_until_a_probe_succeeds() {
+    let dir = TempDir::new().unwrap();
+    let model = scripted(&dir, "strong", "- text: back\n");
+    let mut health = TargetHealth::default();
+    for _ in 0..TargetHealth::FAILURES {
+        health.note_failure(true, "busy", CountedClock::new().now());
+    }
+    let gateway = gateway(&dir, &[]).with_health(BTreeMap::from([(name("strong"), health)]));
+    let first = gateway.call(&model, &request("go")).await;
+    assert_eq!((first.tries, first.called().collect::<Vec<_>>()), (0, vec![&name("strong")]));
+    assert!(first.outcome.unwrap_err().to_string().contains("called again in 60 s"));
+    tokio::time::sleep(TargetHealth::OPEN).await;
+    let second = gateway.call(&model, &request("go")).await;
+    assert_eq!(second.outcome.unwrap().text, "back");
+    let closed = BreakerNote { model: name("strong"), change: BreakerChange::Closed };
+    assert_eq!(second.breakers, [closed]);
+    let health = gateway.health_of(&name("strong")).unwrap();
+    assert_eq!((health.failures, health.error.as_str()), (0, "busy"));
+    assert!(health.succeeded_at > health.failed_at);
 }
 
 #[tokio::test]

@@ -20,11 +20,11 @@ mod summary;
 mod taint;
 #[cfg(test)]
 mod tests;
+mod unbegun;
 mod why;
 
 pub use calls::{
-    AgentCalls, BodyReader, ModelCallRecord, ShownModelCall, ShownToolCall, ToolCallApproval, ToolCallGate,
-    ToolCallRecord, exchange_text, planning_list, planning_text, sequential_calls,
+    AgentCalls, AskedCall, BodyReader, CallChain, CallSources, ModelCallRecord, ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallApproval, ToolCallGate, ToolCallRecord, exchange_text, planning_list, planning_text,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use findings::{all_pass, findings};
@@ -39,4 +39,5 @@ pub use spending::{ModelCaller, ModelSpending};
 pub use stale::StaleDependant;
 pub use summary::summary;
 pub use taint::trust;
+pub use unbegun::UnbegunChild;
 pub use why::{CacheExplanation, StepExplanation, explain_step, explain_step_json};

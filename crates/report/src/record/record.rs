@@ -3,7 +3,8 @@ use serde_json::Value;
 
 use super::lifecycle::write_lifecycles;
 use super::{
-    AgentCalls, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions, RunLifecycle, StaleDependant,
+    AgentCalls, AskedCall, CallChain, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions,
+    RunLifecycle, StaleDependant, UnbegunChild,
 };
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, ChildId, StepState, TaskId};
@@ -47,9 +48,18 @@ pub struct RunRecord {
     /// The calls of its agents, by attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentCalls>,
-    /// The model calls on the longest chain of steps that wait for each other; 0 without agents.
+    /// The model calls on the longest chain of calls that wait for each other.
     #[serde(skip_serializing_if = "is_none_made")]
     pub sequential_calls: usize,
+    /// That chain, by caller, and the calls of each step in sequence.
+    #[serde(skip_serializing_if = "CallChain::is_empty")]
+    pub call_chain: CallChain,
+    /// The calls of its judges, gates and planners.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedCall>,
+    /// The child runs of its agents that did not begin.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unbegun: Vec<UnbegunChild>,
     /// Its model calls, by caller and model; those of nested runs apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelSpending>,

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::record::{row_display_name, step_duration, task_of_row};
-use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord};
+use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord, UnbegunChild};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
 use crate::moves;
 use crate::rounds::rounds_table;
@@ -12,7 +12,7 @@ use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::{ChildId, RunOutcome, StepState};
+use wf_core::machine::{ChildId, RunOutcome, Standing, StepState, WorkExit};
 use wf_model::JsonObject;
 use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
@@ -84,7 +84,11 @@ fn head(record: &RunRecord, now: Moment) -> String {
         field("agents", &agents_line(record));
     }
     let spending = ModelSpending::merged(all_spending(record));
-    field("models", &spending.iter().map(ModelSpending::line).collect::<Vec<_>>().join(" · "));
+    let mut models: Vec<String> = spending.iter().map(ModelSpending::line).collect();
+    if record.sequential_calls > 0 {
+        models.push(format!("{} in sequence", plural(record.sequential_calls, "call")));
+    }
+    field("models", &models.join(" · "));
     if let Some(earlier) = &run.retry_of {
         field("retry of", earlier.short());
     }
@@ -108,8 +112,7 @@ fn all_spending(record: &RunRecord) -> Vec<&ModelSpending> {
 fn agents_line(record: &RunRecord) -> String {
     let calls: usize = record.agents.iter().map(|agent| agent.calls.len()).sum();
     let tools: usize = record.agents.iter().map(AgentCalls::tool_count).sum();
-    let (calls, tools) = (plural(calls, "model call"), plural(tools, "tool call"));
-    format!("{calls}, {} of them in sequence · {tools}", record.sequential_calls)
+    format!("{} · {}", plural(calls, "model call"), plural(tools, "tool call"))
 }
 
 /// The durability of a run's record, under its name in `wf.yaml`.
@@ -167,6 +170,9 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
             text.push_str(&child_line(&id, child, depth));
             steps(child, depth + 1, text);
         }
+        for child in record.unbegun.iter().filter(|child| child.id.attempt.place == place) {
+            text.push_str(&unbegun_line(child, depth));
+        }
     }
 }
 
@@ -184,6 +190,19 @@ fn child_line(id: &ChildId, child: &RunRecord, depth: usize) -> String {
     let attempt = attempt_label(id.attempt.attempt);
     let about = format!("{margin}{}{attempt} · plan {} · run {}", id.child, run.plan, run.id.short());
     line(state_style(state), state_word(state, run.standing), run.duration(), &about)
+}
+
+/// The line of a child run of an agent that did not begin.
+fn unbegun_line(child: &UnbegunChild, depth: usize) -> String {
+    let (state, reason) = match &child.exit {
+        None => (StepState::Pending, String::new()),
+        Some(WorkExit::Cancelled) => (StepState::Cancelled, String::new()),
+        Some(exit) => (StepState::Failed, format!(": {exit}")),
+    };
+    let margin = "  ".repeat(depth);
+    let attempt = attempt_label(child.id.attempt.attempt);
+    let about = format!("{margin}{}{attempt} · plan {} · not begun{reason}", child.id.child, child.plan);
+    line(state_style(state), state_word(state, Standing::Unchecked), None, &untrusted(&about).to_string())
 }
 
 /// The doubts about a result that was verified or reported.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::machine::{Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome};
+use wf_core::machine::{AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome};
 use wf_model::Money;
 
 keywords! {
@@ -110,6 +110,14 @@ impl SpendingFold {
                 let call = ModelSpending::one_call(ModelCaller::Agents, end.usage.total(), end.cost);
                 self.add(ModelSpending { model, ..call });
             }
+            EventKind::PlannerAccepted { asked, .. }
+            | EventKind::PlannerRejected { asked, .. }
+            | EventKind::GuidanceEnded(GuidanceEnd { asked, .. })
+                if !asked.is_empty() =>
+            {
+                self.add_calls(ModelCaller::Planners, asked);
+            }
+            // Older records have the amounts alone.
             EventKind::PlannerAccepted { usage, .. } | EventKind::PlannerRejected { usage, .. }
                 if usage.tokens > 0 =>
             {
@@ -123,6 +131,10 @@ impl SpendingFold {
                 let call = ModelSpending::one_call(ModelCaller::Compactor, usage.tokens, usage.cost);
                 self.add(ModelSpending { model: Some(model.clone()), ..call });
             }
+            EventKind::GateEvaluated { result, .. } if result.asked.is_some() => {
+                let calls = result.asked.iter();
+                self.add_calls(ModelCaller::Gates, calls.map(|call| &**call));
+            }
             EventKind::GateEvaluated { result, .. } if result.tokens > 0 => {
                 self.add(ModelSpending::one_call(ModelCaller::Gates, result.tokens, result.cost));
             }
@@ -134,6 +146,14 @@ impl SpendingFold {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn add_calls<'a>(&mut self, caller: ModelCaller, calls: impl IntoIterator<Item = &'a AskedModel>) {
+        for call in calls {
+            let one = ModelSpending::one_call(caller, call.usage.total(), call.cost);
+            let model = call.replied_by.as_ref().unwrap_or(&call.model);
+            self.add(ModelSpending { model: Some(model.clone()), ..one });
         }
     }
 

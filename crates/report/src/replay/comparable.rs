@@ -5,11 +5,23 @@ use wf_base::duration_text::without_durations;
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The keys of every event that a replay cannot have, or that follow from the place where it runs.
-const VARIABLE: [&str; 11] =
-    ["v", "run", "at", "duration_ms", "due", "since", "expires", "by", "tokens", "logic_version", "breakers"];
+const VARIABLE: [&str; 12] = [
+    "v",
+    "run",
+    "at",
+    "duration_ms",
+    "due",
+    "since",
+    "expires",
+    "by",
+    "tokens",
+    "logic_version",
+    "breakers",
+    "asked",
+];
 
 /// The keys of a verdict and of the result of a gate that a replay cannot have.
-const VARIABLE_INSIDE: [&str; 3] = ["duration_ms", "isolation", "hidden"];
+const VARIABLE_INSIDE: [&str; 4] = ["duration_ms", "isolation", "hidden", "asked"];
 
 /// The keys whose values are digests of bodies.
 const BODIES: [&str; 3] = ["request", "reply", "result"];
@@ -36,6 +48,10 @@ pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value>
     for key in ["verdict", "result"] {
         if let Some(inner) = fields.get_mut(key).and_then(Value::as_object_mut) {
             inner.retain(|key, _| !VARIABLE_INSIDE.contains(&key.as_str()));
+            // A call that was asked anew would have found no reply; the rest of it is times and digests.
+            if let Some(judged) = inner.get_mut("judgement").and_then(Value::as_object_mut) {
+                judged.remove("asked");
+            }
         }
     }
     for key in BODIES {

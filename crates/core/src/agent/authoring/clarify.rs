@@ -1,4 +1,4 @@
-//! What a perceiver is told beside the wish: the last wishes of the workspace, and the answers to its questions.
+//! The knowledge of a perceiver beside the wish: the last wishes of the workspace, and the answers to its questions.
 
 use std::fmt::Write as _;
 

@@ -102,7 +102,7 @@ pub struct PlanningResult {
     /// The intent, as the perceiver understood it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// What was done with the plan, or the reason why there is none.
+    /// The use that was made of the plan, or the reason why there is none.
     pub result: String,
 }
 

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -12,7 +11,7 @@ use wf_core::machine::{
     AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, ClientCall, Event, EventKind, ExchangeGated,
     ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
 };
-use wf_model::{Money, Plan, TokenUsage};
+use wf_model::{Money, TokenUsage};
 
 /// The calls of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -284,27 +283,6 @@ impl ModelCallRecord {
             _ => None,
         }
     }
-}
-
-/// Returns the model calls on the longest chain of steps that wait for each other (artoo v0.8, section 10): no more
-/// than these had to be made one after the other.
-pub fn sequential_calls(plan: &Plan, agents: &[AgentCalls]) -> usize {
-    let mut own: BTreeMap<&Name, usize> = BTreeMap::new();
-    for calls in agents {
-        // The items of a repeated step work side by side.
-        let count = own.entry(&calls.attempt.place.step).or_default();
-        let of_item = |one: &&AgentCalls| one.attempt.place == calls.attempt.place;
-        let sum = agents.iter().filter(of_item).map(|one| one.calls.len()).sum();
-        *count = (*count).max(sum);
-    }
-    let mut longest: BTreeMap<&Name, usize> = BTreeMap::new();
-    for ix in plan.order() {
-        let step = plan.step(ix);
-        let before = step.depends_on.iter().filter_map(|on| longest.get(&plan.step(*on).id)).max();
-        let sum = before.copied().unwrap_or_default() + own.get(&step.id).copied().unwrap_or_default();
-        longest.insert(&step.id, sum);
-    }
-    longest.into_values().max().unwrap_or_default()
 }
 
 fn attempt_of(fact: &EventKind) -> Option<&Attempt> {

@@ -8,6 +8,7 @@ use wf_base::name::Name;
 use wf_base::untrusted::{DIM, NAME, paint, untrusted};
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
 use wf_core::machine::ModelCallOutcome;
+use wf_model::TokenUsage;
 
 /// The state of a tool call that was not decided about yet.
 const NOT_BEGUN: &str = "not begun";
@@ -134,11 +135,7 @@ impl ShownModelCall {
             ModelCallOutcome::Stopped => field(text, "state", "stopped"),
         }
         let usage = end.usage;
-        let parts = [(usage.cached_input, "cached"), (usage.cache_write, "written to the cache")];
-        let parts = parts.into_iter().filter(|(tokens, _)| *tokens > 0);
-        let parts: Vec<String> = parts.map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let cached = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-        field(text, "tokens", &format!("{} input{cached} + {} output", usage.input, usage.output));
+        field(text, "tokens", &tokens_text(usage));
         field(text, "cost", &end.cost.to_string());
         let requests = wf_base::units::plural(end.requests as usize, "request");
         field(text, "took", &format!("{} ms · {requests}", end.duration_ms));
@@ -197,7 +194,7 @@ impl ToolCallRecord {
     }
 }
 
-fn request_text(text: &mut String, request: &ModelRequest) {
+pub(super) fn request_text(text: &mut String, request: &ModelRequest) {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     if !tools.is_empty() {
         section(text, "tools", &tools.join(", "));
@@ -229,8 +226,17 @@ fn request_text(text: &mut String, request: &ModelRequest) {
     }
 }
 
-fn field(text: &mut String, name: &str, value: &str) {
+pub(super) fn field(text: &mut String, name: &str, value: &str) {
     if !value.is_empty() {
         let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name:<10}")), untrusted(value));
     }
+}
+
+/// Returns tokens in words: `45 input (30 cached, 5 written to the cache) + 20 output`.
+pub(super) fn tokens_text(usage: TokenUsage) -> String {
+    let parts = [(usage.cached_input, "cached"), (usage.cache_write, "written to the cache")];
+    let parts = parts.into_iter().filter(|(tokens, _)| *tokens > 0);
+    let parts: Vec<String> = parts.map(|(tokens, what)| format!("{tokens} {what}")).collect();
+    let cached = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("{} input{cached} + {} output", usage.input, usage.output)
 }

@@ -1,16 +1,18 @@
-//! The calls of agents: the fold of their facts, and the exchange as a person reads it.
+//! The calls of agents, judges, gates and planners: the fold of their facts, and the exchange as a person reads it.
 //!
 //! **Invariant:** bodies are read by who shows them; here are their digests alone.
 
 mod agent_calls;
+mod asked_calls;
 mod call;
+mod chain;
 mod exchange;
 mod planning;
 mod request;
 
-pub use agent_calls::{
-    AgentCalls, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord, sequential_calls,
-};
+pub use agent_calls::{AgentCalls, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord};
+pub use asked_calls::{AskedCall, ShownAskedCall};
 pub use call::{ShownModelCall, ShownToolCall};
+pub use chain::{CallChain, CallSources};
 pub use exchange::{BodyReader, exchange_text};
 pub use planning::{planning_list, planning_text};

@@ -146,6 +146,9 @@ pub(crate) fn record() -> RunRecord {
         }],
         agents: Vec::new(),
         sequential_calls: 0,
+        call_chain: crate::record::CallChain::default(),
+        asked: Vec::new(),
+        unbegun: Vec::new(),
         models: Vec::new(),
         nested: Vec::new(),
     }

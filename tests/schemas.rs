@@ -15,6 +15,7 @@ fn schemas_are_up_to_date_and_are_schemas() {
         ("dag", wf_lang::dag_schema()),
         ("goal", wf_lang::goal_schema()),
         ("gate", wf_lang::gate_schema()),
+        ("persona", wf_lang::persona_schema()),
         ("skill", wf_lang::skill_schema()),
         ("config", wf_lang::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")),
         (

@@ -21,6 +21,8 @@ pub enum SchemaKind {
     Goal,
     /// The front matter of a gate
     Gate,
+    /// The front matter of a persona
+    Persona,
     /// The `wf` entry in the `metadata` of a skill's SKILL.md
     Skill,
     /// wf.yaml
@@ -50,6 +52,7 @@ fn text(what: SchemaKind) -> &'static str {
         SchemaKind::Dag => include_str!("../../schemas/dag.schema.json"),
         SchemaKind::Goal => include_str!("../../schemas/goal.schema.json"),
         SchemaKind::Gate => include_str!("../../schemas/gate.schema.json"),
+        SchemaKind::Persona => include_str!("../../schemas/persona.schema.json"),
         SchemaKind::Skill => include_str!("../../schemas/skill.schema.json"),
         SchemaKind::Config => include_str!("../../schemas/config.schema.json"),
         SchemaKind::Approvers => include_str!("../../schemas/approvers.schema.json"),

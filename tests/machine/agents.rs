@@ -87,6 +87,7 @@ pub(super) fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake:
         outcome,
         usage: TokenUsage { input: FIRST, cached_input: 0, cache_write: 0, output: 20 },
         cost: Money::of_micros(7),
+        answered_by: None,
         passed_over: Vec::new(),
         breakers: Vec::new(),
         requests: 1,
@@ -146,7 +147,7 @@ fn returned(call: u32, position: u32, tokens: u64) -> InputKind {
 pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
     let action = if block.is_some() { GateAction::Block } else { GateAction::Continue };
     let result = guard(action, block.unwrap_or_default());
-    let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new() };
+    let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new(), ..GateOutcome::default() };
     let place = Some(id.attempt.place.clone());
     InputKind::Gated {
         place,
@@ -161,12 +162,14 @@ pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
 /// Effects, a word or two each.
 pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
     let asked = effects.iter().filter_map(|effect| match effect {
-        Effect::CallModel { call, repairs, refusals, context, .. } => {
+        Effect::CallModel { call, repairs, refusals, context, supplement, .. } => {
             let repairs = repairs.iter().map(|mistake| format!(", repairs: {mistake}"));
             let refusals =
                 refusals.iter().map(|(position, reason)| format!(", {position} refused: {reason}"));
             let cut = (!context.is_none()).then(|| format!(", {context}"));
-            let more: String = repairs.chain(refusals).chain(cut).collect();
+            let added = supplement.context.iter().map(|added| format!(", {} tokens more", added.tokens));
+            let given = supplement.reply.iter().map(|given| format!(", answered by {}", given.gate));
+            let more: String = repairs.chain(refusals).chain(cut).chain(added).chain(given).collect();
             Some(format!("model {call}{more}"))
         }
         Effect::CallTool { id, .. } => Some(format!("tool {}.{}", id.call, id.position)),

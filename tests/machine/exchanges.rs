@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
+use wf_base::name::GateId;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
-    Effect, EventKind, ExchangeGated, GatePoint, GatedExchange, InputKind, RevisedResult, ShownContent,
-    StepState, WorkExit,
+    AddedContext, CallSupplement, Effect, EventKind, ExchangeGated, GatePoint, GateReply, GatedExchange,
+    InputKind, RevisedResult, ShownContent, StepState, WorkExit,
 };
 use wf_model::{GateTrigger, JsonObject};
 
@@ -25,10 +26,17 @@ pub(super) fn said(effects: &[Effect], action: GateAction, revised: Option<Revis
     if revised.is_some() {
         rewritten.insert("response".into(), json!("[email]"));
     }
-    let gated = GateOutcome { results: vec![guard(action, "not so")], rewritten };
+    let gated = GateOutcome { results: vec![guard(action, "not so")], rewritten, ..GateOutcome::default() };
     let content = ShownContent { digest: Sha256Digest::of_bytes(b"part"), shown: json!({"part": "a"}) };
     let content = (action == GateAction::RequireApproval).then_some(content);
-    let exchange = GatedExchange { part: about.part, start: about.start, mistake: None, revised, content };
+    let exchange = GatedExchange {
+        part: about.part,
+        start: about.start,
+        mistake: None,
+        revised,
+        content,
+        supplement: CallSupplement::default(),
+    };
     InputKind::Gated {
         place: question.place,
         point: question.point,
@@ -128,4 +136,52 @@ fn what_gates_were_asked_about_when_the_engine_died_is_asked_again() {
     let effects = run.feed(briefed("a"));
     assert_eq!(asked(&effects), ["gates of result 1.0"]);
     assert_eq!(asked(&passes(&mut run, &effects)), ["model 2"]);
+}
+
+/// What gates say of the first model call, with texts for it.
+fn gives(run: &mut Killed, supplement: CallSupplement) -> Vec<Effect> {
+    let effects = run.feed(briefed("a"));
+    let InputKind::Gated { place, point, gated, exchange: Some(mut exchange), .. } =
+        said(&effects, GateAction::Continue, None)
+    else {
+        unreachable!("it is about a conversation")
+    };
+    exchange.supplement = supplement;
+    let (tool_call, arguments, exchange) = (None, None, Some(exchange));
+    run.feed(InputKind::Gated { place, point, gated, tool_call, arguments, exchange })
+}
+
+#[test]
+fn context_of_gates_is_a_part_of_one_call_and_of_its_reserve_also_after_a_crash() {
+    let mut run = begun(|step| guarded_at(step, GateTrigger::OnModelCall));
+    let text = Sha256Digest::of_bytes(b"context");
+    let context = AddedContext { text, tokens: 7, untrusted: Some("gate guard".into()) };
+    let effects = gives(&mut run, CallSupplement { context: Some(context), reply: None });
+    assert_eq!(asked(&effects), ["model 1, 7 tokens more"]);
+    run.resume();
+    assert_eq!(asked(&run.feed(briefed("a"))), ["model 1, 7 tokens more"]);
+    run.feed(uses(1, &["read"]));
+    let effects = run.feed(tool_ended(1, 0));
+    assert_eq!(asked(&passes(&mut run, &effects)), ["model 2"], "the next call is without it");
+}
+
+#[test]
+fn context_that_leaves_no_room_fails_the_attempt_before_the_call() {
+    let mut run = begun(|step| guarded_at(step, GateTrigger::OnModelCall));
+    let text = Sha256Digest::of_bytes(b"context");
+    let context = AddedContext { text, tokens: 10_000, untrusted: None };
+    let effects = gives(&mut run, CallSupplement { context: Some(context), reply: None });
+    let [Effect::EndAgent { exit, .. }] = effects.as_slice() else { panic!("it ends: {effects:?}") };
+    assert!(exit.to_string().contains("context window"), "{exit}");
+}
+
+#[test]
+fn a_call_that_a_gate_answers_needs_no_budget_and_is_answered_so_after_a_crash() {
+    let mut run = begun(|step| guarded_at(step, GateTrigger::OnModelCall));
+    let (gate, reply) = (GateId::parse("guard").unwrap(), Sha256Digest::of_bytes(b"reply"));
+    let given = CallSupplement { context: None, reply: Some(GateReply { gate, reply }) };
+    assert_eq!(asked(&gives(&mut run, given)), ["model 1, answered by guard"]);
+    run.resume();
+    assert_eq!(asked(&run.feed(briefed("a"))), ["model 1, answered by guard"]);
+    assert_eq!(asked(&run.feed(answers(1, None))), ["end: done"]);
 }

@@ -140,7 +140,11 @@ fn an_attempt_that_people_have_not_let_begin_asks_for_no_lock() {
     let gated = |point, action| InputKind::Gated {
         place: Some(place("a")),
         point,
-        gated: GateOutcome { results: vec![guard(action, "")], rewritten: JsonObject::new() },
+        gated: GateOutcome {
+            results: vec![guard(action, "")],
+            rewritten: JsonObject::new(),
+            ..GateOutcome::default()
+        },
         tool_call: None,
         exchange: None,
         arguments: None,

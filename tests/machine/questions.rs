@@ -22,7 +22,7 @@ fn gated(id: ToolCallId) -> InputKind {
     InputKind::Gated {
         place: Some(id.attempt.place.clone()),
         point: GatePoint::Call,
-        gated: GateOutcome { results: Vec::new(), rewritten: JsonObject::new() },
+        gated: GateOutcome { results: Vec::new(), rewritten: JsonObject::new(), ..GateOutcome::default() },
         tool_call: Some(id),
         exchange: None,
         arguments: Some(Box::new(ShownContent { digest: Sha256Digest::of_bytes(b"{}"), shown })),

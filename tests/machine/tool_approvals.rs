@@ -25,7 +25,7 @@ fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
     InputKind::Gated {
         place: Some(id.attempt.place.clone()),
         point: GatePoint::Call,
-        gated: GateOutcome { results, rewritten: JsonObject::new() },
+        gated: GateOutcome { results, rewritten: JsonObject::new(), ..GateOutcome::default() },
         tool_call: Some(id),
         arguments: Some(Box::new(arguments())),
         exchange: None,

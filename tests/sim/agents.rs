@@ -20,6 +20,7 @@ use super::children;
 use super::compactions;
 use super::dice::Dice;
 use super::engine::Job;
+use super::exchanges;
 use super::fates::{Fates, outputs};
 use super::gates;
 use super::ledger::step_of;
@@ -27,12 +28,8 @@ use super::look::{Broken, Seen};
 use super::merges;
 use super::world::World;
 
-/// The triggers of the gates of a conversation.
-const OF_EXCHANGES: [GateTrigger; 3] =
-    [GateTrigger::OnModelCall, GateTrigger::OnModelReply, GateTrigger::OnToolResult];
-
 /// Every way in which agents end, and what happens to their calls.
-pub const AGENTS: [&str; 29] = [
+pub const AGENTS: [&str; 31] = [
     "done",
     "cancelled",
     "timed_out",
@@ -54,6 +51,8 @@ pub const AGENTS: [&str; 29] = [
     "a program's call is lost",
     "is asked about",
     "a part is asked about",
+    "is answered by a gate",
+    "gets context of a gate",
     "a part is refused by people",
     "is refused by people",
     "is closed",
@@ -120,7 +119,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             step.gates.push(gate);
         }
         let mut dice = Dice::of(dice.0, "exchanges");
-        for (number, on) in (20..).zip(OF_EXCHANGES) {
+        for (number, on) in (20..).zip(exchanges::TRIGGERS) {
             if dice.one_in(4) {
                 step.gates.push(gates::gate(&mut dice, on, number, steady));
             }
@@ -305,6 +304,7 @@ impl World {
         let agent = self.runs[at].durable.agents.at(&attempt.place);
         let limits = agent.limits.clone().unwrap_or_default();
         let mut said = self.said(at, &attempt, call);
+        let given = agent.calls.last().and_then(|call| call.supplement.reply.clone());
         let input = agent.last_input();
         let input = input - input.min(u64::from(said.output) / 4);
         let cut = matches!(said.outcome, ModelCallOutcome::Replied { stop: StopReason::MaxTokens, .. });
@@ -316,6 +316,11 @@ impl World {
         } else if matches!(said.outcome, ModelCallOutcome::Failed { .. }) {
             usage = TokenUsage::default();
         }
+        // What a gate answers costs nothing, and cannot fail.
+        let answered_by = given.map(|given| {
+            (usage, said.outcome) = (TokenUsage::default(), exchanges::reply_of(&given));
+            given.gate
+        });
         let cost = limits.price.map(|price| price.cost(usage));
         let end = ModelCallEnd {
             attempt,
@@ -323,6 +328,7 @@ impl World {
             outcome: said.outcome,
             usage,
             cost: cost.unwrap_or_default(),
+            answered_by,
             passed_over: Vec::new(),
             breakers: Vec::new(),
             requests: 1,

@@ -7,8 +7,7 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId,
-    ToolCallId, ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, CallSupplement, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::{Money, TokenUsage};
 
@@ -56,6 +55,8 @@ pub struct Agent {
     pub agreed: Option<ToolCallSubject>,
     /// The part of its conversation that people agreed to, until that is decided.
     pub passed: Option<ExchangeSubject>,
+    /// What gates give to the next model call.
+    pub supplement: CallSupplement,
     /// The calls and positions of its questions to people.
     pub questions: BTreeSet<(u32, u32)>,
     /// How long it waited for people and child runs, in milliseconds.
@@ -77,6 +78,8 @@ pub struct Call {
     pub client: Option<ClientCall>,
     /// The cut of the conversation.
     pub context: ContextCut,
+    /// What gates gave to it.
+    pub supplement: CallSupplement,
     pub outcome: Option<ModelCallOutcome>,
     /// Whether gates let the reply pass.
     pub gated: bool,
@@ -135,7 +138,9 @@ impl Agents {
                 self.untrusted.extend(place);
             }
             EventKind::ModelCallStarted(start) => {
+                let supplement = std::mem::take(&mut self.of(&start.attempt.place).supplement);
                 self.of(&start.attempt.place).calls.push(Call {
+                    supplement,
                     repairs: start.repairs.clone(),
                     client: start.client,
                     context: start.context.clone(),
@@ -197,7 +202,12 @@ impl Agents {
                     agent.waited_ms += u64::try_from(event.at.since(since).as_millis()).expect("it is short");
                 }
             }
-            EventKind::ExchangeGated(gated) => self.of(&gated.attempt.place).take_ruling(gated),
+            EventKind::ExchangeGated(gated) => {
+                let added = gated.supplement.context.as_ref();
+                let untrusted = added.and_then(|added| added.untrusted.as_ref());
+                self.untrusted.extend(untrusted.map(|_| gated.attempt.place.clone()));
+                self.of(&gated.attempt.place).take_ruling(gated);
+            }
             _ => {}
         }
     }
@@ -237,48 +247,6 @@ impl Agents {
 }
 
 impl Agent {
-    /// Takes a request to people about one of its calls into account.
-    fn take_request(&mut self, ask: &ApprovalRequest, at: Moment) {
-        let question = ask.tool_call.as_ref().filter(|_| ask.is_question());
-        self.questions.extend(question.map(|subject| (subject.call, subject.position)));
-        self.asked = Some((ask.clone(), at));
-    }
-
-    /// Takes what gates decided about a part of the conversation into account.
-    fn take_ruling(&mut self, gated: &ExchangeGated) {
-        self.news.clear();
-        self.passed = None;
-        let is_final = gated.point != GatePoint::Result || self.is_client;
-        self.barred = gated.blocked.clone().filter(|_| is_final);
-        let Some(call) = self.calls.last_mut().filter(|_| gated.point != GatePoint::Request) else {
-            self.admitted = gated.call;
-            return;
-        };
-        let Some(position) = gated.position else {
-            call.gated = true;
-            return;
-        };
-        call.seen.insert(position);
-        if let Some(tool) = call.tools.get_mut(position as usize) {
-            match (&gated.blocked, &gated.revised) {
-                (Some(reason), _) => *tool = Tool::Refused(reason.clone()),
-                (None, Some(revised)) => *tool = Tool::Ended(revised.tokens),
-                (None, None) => {}
-            }
-        }
-    }
-
-    /// Takes a decision of people into account, if it is about one of its calls.
-    fn take_decision(&mut self, number: u32, decision: RequestDecision, at: Moment) {
-        let Some((ask, since)) = self.asked.take_if(|(ask, _)| ask.request == number) else {
-            return;
-        };
-        self.waited_ms += u64::try_from(at.since(since).as_millis()).expect("it is short");
-        let whole = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
-        self.agreed = ask.tool_call.filter(|_| whole);
-        self.passed = ask.exchange.filter(|_| whole);
-    }
-
     /// What is known about a child run.
     pub fn child(&self, child: &Name) -> Option<&Child> {
         self.children.iter().find(|known| known.start.child == *child)
@@ -329,6 +297,7 @@ impl Agent {
             repairs: start.repairs.clone(),
             client: start.client,
             context: start.context.clone(),
+            supplement: self.supplement.clone(),
             ..Call::default()
         };
         self.reserve(&self.calls, &next)
@@ -348,7 +317,7 @@ impl Agent {
 
     /// The most input that the last call may have.
     pub fn last_input(&self) -> u64 {
-        self.last_reserve().map_or(0, |reserve| reserve.tokens - self.last_output())
+        self.last_reserve().map_or(0, |reserve| reserve.tokens.saturating_sub(self.last_output()))
     }
 
     /// The tokens that the next call sends. No provider here counts more than that.
@@ -364,6 +333,11 @@ impl Agent {
             Some(client) => (client.input, client.max_output),
             None => (self.input(before, call.repairs.as_deref(), &call.context), limits.max_output),
         };
+        // What a gate answers is not sent.
+        if call.supplement.reply.is_some() {
+            return AttemptUsage::default();
+        }
+        let input = input + call.supplement.tokens();
         let usage = |cached_input, cache_write| TokenUsage { input, cached_input, cache_write, output };
         let cost = |usage| limits.price.map_or(Money::default(), |price| price.cost(usage));
         let cost = [usage(0, 0), usage(input, 0), usage(0, input)].map(cost).into_iter().max();

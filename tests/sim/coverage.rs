@@ -281,6 +281,7 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ModelCallStarted(start) if !start.context.kept_turns.is_empty() => "keeps turns",
         EventKind::ModelCallStarted(start) if start.context.omitted_turns > 0 => "omits turns",
         EventKind::ModelCallStarted(start) if start.context.masked_turns > 0 => "masks results",
+        EventKind::ModelCallEnded(end) if end.answered_by.is_some() => "is answered by a gate",
         EventKind::ModelCallEnded(end) if end.outcome == ModelCallOutcome::Stopped => "is stopped",
         EventKind::ApprovalRequested(ask) if ask.tool_call.is_some() => "is asked about",
         EventKind::ApprovalRequested(ask) if ask.exchange.is_some() => "a part is asked about",
@@ -308,6 +309,7 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
             GatePoint::Reply => "may not reply",
             _ => "does not get a result",
         },
+        EventKind::ExchangeGated(gated) if gated.supplement.context.is_some() => "gets context of a gate",
         EventKind::ExchangeGated(gated) if gated.revised.is_some() => "gets another result",
         _ => return None,
     })

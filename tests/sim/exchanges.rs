@@ -2,15 +2,22 @@
 
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
-use wf_core::gate::GateOutcome;
+use wf_base::name::Name;
+use wf_core::agent::StopReason;
+use wf_core::gate::{GateOutcome, GateResult};
 use wf_core::machine::{
-    ExchangeQuestion, GatePoint, GatedExchange, InputKind, RevisedResult, ShownContent, TaskId,
+    AddedContext, CallSupplement, ExchangeQuestion, GatePoint, GateReply, GatedExchange, InputKind,
+    ModelCallOutcome, RevisedResult, ShownContent, TaskId,
 };
-use wf_model::JsonObject;
+use wf_model::{GateTrigger, JsonObject};
 
 use super::dice::Dice;
 use super::gates::results;
 use super::world::World;
+
+/// The triggers of the gates of a conversation.
+pub const TRIGGERS: [GateTrigger; 3] =
+    [GateTrigger::OnModelCall, GateTrigger::OnModelReply, GateTrigger::OnToolResult];
 
 impl World {
     /// What the gates say of a part of a conversation. Some rewrite it, where they may and where they may not.
@@ -36,10 +43,12 @@ impl World {
             tokens: u64::from(dice.up_to(20)),
         });
         let mistake = self.fates.mistake(at, &part.attempt, part.call).filter(|_| point == GatePoint::Reply);
+        let supplement = supplement(&what, point, &results);
         let digest = Sha256Digest::of_bytes(what.as_bytes());
         let content = (!dice.one_in(8)).then(|| ShownContent { digest, shown: json!({"message": what}) });
-        let exchange = GatedExchange { part, start: question.start.clone(), mistake, revised, content };
-        let gated = GateOutcome { results, rewritten };
+        let exchange =
+            GatedExchange { part, start: question.start.clone(), mistake, revised, content, supplement };
+        let gated = GateOutcome { results, rewritten, ..GateOutcome::default() };
         InputKind::Gated {
             place,
             point,
@@ -48,5 +57,34 @@ impl World {
             arguments: None,
             exchange: Some(Box::new(exchange)),
         }
+    }
+}
+
+/// What gates give to a model call: sometimes context, and sometimes a reply in its place.
+fn supplement(what: &str, point: GatePoint, results: &[GateResult]) -> CallSupplement {
+    let mut given = CallSupplement::default();
+    let Some(first) = results.first().filter(|_| point == GatePoint::Request) else {
+        return given;
+    };
+    let mut dice = Dice::of(0, &format!("what {what} give"));
+    let digest = Sha256Digest::of_bytes(what.as_bytes());
+    if dice.one_in(4) {
+        let untrusted = dice.one_in(3).then(|| "gate".to_owned());
+        given.context = Some(AddedContext { text: digest, tokens: u64::from(dice.up_to(20)), untrusted });
+    }
+    if dice.one_in(5) {
+        given.reply = Some(GateReply { gate: first.gate.clone(), reply: digest });
+    }
+    given
+}
+
+/// What comes of a model call that a gate answers.
+pub fn reply_of(given: &GateReply) -> ModelCallOutcome {
+    ModelCallOutcome::Replied {
+        model: Name::parse("strong").expect("this is a name"),
+        reply: given.reply,
+        stop: StopReason::EndTurn,
+        reply_tokens: 5,
+        tool_calls: Vec::new(),
     }
 }

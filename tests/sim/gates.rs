@@ -168,7 +168,7 @@ impl World {
             rewritten.insert("tool_args".into(), json!({}));
         }
         let arguments = tool_call.as_ref().map(arguments_of).map(Box::new);
-        let gated = GateOutcome { results, rewritten };
+        let gated = GateOutcome { results, rewritten, ..GateOutcome::default() };
         InputKind::Gated { place, point, gated, tool_call, arguments, exchange: None }
     }
 }

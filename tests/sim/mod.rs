@@ -34,6 +34,7 @@ mod plans;
 mod process;
 mod programs;
 mod rooms;
+mod rulings;
 mod shrink;
 mod stored;
 mod tried;

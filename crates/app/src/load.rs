@@ -175,6 +175,9 @@ pub fn load_plan(
     if loaded.gates.contains_key(&0) {
         return Err(kind().refuse("gate", "wf gate test", "evaluates it"));
     }
+    if loaded.personas.contains_key(&0) {
+        return Err(kind().refuse("persona", "wf check", "checks it"));
+    }
     if loaded.goal().is_some() && begun.part.is_none() {
         return Err(kind().refuse("goal", "wf goal run", "runs it"));
     }

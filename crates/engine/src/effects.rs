@@ -69,9 +69,9 @@ impl RunDispatcher {
     /// Carries out an effect that an agent needs.
     fn work_for_agent(&mut self, run: Arc<RunContext>, effect: Effect) {
         match effect {
-            Effect::CallModel { attempt, call, repairs, refusals, context } => {
+            Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
                 let stop = self.stopper(Some(attempt.clone()));
-                let call = agent::ModelCall { attempt, call, repairs, refusals, context };
+                let call = agent::ModelCall { attempt, call, repairs, refusals, context, supplement };
                 self.spawn_unit(agent::call_model(run, call, stop));
             }
             Effect::CallTool { id, waited_ms, children, answer, untrusted } => {

@@ -1,4 +1,4 @@
-use super::ast::{DagSpec, GateSpec, GoalSpec, PlanSpec};
+use super::ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec};
 use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
 use super::yaml::{YamlNode, YamlValue};
 use super::{body, front_matter, markdown, yaml};
@@ -6,7 +6,7 @@ use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::source::{SourceText, Span};
 
 /// The kinds of spec files.
-const KINDS: [&str; 4] = ["plan", "dag", "goal", "gate"];
+const KINDS: [&str; 5] = ["plan", "dag", "goal", "gate", "persona"];
 
 /// The content of a spec file.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(super) enum SpecDocument {
     Goal(Box<GoalSpec>, Box<PlanSpec>),
     /// A gate.
     Gate(Box<GateSpec>),
+    /// A persona.
+    Persona(Box<PersonaFileSpec>),
 }
 
 /// Reads one spec file: its declaration, as far as it can be read, and all its mistakes.
@@ -35,6 +37,7 @@ pub(super) fn read(source: &SourceText) -> (Option<SpecDocument>, Vec<Diagnostic
             body::attach(plan, markdown::sections(text, parts.body), &mut decoder);
         }
         Some(SpecDocument::Gate(gate)) => gate.attach_body(decoder.source_text(parts.body), &mut decoder),
+        Some(SpecDocument::Persona(persona)) => persona.attach_body(parts.body, &mut decoder),
         None => {}
     }
     (spec, decoder.into_mistakes().into_diagnostics())
@@ -63,6 +66,9 @@ fn declare(tree: &YamlNode<'_>, path: &str, decoder: &mut SpecDecoder<'_>) -> Op
         }
         YamlValue::Text(kind) if kind == "gate" => {
             GateSpec::decode(tree, decoder).map(|gate| SpecDocument::Gate(Box::new(gate)))
+        }
+        YamlValue::Text(kind) if kind == "persona" => {
+            PersonaFileSpec::decode(tree, decoder).map(|file| SpecDocument::Persona(Box::new(file)))
         }
         YamlValue::Text(word) => {
             let span = decoder.content(&kind.value);

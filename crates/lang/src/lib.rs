@@ -32,7 +32,9 @@ pub use files::{DiskFiles, FileReadError, InMemoryFiles, MAX_FILE, SpecFileSourc
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, LoadedSpec, gate_path};
 pub use lower::{LoweringError, PlanDefaults, dry_run, lower, lower_gate, lower_goal, secret_source};
-pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of, skill_schema};
+pub use schema::{
+    dag_schema, gate_schema, goal_schema, persona_schema, plan_schema, schema_of, skill_schema,
+};
 pub use skills::{LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill};
 pub use text_part::part;
 pub use timing::timing;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::ast::{EscalationSpec, GateRef, GateSpec, PlanSpec};
+use super::ast::{EscalationSpec, GateRef, GateSpec, PlanSpec, StepSpec};
 use super::document::SpecDocument;
 use super::files::{FileReadError, SpecFileSource};
 use super::loaded::{GATES, gate_path};
@@ -78,6 +78,7 @@ impl SpecLoader<'_> {
                 self.loaded.goals.insert(index, *goal);
                 own = Some(*plan);
             }
+            Some(SpecDocument::Persona(file)) => drop(self.loaded.personas.insert(index, *file)),
             Some(SpecDocument::Gate(gate)) => drop(self.loaded.gates.insert(index, *gate)),
             None => {}
         }
@@ -102,6 +103,11 @@ impl SpecLoader<'_> {
             }
         }
         self.skills(file);
+        for used in personas(self.loaded.plans.get(file)) {
+            if let Err(mistake) = self.load_persona(file, &used) {
+                self.loaded.diagnostics.push((file, *mistake));
+            }
+        }
         for used in uses(self.loaded.plans.get(file), self.loaded.gates.get(&file)) {
             if let Err(mistake) = self.load_used(file, &used) {
                 self.loaded.diagnostics.push((file, *mistake));
@@ -194,12 +200,41 @@ impl SpecLoader<'_> {
         if self.loaded.gates.contains_key(&next) {
             return Err(refuse("it is a gate, not a plan"));
         }
+        if self.loaded.personas.contains_key(&next) {
+            return Err(refuse("it is a persona, not a plan"));
+        }
         if self.loaded.goals.contains_key(&next) {
             let mistake = *refuse("it is a goal, not a plan");
             let help = "a goal runs on its schedule; use the plan that repairs it";
             return Err(Box::new(mistake.with_help(help)));
         }
         self.follow(next);
+        Ok(())
+    }
+
+    /// Loads the persona that an agent has.
+    fn load_persona(&mut self, file: usize, named: &Spanned<String>) -> Result<(), Box<Diagnostic>> {
+        let refuse = |reason: &str| {
+            let message = format!("cannot load the persona `{}`: {reason}", named.value);
+            Box::new(Diagnostic::new(Code::UsesUnreadable, named.span, message))
+        };
+        let Some(path) = self.loaded.resolve(file, &named.value) else {
+            return Err(refuse("the path is outside the workspace"));
+        };
+        let known = match self.loaded.index.get(&path) {
+            Some(known) => *known,
+            None if self.loaded.sources.len() >= MAX_FILES => {
+                return Err(refuse(&format!("more than {MAX_FILES} files are used")));
+            }
+            None if self.files.leads_out(&path) => {
+                return Err(refuse("a symlink leads out of the workspace"));
+            }
+            None => self.read(&path).map_err(|refusal| refuse(&refusal.message))?,
+        };
+        // A file with mistakes has reported them.
+        if self.loaded.is_whole(known) && !self.loaded.personas.contains_key(&known) {
+            return Err(refuse("it is no persona: write `kind: persona` in it"));
+        }
         Ok(())
     }
 
@@ -236,6 +271,9 @@ impl SpecLoader<'_> {
         }
         match self.read(&path) {
             Ok(file) => {
+                if self.loaded.personas.contains_key(&file) {
+                    return Err(refuse(&format!("{path} is a persona, not a gate")));
+                }
                 if self.loaded.plans.get(file).is_some_and(Option::is_some) {
                     let is_goal = self.loaded.goals.contains_key(&file);
                     let noun = if is_goal { "goal" } else { "plan" };
@@ -302,6 +340,17 @@ fn names(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<GateId>> {
     named
 }
 
+/// Returns the files of personas that the agents of a plan have, each once.
+fn personas(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
+    let steps = plan.into_iter().flatten().flat_map(PlanSpec::all_steps);
+    let ways = steps.flat_map(StepSpec::with_all_alternatives);
+    let mut first: BTreeMap<&str, &Spanned<String>> = BTreeMap::new();
+    for named in ways.filter_map(StepSpec::persona_file) {
+        first.entry(&named.value).or_insert(named);
+    }
+    first.into_values().cloned().collect()
+}
+
 /// Returns the paths that a plan's steps use, and those that the escalations of a plan or of a gate
 /// start, each once, at its first location.
 fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned<String>> {
@@ -317,8 +366,8 @@ fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned
     let escalations = plan.into_iter().flat_map(|plan| plan.escalation.iter());
     let started = escalations.chain(own);
     let started = started.filter_map(|(_, escalation): &(_, EscalationSpec)| escalation.plan.as_ref());
-    let ways = steps.flat_map(super::ast::StepSpec::with_all_alternatives);
-    let used = ways.flat_map(super::ast::StepSpec::used_paths);
+    let ways = steps.flat_map(StepSpec::with_all_alternatives);
+    let used = ways.flat_map(StepSpec::used_paths);
     for used in used.chain(started) {
         first.entry(used.value.clone()).or_insert(used.span);
     }

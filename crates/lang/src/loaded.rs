@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::ast::{GateRef, GateSpec, GoalSpec, PlanSpec, StepSpec};
+use super::ast::{GateRef, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, StepSpec};
 use super::path;
 use super::skills::LoadedSkill;
 use wf_base::diag::{Diagnostic, Severity};
@@ -20,6 +20,8 @@ pub struct LoadedSpec {
     pub goals: BTreeMap<usize, GoalSpec>,
     /// The gates among the files, by the index of their source.
     pub gates: BTreeMap<usize, GateSpec>,
+    /// The personas among the files, by the index of their source.
+    pub personas: BTreeMap<usize, PersonaFileSpec>,
     /// The skills among the files, by the index of the source that is their SKILL.md.
     pub skills: BTreeMap<usize, LoadedSkill>,
     /// The gates of the workspace, by the index of their source, in order.

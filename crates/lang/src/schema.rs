@@ -2,7 +2,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ast::{DagSpec, GateSpec, GoalSpec, PlanSpec, SkillExtension};
+use super::ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, SkillExtension};
 
 /// The JSON Schema of a plan's front matter.
 pub fn plan_schema() -> Value {
@@ -27,6 +27,11 @@ pub fn gate_schema() -> Value {
         required.insert(0, "kind".into());
     }
     schema
+}
+
+/// The JSON Schema of a persona's front matter.
+pub fn persona_schema() -> Value {
+    schema_of::<PersonaFileSpec>("A persona of wf", "persona")
 }
 
 /// The JSON Schema of a skill's own data for wf: the text of `wf` in its `metadata`.

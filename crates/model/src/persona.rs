@@ -1,5 +1,8 @@
 use serde::Serialize;
+use wf_base::keyword::Keyword as _;
 use wf_base::keywords;
+
+use super::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
 
 keywords! {
     listed
@@ -42,13 +45,31 @@ pub struct PersonaAxes {
     pub certainty: f64,
 }
 
-/// The style of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The persona of an agent: its style, and the principles that come before everything else that it is told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Persona {
     /// The occasion.
     pub context: PersonaContext,
     /// The style without an occasion: each axis from 0 to 1.
     pub baseline: PersonaAxes,
+    /// The changes on the occasion, if they are not the known ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<PersonaChanges>,
+    /// The moods; `None`: it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moods: Option<MoodWeights>,
+    /// The event that a person lets this step tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<PersonaEvent>,
+    /// The principles.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub constitution: String,
+}
+
+impl Default for PersonaAxes {
+    fn default() -> Self {
+        Self::BASELINE
+    }
 }
 
 impl PersonaAxes {
@@ -74,9 +95,36 @@ impl PersonaAxes {
         certainty: 0.0,
     };
 
-    /// Returns the sum with other axes, each limited to 0 to 1.
+    /// Returns an axis to change; `None` for a mood.
+    pub fn axis_mut(&mut self, which: PersonaTrait) -> Option<&mut f64> {
+        Some(match which {
+            PersonaTrait::Warmth => &mut self.warmth,
+            PersonaTrait::Assertiveness => &mut self.assertiveness,
+            PersonaTrait::Verbosity => &mut self.verbosity,
+            PersonaTrait::Formality => &mut self.formality,
+            PersonaTrait::Humor => &mut self.humor,
+            PersonaTrait::Initiative => &mut self.initiative,
+            PersonaTrait::Certainty => &mut self.certainty,
+            PersonaTrait::Energy
+            | PersonaTrait::Patience
+            | PersonaTrait::Curiosity
+            | PersonaTrait::Frustration => return None,
+        })
+    }
+
+    /// Returns the axes with changes.
+    fn changed(mut self, changes: &PersonaChanges) -> Self {
+        for (which, change) in changes.iter() {
+            if let Some(axis) = self.axis_mut(which) {
+                *axis += f64::from(change) / 1000.0;
+            }
+        }
+        self
+    }
+
+    /// Returns the sum with other axes.
     fn plus(self, other: Self) -> Self {
-        let sum = |one: f64, other: f64| (one + other).clamp(0.0, 1.0);
+        let sum = |one: f64, other: f64| one + other;
         Self {
             warmth: sum(self.warmth, other.warmth),
             assertiveness: sum(self.assertiveness, other.assertiveness),
@@ -115,18 +163,39 @@ impl PersonaContext {
 }
 
 impl Persona {
-    /// Returns the style for the occasion (Silas 5.14).
-    pub fn effective(&self) -> PersonaAxes {
-        self.baseline.plus(self.context.change())
+    /// Returns the style for the occasion and a mood: each axis from 0 to 1 (Silas 5.14).
+    pub fn effective(&self, mood: &PersonaChanges) -> PersonaAxes {
+        let occasion = match &self.changes {
+            Some(changes) => self.baseline.changed(changes),
+            None => self.baseline.plus(self.context.change()),
+        };
+        let mut axes = occasion.changed(&mood.of_axes());
+        for which in PersonaTrait::ALL {
+            if let Some(axis) = axes.axis_mut(*which) {
+                *axis = axis.clamp(0.0, 1.0);
+            }
+        }
+        axes
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Persona, PersonaAxes, PersonaContext};
+    use crate::{PersonaChanges, PersonaTrait};
 
     fn effective(context: PersonaContext, baseline: PersonaAxes) -> PersonaAxes {
-        Persona { context, baseline }.effective()
+        Persona { context, baseline, ..Persona::default() }.effective(&PersonaChanges::default())
+    }
+
+    #[test]
+    fn changes_of_the_file_replace_the_known_ones_and_a_mood_is_added_before_the_limit() {
+        let changes = Some(PersonaChanges::new([(PersonaTrait::Humor, 700)]));
+        let persona = Persona { context: PersonaContext::Crisis, changes, ..Persona::default() };
+        let mood = PersonaChanges::new([(PersonaTrait::Frustration, 500)]);
+        let axes = persona.effective(&mood);
+        assert!((axes.humor - 0.9).abs() < 1e-9, "0.4 + 0.7 - 0.2: {}", axes.humor);
+        assert!((axes.initiative - 0.7).abs() < 1e-9 && (axes.warmth - 0.3).abs() < 1e-9);
     }
 
     #[test]

@@ -31,10 +31,11 @@ pub fn called(look: &Look<'_>) -> Result<(), String> {
 fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
     let agent = |place: &TaskId| look.durable().agents.at(place);
     let told = match effect {
-        Effect::CallModel { attempt, call, repairs, refusals, context } => {
+        Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
             let agent = agent(&attempt.place);
             let open = agent.calls.last().filter(|last| {
-                last.outcome.is_none() && last.repairs == *repairs && last.context == *context
+                let same = last.repairs == *repairs && last.context == *context;
+                same && last.outcome.is_none() && last.supplement == **supplement
             });
             let client = agent.calls.last().is_some_and(|last| last.client.is_some());
             let before = Agent {

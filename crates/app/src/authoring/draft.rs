@@ -62,7 +62,8 @@ impl DraftRules<'_> {
             let mistake = PlanMistake::Invalid(errors_for_model(&found));
             return Err(RejectedDraft { mistake, files: found });
         }
-        if loaded.gates.contains_key(&0) || loaded.goal().is_some() {
+        let is_other = loaded.gates.contains_key(&0) || loaded.personas.contains_key(&0);
+        if is_other || loaded.goal().is_some() {
             return Err(invalid("the file must be a plan: write `kind: plan`".into()));
         }
         let plan =

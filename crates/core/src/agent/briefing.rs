@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::persona::directives;
+use super::persona::{constitution, directives};
 use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
 use super::{
     Message, ModelReply, ModelRequest, PriorSession, ToolCall, ToolDefinition, ToolResult, skills_text,
@@ -92,7 +92,8 @@ impl ModelRequest {
                 let _ = write!(text, "\n\n## Guidance of people\n\n{guidance}");
             }
         }
-        let mut system = INSTRUCTIONS.to_owned();
+        let mut system = parts.persona.map(constitution).unwrap_or_default();
+        system.push_str(INSTRUCTIONS);
         if parts.may_be_untrusted {
             let _ = write!(system, " {UNTRUSTED_INSTRUCTIONS}");
         }
@@ -101,7 +102,8 @@ impl ModelRequest {
             let _ = write!(system, "\n\n{}", mode.directive());
         }
         if let Some(persona) = parts.persona {
-            let _ = write!(system, "\n\n{}", directives(persona));
+            let mood = parts.session.map(|session| session.mood.clone()).unwrap_or_default();
+            let _ = write!(system, "\n\n{}", directives(persona, &mood));
         }
         Self {
             system,
@@ -133,6 +135,11 @@ impl ModelRequest {
         if let Some(mistake) = repairs {
             self.messages.push(Message::User { text: repair_text(mistake) });
         }
+    }
+
+    /// Adds the context of gates, for this request alone.
+    pub fn add_context(&mut self, text: String) {
+        self.messages.push(Message::User { text });
     }
 
     /// Estimates its tokens.

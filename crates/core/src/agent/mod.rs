@@ -11,6 +11,7 @@ mod dispatch;
 mod guidance;
 mod known;
 mod mcp;
+mod mood;
 mod persona;
 mod planning;
 mod question;
@@ -35,13 +36,14 @@ pub(crate) use guidance::{first_forbidden, plain_guidance, truncate_briefing};
 pub use guidance::{guidance_question, read_guidance};
 pub use known::{KnownBeginning, KnownConversations};
 pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_answer};
+pub use mood::{PersonaOccurrence, mood};
 pub use planning::{planner_answer, planner_question};
 pub use question::{Question, answer_text};
-pub use session::{PriorSession, SESSION_TURNS, SessionTurn};
+pub use session::{PriorSession, SESSION_TURNS, SessionTurn, occurrences};
 pub(crate) use skills::skills_text;
 pub use skills::{SkillRequest, SkillScriptCall, find_script, skill_definition};
 pub use tools::{
     AgentRequest, DispatchRequest, RESULT_CHARS, ToolMistake, ToolRequest, cut_ends, cut_result, parse_call,
     tool_definition,
 };
-pub use untrusted::{source_of_result, source_of_tool, untrusted_block};
+pub use untrusted::{context_block, source_of_result, source_of_tool, untrusted_block};

@@ -1,11 +1,16 @@
 //! The style of an agent as prose: directives that stand below everything else that the model is told (Silas 5.14).
 
-use wf_model::{Persona, PersonaAxes};
+use wf_model::{Persona, PersonaAxes, PersonaChanges};
 
 /// The words before the directives.
 const PREFACE: &str = "\
 Style. What follows is only about how you write, and gives way to everything else: to the rules above, to what is safe, \
 and to the task. It changes no tool that you may use, no check, no approval, no fact, and no form that an answer must have.";
+
+/// The words before the principles. They can forbid, and permit nothing.
+const CONSTITUTION_PREFACE: &str = "\
+Principles. They come before everything that follows: where it contradicts them, follow them. They allow nothing that is \
+forbidden below, and change no tool, no check and no approval.";
 
 /// The limits of the bands of an axis.
 const LOW: f64 = 0.35;
@@ -65,9 +70,17 @@ const AXES: [AxisDirectives; 7] = [
     },
 ];
 
-/// Returns the directives of a persona: prose without numbers, of some 250 tokens.
-pub(super) fn directives(persona: &Persona) -> String {
-    let axes = persona.effective();
+/// Returns the principles of a persona, for the beginning of the instructions; empty: it has none.
+pub(super) fn constitution(persona: &Persona) -> String {
+    match persona.constitution.as_str() {
+        "" => String::new(),
+        text => format!("{CONSTITUTION_PREFACE}\n\n{text}\n\n"),
+    }
+}
+
+/// Returns the directives of a persona in a mood: prose without numbers, of some 250 tokens.
+pub(super) fn directives(persona: &Persona, mood: &PersonaChanges) -> String {
+    let axes = persona.effective(mood);
     let lines = AXES.iter().map(|axis| match (axis.value)(&axes) {
         value if value < LOW => axis.low,
         value if value > HIGH => axis.high,
@@ -78,17 +91,21 @@ pub(super) fn directives(persona: &Persona) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::directives;
+    use super::{constitution, directives};
     use crate::agent::estimate_tokens;
     use wf_base::keyword::Keyword as _;
-    use wf_model::{Persona, PersonaAxes, PersonaContext};
+    use wf_model::{Persona, PersonaAxes, PersonaChanges, PersonaContext, PersonaTrait};
 
     #[test]
-    fn directives_are_prose_of_200_to_400_tokens_on_every_occasion() {
+    fn directives_are_prose_of_200_to_400_tokens_on_every_occasion_and_in_every_mood() {
+        let changes = |each: i32| PersonaChanges::new(PersonaTrait::ALL.iter().map(|which| (*which, each)));
         for context in PersonaContext::ALL {
-            let text = directives(&Persona { context: *context, baseline: PersonaAxes::BASELINE });
-            assert!((200..=400).contains(&estimate_tokens(&text)), "{context}: {}", estimate_tokens(&text));
-            assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
+            for mood in [-500, 0, 500].map(changes) {
+                let text = directives(&Persona { context: *context, ..Persona::default() }, &mood);
+                let tokens = estimate_tokens(&text);
+                assert!((200..=400).contains(&tokens), "{context}, {mood:?}: {tokens}");
+                assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
+            }
         }
     }
 
@@ -96,10 +113,24 @@ mod tests {
     fn an_axis_speaks_by_its_band() {
         let text = |warmth| {
             let baseline = PersonaAxes { warmth, ..PersonaAxes::BASELINE };
-            directives(&Persona { context: PersonaContext::Default, baseline })
+            directives(&Persona { baseline, ..Persona::default() }, &PersonaChanges::default())
         };
         assert!(text(0.0).contains("Stay matter-of-fact"));
         assert!(text(0.5).contains("Be friendly without ceremony"));
         assert!(text(1.0).contains("Be warm"));
+    }
+
+    #[test]
+    fn a_mood_moves_an_axis_into_another_band() {
+        let mood = PersonaChanges::new([(PersonaTrait::Frustration, 400)]);
+        let text = directives(&Persona::default(), &mood);
+        assert!(text.contains("Stay matter-of-fact") && text.contains("Make no jokes"), "{text}");
+    }
+
+    #[test]
+    fn without_principles_nothing_is_said_of_them() {
+        assert_eq!(constitution(&Persona::default()), "");
+        let text = constitution(&Persona { constitution: "Own mistakes.".into(), ..Persona::default() });
+        assert!(text.starts_with("Principles.") && text.ends_with("\n\nOwn mistakes.\n\n"), "{text}");
     }
 }

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::PersonaOccurrence;
 use super::untrusted::untrusted_block;
+use crate::machine::StepState;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
+use wf_model::{PersonaChanges, PersonaEvent};
 
 /// The number of turns that a session gives to a step.
 pub const SESSION_TURNS: usize = 15;
@@ -39,6 +42,12 @@ pub struct SessionTurn {
     pub question: String,
     /// The answer.
     pub answer: String,
+    /// True if the attempt ended without an answer. Such a turn is told to no model; it counts for moods.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
+    /// The event that a person let the step tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<PersonaEvent>,
     /// The source of text that the agent was given and that is not trusted; `None`: all was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
@@ -57,6 +66,25 @@ pub struct PriorSession {
     /// The source of text in it that is not trusted; absent: all is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
+    /// The mood of the persona, in thousandths away from the middle; absent: neutral.
+    #[serde(default, skip_serializing_if = "PersonaChanges::is_none")]
+    pub mood: PersonaChanges,
+}
+
+/// Returns the events that a turn tells of, once its step is in a state after some attempts.
+pub fn occurrences(turn: &SessionTurn, state: StepState, attempts: u32) -> Vec<PersonaOccurrence> {
+    let counts = state == StepState::Succeeded && attempts == turn.attempt;
+    let end = if turn.blocked {
+        Some(PersonaEvent::Blocked)
+    } else if counts {
+        Some(PersonaEvent::TaskCompleted)
+    } else if state.is_final() || attempts > turn.attempt {
+        Some(PersonaEvent::VerificationFailed)
+    } else {
+        None
+    };
+    let said = turn.event.filter(|_| counts);
+    end.into_iter().chain(said).map(|event| PersonaOccurrence { at: turn.at, event }).collect()
 }
 
 impl PriorSession {
@@ -79,7 +107,13 @@ impl PriorSession {
             let (question, answer) = (cut(&turn.question, MAX_QUESTION), cut(&turn.answer, MAX_ANSWER));
             let _ = write!(text, "[{}] asked: {question}\nanswered: {answer}\n\n", turn.step);
         }
-        Self { name: name.clone(), turns: alive.len(), text: text.trim_end().to_owned(), untrusted }
+        Self {
+            name: name.clone(),
+            turns: alive.len(),
+            text: text.trim_end().to_owned(),
+            untrusted,
+            mood: PersonaChanges::default(),
+        }
     }
 
     /// Returns the section of a briefing that tells it; `None`: there is nothing to tell.
@@ -110,9 +144,11 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{PriorSession, SessionTurn};
+    use super::{PriorSession, SessionTurn, occurrences};
+    use crate::machine::StepState;
     use wf_base::name::{Name, RunId};
     use wf_base::time::Moment;
+    use wf_model::PersonaEvent;
 
     const MINUTE: i64 = 60_000;
     const IDLE: Duration = Duration::from_mins(30);
@@ -126,8 +162,29 @@ mod tests {
             attempt: 1,
             question: "Which day\n is it?".into(),
             answer: answer.into(),
+            blocked: false,
+            event: None,
             untrusted: None,
         }
+    }
+
+    #[test]
+    fn a_turn_tells_how_its_attempt_ended() {
+        let turn = SessionTurn { event: Some(PersonaEvent::Compliment), ..turn(0, "a") };
+        let events = |turn: &SessionTurn, state, attempts| {
+            let told = occurrences(turn, state, attempts).into_iter();
+            told.map(|one| one.event.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(events(&turn, StepState::Succeeded, 1), "task_completed compliment");
+        assert_eq!(
+            events(&turn, StepState::Succeeded, 2),
+            "verification_failed",
+            "a later attempt succeeded"
+        );
+        assert_eq!(events(&turn, StepState::Failed, 1), "verification_failed");
+        assert_eq!(events(&turn, StepState::Verifying, 1), "", "it is not decided");
+        let blocked = SessionTurn { blocked: true, ..turn };
+        assert_eq!(events(&blocked, StepState::Failed, 1), "blocked");
     }
 
     fn prior(turns: Vec<SessionTurn>, now: i64) -> PriorSession {

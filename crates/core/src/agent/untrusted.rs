@@ -26,6 +26,15 @@ pub fn untrusted_block(source: &str, text: &str) -> String {
     format!("<{MARK} source=\"{}\">\n{text}{end}</{MARK}>", attribute(source))
 }
 
+/// Puts a text of the workflow itself into a block, or one from outside.
+pub fn context_block(source: &str, text: &str, is_untrusted: bool) -> String {
+    if is_untrusted {
+        return untrusted_block(source, text);
+    }
+    let text = text.replace("</context", "&lt;/context");
+    format!("<context source=\"{}\">\n{text}\n</context>", attribute(source))
+}
+
 /// Returns the source that a result of a tool call is from, in a few words. It is safe to be told outside of a block.
 pub fn source_of_result(request: &ToolRequest) -> String {
     let place = |path: &Option<String>| path.clone().unwrap_or_else(|| ".".to_owned());

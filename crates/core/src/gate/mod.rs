@@ -16,12 +16,14 @@ pub mod predicate;
 mod result;
 mod ruling;
 mod subject;
+mod supplement;
 #[cfg(test)]
 mod tests;
 
 pub use computed::computed_answer;
 pub use escalation::{BUILT_IN, ResolvedEscalation, chain, escalation, next_escalation};
 pub use pass::GatePass;
-pub use result::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
+pub use result::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult, GateText};
 pub use ruling::{GateRuling, asking, ruling};
 pub use subject::{no_provider, subject, trigger_subject};
+pub use supplement::{CALL_CONTEXT_CHARS, CALL_TEXTS};

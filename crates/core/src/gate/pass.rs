@@ -96,6 +96,9 @@ impl GatePass {
     /// Applies the permitted rewrites; from left to right, so that a later gate sees them.
     fn rewrite(&mut self, modified: JsonObject, result: &mut GateResult) {
         for (key, value) in modified {
+            if self.outcome.take_call_text(&key, &value, result) {
+                continue;
+            }
             if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
                 result.rejected.push(key);
             } else if self.context.get(&key) != Some(&value) {

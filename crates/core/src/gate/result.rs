@@ -90,6 +90,15 @@ fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
 }
 
+/// A text that a gate gives to a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateText {
+    /// The gate.
+    pub gate: GateId,
+    /// The text.
+    pub text: String,
+}
+
 /// The outcome of all gates of a trigger point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GateOutcome {
@@ -99,6 +108,12 @@ pub struct GateOutcome {
     /// The rewritten keys, with their values.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub rewritten: JsonObject,
+    /// The texts that the model gets with its next call, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<GateText>,
+    /// The reply in the place of the model: that of the first gate that gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<GateText>,
 }
 
 impl GateAnswer {

@@ -256,7 +256,9 @@ impl Machine {
         let before = turns.next().filter(|_| continues);
         let refusals = before.map(AgentTurn::refusals).unwrap_or_default();
         let (attempt, call) = (attempt.clone(), record.call());
-        self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals, context });
+        let supplement = open.map(|turn| turn.supplement.clone()).unwrap_or_default();
+        let supplement = Box::new(supplement);
+        self.turn.effects.push(Effect::CallModel { attempt, call, repairs, refusals, context, supplement });
     }
 
     /// Executes a tool call, or lets it wait for child runs.

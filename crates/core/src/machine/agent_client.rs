@@ -96,6 +96,7 @@ impl Machine {
             },
             usage: TokenUsage::default(),
             cost: Money::default(),
+            answered_by: None,
             passed_over: Vec::new(),
             breakers: Vec::new(),
             requests: 1,

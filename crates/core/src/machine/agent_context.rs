@@ -2,8 +2,8 @@
 
 use super::state::TaskIx;
 use super::{
-    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, Machine, ModelCallEnd, ModelCallOutcome,
-    ModelCallStart, ToolRecord, WorkExit,
+    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, CallSupplement, Machine, ModelCallEnd,
+    ModelCallOutcome, ModelCallStart, ToolRecord, WorkExit,
 };
 use crate::agent::{
     ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
@@ -20,6 +20,10 @@ impl Machine {
             return Some(logical(format!(
                 "the agent made {most} model calls, its `max_turns`, without an answer"
             )));
+        }
+        // What a gate answers is not sent.
+        if record.supplement_of(start).is_some_and(|given| given.reply.is_some()) {
+            return None;
         }
         let reserve = record.reserve(start);
         let tokens = reserve.tokens;
@@ -53,23 +57,24 @@ impl AgentRecord {
         if let Some(chosen) = self.compacted(start.call) {
             return chosen.clone();
         }
-        self.last_context().next(&self.next_size(start), self.context_limits())
+        self.last_context().next(&self.next_size(start), self.context_limits(start))
     }
 
     /// Returns the groups of turns of which the next cut omits some, and not all.
     pub(super) fn groups(&self, start: &ModelCallStart) -> Vec<Vec<u32>> {
-        self.last_context().groups(&self.next_size(start), self.context_limits())
+        self.last_context().groups(&self.next_size(start), self.context_limits(start))
     }
 
     /// Returns the next cut, with the choice of a compactor.
     pub(super) fn chosen(&self, start: &ModelCallStart, choice: &GroupChoice) -> ContextCut {
-        self.last_context().chosen(&self.next_size(start), self.context_limits(), choice)
+        self.last_context().chosen(&self.next_size(start), self.context_limits(start), choice)
     }
 
     /// Returns what a call may use at most, however a compactor chooses.
     pub(super) fn reserve_after_compaction(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.next_size(start).tokens(&start.context);
-        self.usage_of(input.max(self.context_limits().goal()), self.limits.max_output)
+        let input = input.max(self.context_limits(start).goal()).saturating_add(self.added_to(start));
+        self.usage_of(input, self.limits.max_output)
     }
 
     fn last_context(&self) -> ContextCut {
@@ -80,17 +85,26 @@ impl AgentRecord {
         self.size(&self.turns, start.repairs.as_deref())
     }
 
-    fn context_limits(&self) -> ContextLimits {
+    fn context_limits(&self, start: &ModelCallStart) -> ContextLimits {
         let (context_window, max_output) = (self.limits.context_window, self.limits.max_output);
+        let context_window = context_window.saturating_sub(self.added_to(start));
         ContextLimits { context_window, max_output }
     }
 
     /// Returns what a call may use that is to be the next.
     pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
-        match start.client {
-            Some(client) => self.usage_of(client.input, client.max_output),
-            None => self.reserve_after(&self.turns, start.repairs.as_deref(), &start.context),
-        }
+        let input = self.input_of(start).saturating_add(self.added_to(start));
+        self.usage_of(input, start.client.map_or(self.limits.max_output, |client| client.max_output))
+    }
+
+    /// Returns the texts of gates for a call that is to be the next, once they let it begin.
+    fn supplement_of(&self, start: &ModelCallStart) -> Option<&CallSupplement> {
+        self.admits(start).then_some(&self.supplement)
+    }
+
+    /// Returns the tokens that gates add to a call that is to be the next.
+    fn added_to(&self, start: &ModelCallStart) -> u64 {
+        self.supplement_of(start).map_or(0, CallSupplement::tokens)
     }
 
     /// Returns the estimated tokens of the request of a call that is to be the next.
@@ -108,22 +122,16 @@ impl AgentRecord {
 
     fn open_call(&self) -> Option<AttemptUsage> {
         let (open, before) = self.turns.split_last()?;
-        let waits = self.exit.is_none() && open.outcome.is_none();
-        waits.then(|| match open.client {
-            Some(client) => self.usage_of(client.input, client.max_output),
-            None => self.reserve_after(before, open.repairs.as_deref(), &open.context),
+        let waits = self.exit.is_none() && open.outcome.is_none() && open.supplement.reply.is_none();
+        let added = open.supplement.tokens();
+        waits.then(|| {
+            let input = match open.client {
+                Some(client) => client.input,
+                None => self.size(before, open.repairs.as_deref()).tokens(&open.context),
+            };
+            let output = open.client.map_or(self.limits.max_output, |client| client.max_output);
+            self.usage_of(input.saturating_add(added), output)
         })
-    }
-
-    /// Returns what the call after some turns may use: what is left of the conversation, and the longest reply.
-    fn reserve_after(
-        &self,
-        turns: &[AgentTurn],
-        repairs: Option<&str>,
-        context: &ContextCut,
-    ) -> AttemptUsage {
-        let input = self.size(turns, repairs).tokens(context);
-        self.usage_of(input, self.limits.max_output)
     }
 
     fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {
@@ -161,7 +169,8 @@ impl AgentTurn {
     pub(super) fn end_call(&mut self, end: &ModelCallEnd) {
         let replied = matches!(end.outcome, ModelCallOutcome::Replied { .. });
         // With several requests, their sum is known.
-        self.counted_input = if replied && end.requests == 1 { end.usage.input } else { 0 };
+        let counted = if replied && end.requests == 1 { end.usage.input } else { 0 };
+        self.counted_input = counted.saturating_sub(self.supplement.tokens());
         self.outcome = Some(end.outcome.clone());
     }
 

@@ -7,7 +7,7 @@ use super::{Attempt, CompactorLimits, WorkExit};
 use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::name::{GateId, Name};
 use wf_model::{AgentEngine, FailureClass, ModelPrice, Money, TokenUsage};
 
 /// The briefing of an agent, before its first model call.
@@ -96,6 +96,9 @@ pub struct ModelCallEnd {
     /// The cost, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
+    /// The gate that answered in the model's place; absent: none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<GateId>,
     /// The models that were called in vain before it ended with a reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOverModel>,

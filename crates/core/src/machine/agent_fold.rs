@@ -21,6 +21,7 @@ impl MachineState {
                         repairs: start.repairs.clone(),
                         context: start.context.clone(),
                         client: start.client,
+                        supplement: std::mem::take(&mut record.supplement),
                         ..AgentTurn::default()
                     });
                 }
@@ -53,6 +54,10 @@ impl MachineState {
             EventKind::ExchangeGated(gated) => {
                 if let Some(record) = self.agent_record_mut(plan, &gated.attempt) {
                     record.take_ruling(gated);
+                }
+                let added = gated.supplement.context.as_ref();
+                if let Some(record) = self.named_record_mut(plan, &gated.attempt.place) {
+                    record.note_untrusted(added.and_then(|added| added.untrusted.as_ref()));
                 }
             }
             EventKind::AgentEnded(end) => {

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::client_repair::ClientRepairRecord;
 use super::compaction::CompactionRecord;
 use super::{
-    AgentBriefing, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome, ModelLimits,
-    PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
+    AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome, ModelLimits, PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
 };
 use crate::agent::{ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
@@ -43,6 +42,9 @@ pub struct AgentRecord {
     /// The digest of its request, if a program of its own made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admitted_request: Option<Sha256Digest>,
+    /// The texts of gates for it, until it begins.
+    #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
+    pub supplement: CallSupplement,
     /// The time that it waited for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
@@ -87,6 +89,9 @@ pub struct AgentTurn {
     /// The cut of the conversation.
     #[serde(default, skip_serializing_if = "ContextCut::is_none")]
     pub context: ContextCut,
+    /// The texts of gates for the call.
+    #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
+    pub supplement: CallSupplement,
     /// The tokens of the request, as the provider counted them; 0 if that is not known.
     #[serde(default)]
     pub counted_input: u64,
@@ -172,6 +177,7 @@ impl AgentRecord {
             approved: false,
             admitted: 0,
             admitted_request: None,
+            supplement: CallSupplement::default(),
             waited_ms: 0,
             questions: 0,
             last_question: None,

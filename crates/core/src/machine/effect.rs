@@ -3,9 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, CompactionRequest,
-    ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer, PlanRequest,
-    StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId, CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -155,6 +153,8 @@ pub enum Effect {
         /// The cut of the conversation.
         #[serde(default, skip_serializing_if = "ContextCut::is_none")]
         context: ContextCut,
+        /// The texts of gates for the call.
+        supplement: Box<CallSupplement>,
     },
     /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
     CallTool {

@@ -11,8 +11,8 @@ use super::gates::has_gates;
 use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
 use super::{
-    AgentRecord, Attempt, EventKind, ExchangeSubject, GatePoint, GateQuestion, Machine, ModelCallOutcome,
-    ModelCallStart, ShownContent, ToolRecord, WorkExit,
+    AgentRecord, Attempt, CallSupplement, EventKind, ExchangeSubject, GatePoint, GateQuestion, Machine,
+    ModelCallOutcome, ModelCallStart, ShownContent, ToolRecord, WorkExit,
 };
 use crate::gate::{self, GateOutcome, GateRuling};
 use wf_base::digest::Sha256Digest;
@@ -45,6 +45,8 @@ pub struct ExchangeQuestion {
     pub input: u64,
     /// The reasons that the model gets in place of results, by position.
     pub refusals: BTreeMap<u32, String>,
+    /// The source of untrusted text that the agent was given; `None`: it was given none.
+    pub untrusted: Option<String>,
 }
 
 /// The answer of gates about a part of an agent's conversation, beside their results.
@@ -60,6 +62,8 @@ pub struct GatedExchange {
     pub revised: Option<RevisedResult>,
     /// The part as approvers see it, if a gate requires an approval.
     pub content: Option<ShownContent>,
+    /// The texts of gates for the model call that begins afterwards.
+    pub supplement: CallSupplement,
 }
 
 /// The result of a tool call as gates rewrote it.
@@ -90,6 +94,9 @@ pub struct ExchangeGated {
     /// The result as the model gets it, if gates rewrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revised: Option<RevisedResult>,
+    /// The texts of gates for the model call.
+    #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
+    pub supplement: CallSupplement,
     /// The reason of a block. The model gets that of a result in its place; any other fails the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
@@ -118,7 +125,8 @@ impl Machine {
             return false;
         };
         let part = ExchangePart { attempt: attempt.clone(), call: record.call(), position };
-        let question = record.question(part, point, start);
+        let mut question = record.question(part, point, start);
+        question.untrusted = self.state.task_record(task).and_then(|record| record.untrusted.clone());
         self.flight.set(task, Some(TaskRequest::ToolGates));
         self.ask_gates_about(Some(task), point, Some(Box::new(question)));
         true
@@ -134,7 +142,7 @@ impl Machine {
 
     /// Applies the results of the gates about a part of a conversation.
     pub(super) fn on_exchange_gates(&mut self, point: GatePoint, gated: &GateOutcome, answer: GatedExchange) {
-        let GatedExchange { part, start, mistake, revised, content } = answer;
+        let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
         let Some(task) = self.task_ix(&part.attempt.place).filter(waits) else {
             return;
@@ -156,32 +164,24 @@ impl Machine {
         // A program has seen the results of its tools: it cannot be given others.
         let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
         let revised = revised.filter(|_| point == GatePoint::Result && !is_client);
-        let ruling = gate::ruling(&gated.results);
-        let asks = matches!(ruling, GateRuling::Ask { .. });
-        let blocked = match ruling {
-            GateRuling::Block { gate, reason } => {
-                Some(format!("gate `{gate}` blocked {}: {reason}", subject(point)))
-            }
-            _ if !gated.rewritten.is_empty() && revised.is_none() => {
-                Some(format!("a gate rewrote {}, which cannot be rewritten", subject(point)))
-            }
-            GateRuling::Ask { .. } if content.is_none() => {
-                Some(format!("{} needs an approval, and cannot be read", subject(point)))
-            }
-            GateRuling::Ask { .. } | GateRuling::Continue => None,
-        };
+        let asking = gate::asking(&gated.results);
+        let is_read = asking.is_empty() || content.is_some();
+        let is_revised = gated.rewritten.is_empty() || revised.is_some();
+        let blocked = obstacle(point, gate::ruling(&gated.results), is_revised, is_read);
+        let passes = blocked.is_none();
         let fact = ExchangeGated {
             attempt: attempt.clone(),
             point,
             call: if point == GatePoint::Request { call.saturating_add(1) } else { call },
             position,
             request: start.as_ref().and_then(|start| Some(start.client?.request)),
-            revised: revised.filter(|_| blocked.is_none()),
+            revised: revised.filter(|_| passes),
+            supplement: if passes { supplement } else { CallSupplement::default() },
             blocked,
         };
-        if let Some(ShownContent { digest, shown }) = content.filter(|_| asks && fact.blocked.is_none()) {
+        if let Some(ShownContent { digest, shown }) = content.filter(|_| passes && !asking.is_empty()) {
             let subject = ExchangeSubject { passed: fact, body: digest };
-            return self.ask_for_exchange(task, subject, shown, gate::asking(&gated.results));
+            return self.ask_for_exchange(task, subject, shown, asking);
         }
         let exit = self.exit_after(task, &fact);
         self.emit(EventKind::ExchangeGated(fact));
@@ -220,7 +220,7 @@ impl AgentRecord {
     }
 
     /// True if gates let a model call begin. A program that began anew may ask for another one.
-    fn admits(&self, start: &ModelCallStart) -> bool {
+    pub(super) fn admits(&self, start: &ModelCallStart) -> bool {
         let request = start.client.map(|client| client.request);
         start.call <= self.admitted && request == self.admitted_request
     }
@@ -254,13 +254,17 @@ impl AgentRecord {
             start: start.cloned(),
             input: start.map(|start| self.input_of(start)).unwrap_or_default(),
             refusals: turn.map(super::AgentTurn::refusals).unwrap_or_default(),
+            untrusted: None,
         }
     }
 
     /// Applies a decision of gates.
     pub(super) fn take_ruling(&mut self, ruling: &ExchangeGated) {
         match (ruling.point, self.turns.last_mut()) {
-            (GatePoint::Request, _) => (self.admitted, self.admitted_request) = (ruling.call, ruling.request),
+            (GatePoint::Request, _) => {
+                (self.admitted, self.admitted_request) = (ruling.call, ruling.request);
+                self.supplement = ruling.supplement.clone();
+            }
             (GatePoint::Reply, Some(turn)) => turn.gated = true,
             (GatePoint::Result, Some(turn)) => {
                 let position = ruling.position.unwrap_or_default() as usize;
@@ -277,6 +281,17 @@ impl AgentRecord {
             }
             _ => {}
         }
+    }
+}
+
+/// Returns the reason why a part goes no further; `None`: gates let it pass, or people may.
+fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: bool) -> Option<String> {
+    let subject = subject(point);
+    match ruling {
+        GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked {subject}: {reason}")),
+        _ if !is_revised => Some(format!("a gate rewrote {subject}, which cannot be rewritten")),
+        _ if !is_read => Some(format!("{subject} needs an approval, and cannot be read")),
+        GateRuling::Ask { .. } | GateRuling::Continue => None,
     }
 }
 

@@ -184,7 +184,7 @@ impl Machine {
         if !self.awaits_gates(place, task, point) {
             return;
         }
-        let GateOutcome { results, rewritten } = gated;
+        let GateOutcome { results, rewritten, .. } = gated;
         let heard =
             |result: &&GateResult| result.lane == GateLane::Policy && result.action != GateAction::Continue;
         let heard: Vec<GateResult> = results.iter().filter(heard).cloned().collect();

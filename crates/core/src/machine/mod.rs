@@ -108,6 +108,7 @@ mod serde_pairs;
 mod standing;
 mod state;
 mod stuck;
+mod supplement;
 mod task_end;
 mod task_id;
 mod task_phase;
@@ -172,6 +173,7 @@ pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, 
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use stuck::{REPLANS_BEFORE_PEOPLE, StuckAttempt};
+pub use supplement::{AddedContext, CallSupplement, GateReply};
 pub use task_id::{Attempt, TaskId};
 pub use tool_approval::{ShownContent, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};

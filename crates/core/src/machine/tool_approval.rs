@@ -51,7 +51,7 @@ pub struct ToolCallSubject {
 pub struct ShownContent {
     /// SHA-256 of all of it.
     pub digest: Sha256Digest,
-    /// What approvers see, masked.
+    /// The part as approvers see it, masked.
     pub shown: Value,
 }
 
@@ -108,7 +108,7 @@ impl Machine {
             return;
         };
         self.flight.set(task, None);
-        let GateOutcome { results, rewritten } = gated;
+        let GateOutcome { results, rewritten, .. } = gated;
         for result in &results {
             let place = Some(id.attempt.place.clone());
             self.emit(EventKind::GateEvaluated { place, result: result.clone() });

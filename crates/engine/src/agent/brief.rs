@@ -165,16 +165,19 @@ impl AttemptTask {
             tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = work
-            .session
-            .as_ref()
-            .map(|used| ContinuedSession { name: used.name.clone(), question: parts.question() });
+        let continued = work.session.as_ref().map(|used| ContinuedSession {
+            name: used.name.clone(),
+            question: parts.question(),
+            event: work.persona.as_ref().and_then(|persona| persona.event),
+            has_moods: work.persona.as_ref().is_some_and(|persona| persona.moods.is_some()),
+        });
         let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
         } else {
             if let Some(used) = &work.session {
-                prior = Some(prior_session(&self.run, &self.attempt, used).await?);
+                let weights = work.persona.as_ref().and_then(|persona| persona.moods.as_ref());
+                prior = Some(prior_session(&self.run, &self.attempt, used, weights).await?);
             }
             parts.session = prior.as_ref();
             parts.may_be_untrusted = may_be_untrusted(step, work, prior.as_ref());

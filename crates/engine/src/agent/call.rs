@@ -10,7 +10,7 @@ use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply, ModelRequest};
 use wf_core::machine::{
-    Attempt, AttemptUsage, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool,
+    Attempt, AttemptUsage, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool,
 };
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallError;
@@ -28,6 +28,8 @@ pub(in super::super) struct ModelCall {
     pub(in super::super) refusals: BTreeMap<u32, String>,
     /// The cut of the conversation.
     pub(in super::super) context: ContextCut,
+    /// The texts of gates for the call.
+    pub(in super::super) supplement: Box<CallSupplement>,
 }
 
 /// Calls the model of an agent. Its reply is stored before it is reported.
@@ -39,27 +41,45 @@ pub(in super::super) async fn call_model(
     let session = run.agents.get(&ask.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     dialogue.begin_call(&ask);
-    let ModelCall { attempt, call, context, .. } = ask;
-    let request = dialogue.request.after_cut(&context);
-    let estimated_input = request.estimated_tokens();
+    let ModelCall { attempt, call, context, supplement, .. } = ask;
     let mut end = ModelCallEnd {
         attempt,
         call,
         outcome: ModelCallOutcome::Stopped,
         usage: TokenUsage::default(),
         cost: Money::default(),
+        answered_by: None,
         passed_over: Vec::new(),
         breakers: Vec::new(),
         requests: 1,
         duration_ms: 0,
     };
+    let added = match (&supplement.reply, session.added_context(&supplement)) {
+        (None, Ok(added)) => added,
+        (Some(given), _) => {
+            session.answer_by_gate(&mut dialogue, given, &mut end);
+            return session.replied(&dialogue, end);
+        }
+        (None, Err(unable)) => {
+            dialogue.fail_call(unable, &mut end);
+            return session.replied(&dialogue, end);
+        }
+    };
+    if let Some(added) = &added {
+        dialogue.log_note(&format!("[context of gates]\n{added}"));
+    }
+    let mut request = dialogue.request.after_cut(&context);
+    if let Some(added) = added {
+        request.to_mut().add_context(added);
+    }
+    let estimated_input = request.estimated_tokens();
     // The machine has asked the budget of the run itself.
     let mut set_aside = run.account.nothing_set_aside();
     if let Err(over) = set_aside.change_around(session.reserve(&run, &request)) {
         let reason = format!("the budget does not allow a model call: {over}");
         end.outcome = dialogue.fail(FailedAgentCall { reason, failure_class: FailureClass::Logical });
         end.requests = 0;
-        return Ok(Some(InputKind::Replied { end: Box::new(end), mistake: None }));
+        return session.replied(&dialogue, end);
     }
     let began = run.session.clock.now();
     let answered = tokio::select! {
@@ -101,8 +121,7 @@ pub(in super::super) async fn call_model(
             Err(error) => dialogue.fail(FailedAgentCall::from(&error)),
         };
     }
-    let mistake = dialogue.mistake(&session.outputs);
-    Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
+    session.replied(&dialogue, end)
 }
 
 impl From<&ModelCallError> for FailedAgentCall {
@@ -144,6 +163,12 @@ impl AgentSession {
         let price = run.session.models.dearest_price(&self.model);
         let cost = price.map(|price| price.highest_cost(input, output)).unwrap_or_default();
         AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
+    }
+
+    /// Reports the end of a model call.
+    fn replied(&self, dialogue: &AgentDialogue, end: ModelCallEnd) -> UnitResult {
+        let mistake = dialogue.mistake(&self.outputs);
+        Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
     }
 
     /// Returns the tools that a reply calls, each with the mistake for which it is not executed.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use crate::EngineSession;
 use crate::run::RunContext;
 use wf_base::name::Name;
-use wf_core::agent::{PriorSession, SESSION_TURNS, SessionTurn};
+use wf_core::agent::{PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences};
 use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
-use wf_model::AgentSessionUse;
+use wf_model::{AgentSessionUse, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StoreDurability, StoreError, StoreReader};
 
 /// The sessions that the agents of a recorded run continued, by the tasks above its run and the attempt.
@@ -31,6 +31,7 @@ pub(super) async fn prior_session(
     run: &Arc<RunContext>,
     attempt: &Attempt,
     used: &AgentSessionUse,
+    weights: Option<&MoodWeights>,
 ) -> Result<PriorSession, WorkError> {
     let now = run.session.clock.now();
     if let Some(recorded) = run.session.shared.sessions.get() {
@@ -45,22 +46,46 @@ pub(super) async fn prior_session(
     let failed = |error: StoreError| {
         WorkError::environmental(format!("the session `{}` cannot be read: {error}", used.name))
     };
-    Ok(PriorSession::of(&used.name, turns.map_err(failed)?, now, used.idle))
+    let StoredTurns { counted, occurred } = turns.map_err(failed)?;
+    let mood = weights.map(|weights| mood(weights, occurred, now)).unwrap_or_default();
+    Ok(PriorSession { mood, ..PriorSession::of(&used.name, counted, now, used.idle) })
 }
 
 /// The session that an agent continues, and what it was asked.
 pub(super) struct ContinuedSession {
     pub(super) name: Name,
     pub(super) question: String,
+    /// The event that a person lets the step tell.
+    pub(super) event: Option<PersonaEvent>,
+    /// True if its persona has moods, which attempts without an answer change, too.
+    pub(super) has_moods: bool,
 }
 
 impl ContinuedSession {
+    /// Adds the turn of an attempt that ended without an answer, where that counts.
+    pub(super) async fn add_blocked(&self, run: &RunContext, attempt: &Attempt) -> Result<(), StoreError> {
+        if !self.has_moods {
+            return Ok(());
+        }
+        self.put(run, attempt, None, None).await
+    }
+
     /// Adds the turn of an attempt. `untrusted` is the source of untrusted text that its agent was given.
     pub(super) async fn add(
         &self,
         run: &RunContext,
         attempt: &Attempt,
         answer: &str,
+        untrusted: Option<String>,
+    ) -> Result<(), StoreError> {
+        self.put(run, attempt, Some(answer), untrusted).await
+    }
+
+    async fn put(
+        &self,
+        run: &RunContext,
+        attempt: &Attempt,
+        answer: Option<&str>,
         untrusted: Option<String>,
     ) -> Result<(), StoreError> {
         let mask = run.mask().await;
@@ -71,7 +96,9 @@ impl ContinuedSession {
             item: attempt.place.item,
             attempt: attempt.attempt,
             question: mask.text(&self.question).into_owned(),
-            answer: mask.text(answer).into_owned(),
+            answer: mask.text(answer.unwrap_or_default()).into_owned(),
+            blocked: answer.is_none(),
+            event: self.event,
             untrusted,
         };
         let store = &run.session.store;
@@ -82,29 +109,43 @@ impl ContinuedSession {
     }
 }
 
-/// Reads the last turns in a folder that count.
-fn turns(folder: &Path, state: &Path) -> Result<Vec<SessionTurn>, StoreError> {
+/// The turns of a session.
+struct StoredTurns {
+    /// The last turns that count.
+    counted: Vec<SessionTurn>,
+    /// The events that all turns tell of.
+    occurred: Vec<PersonaOccurrence>,
+}
+
+/// Reads the turns in a folder.
+fn turns(folder: &Path, state: &Path) -> Result<StoredTurns, StoreError> {
     let mut stored = stored(folder)?;
     stored.sort_by_key(|turn| std::cmp::Reverse((turn.at, turn.attempt)));
     let reader = StoreReader::open(state)?;
     let mut steps = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    let mut counted = Vec::new();
+    let mut told = BTreeSet::new();
+    let (mut counted, mut occurred) = (Vec::new(), Vec::new());
     for turn in stored {
-        // An attempt that ended in two engines has two turns.
-        if counted.len() == SESSION_TURNS || !seen.insert((turn.run.clone(), turn.step.clone(), turn.item)) {
-            continue;
-        }
         if !steps.contains_key(&turn.run) {
             steps.insert(turn.run.clone(), reader.steps(&turn.run)?);
         }
-        let succeeded = steps.get(&turn.run).into_iter().flatten().any(|row| {
-            let same = row.step == turn.step && row.item == turn.item;
-            same && row.state == StepState::Succeeded && row.attempts == turn.attempt
-        });
-        counted.extend(succeeded.then_some(turn));
+        let mut rows = steps.get(&turn.run).into_iter().flatten();
+        let Some(row) = rows.find(|row| row.step == turn.step && row.item == turn.item) else {
+            continue;
+        };
+        let task = (turn.run.clone(), turn.step.clone(), turn.item);
+        // An attempt that ended in two engines has two turns.
+        if told.insert((task.clone(), turn.attempt)) {
+            occurred.extend(occurrences(&turn, row.state, row.attempts));
+        }
+        if turn.blocked || counted.len() == SESSION_TURNS || !seen.insert(task) {
+            continue;
+        }
+        let counts = row.state == StepState::Succeeded && row.attempts == turn.attempt;
+        counted.extend(counts.then_some(turn));
     }
-    Ok(counted)
+    Ok(StoredTurns { counted, occurred })
 }
 
 fn stored(folder: &Path) -> Result<Vec<SessionTurn>, StoreError> {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::exchange_content::exchange_content;
 use super::session::AgentDialogue;
+use super::supplement::store_supplement;
 use crate::EngineError;
 use crate::run::RunContext;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, cut_result, estimate_tokens};
@@ -69,15 +70,16 @@ pub(in super::super) async fn answer_exchange(
             dialogue.results.insert(position, result);
         }
     }
+    let supplement = store_supplement(run, &session, &question, gated, &mask).await?;
     let mut content = None;
     if !asking(&gated.results).is_empty() {
         let revised = revised.as_ref().map(|revised| &revised.result);
-        let shown = exchange_content(&session, &dialogue, &question, revised, &mask);
+        let shown = exchange_content(&session, &dialogue, &question, gated, revised, &mask);
         content = shown.ok();
     }
     let mistake = dialogue.mistake(&session.outputs);
     let ExchangeQuestion { part, start, .. } = question;
-    Ok(GatedExchange { part, start, mistake, revised, content })
+    Ok(GatedExchange { part, start, mistake, revised, content, supplement })
 }
 
 impl AgentDialogue {

@@ -6,6 +6,7 @@ use super::session::{AgentDialogue, AgentSession};
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
+use wf_core::gate::GateOutcome;
 use wf_core::machine::{ExchangeQuestion, ShownContent};
 use wf_exec::WorkError;
 use wf_model::JsonObject;
@@ -18,6 +19,7 @@ pub(super) fn exchange_content(
     session: &AgentSession,
     dialogue: &AgentDialogue,
     question: &ExchangeQuestion,
+    gated: &GateOutcome,
     revised: Option<&Sha256Digest>,
     mask: &SecretMask,
 ) -> Result<ShownContent, WorkError> {
@@ -48,6 +50,12 @@ pub(super) fn exchange_content(
             *body
         }
     };
+    for given in &gated.context {
+        show(&format!("context of {}", given.gate), json!(given.text));
+    }
+    if let Some(given) = &gated.reply {
+        show(&format!("reply of {}", given.gate), json!(given.text));
+    }
     let mut shown = Value::Object(shown);
     mask.value(&mut shown);
     cut(&mut shown);

@@ -20,6 +20,7 @@ mod parse;
 mod remember;
 mod session;
 mod skill;
+mod supplement;
 mod tool;
 
 pub(super) use bodies::CallBodies;

@@ -226,6 +226,10 @@ pub(in super::super) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> 
         // An invalid answer was judged before; what is missing then fails the attempt.
         ended.outputs = answer.and_then(|text| read_answer(&text, &session.outputs).ok()).unwrap_or_default();
     }
+    let is_blocked = !ended.exit.is_success() && ended.exit != WorkExit::Cancelled;
+    if let Some(own) = session.continued.as_ref().filter(|_| is_blocked) {
+        own.add_blocked(&run, &session.task.attempt).await?;
+    }
     let reliance = session.reliance.lock().unwrap_or_else(PoisonError::into_inner).take();
     session.task.collect(ended, reliance).await
 }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use wf_core::gate::{GateAction, GateAnswer};
+use wf_core::gate::{CALL_TEXTS, GateAction, GateAnswer};
 use wf_model::JsonObject;
 
 /// The maximum length of a stored reason or flag, in characters.
@@ -43,6 +43,17 @@ impl GateOutput {
             modified: modified_context(values.get("modified_context"))?,
         };
         Ok(Self { values, answer })
+    }
+}
+
+impl GateOutput {
+    /// Makes the named texts for a model call a part of the answer.
+    pub(super) fn take_call_texts(&mut self) {
+        for name in CALL_TEXTS {
+            if let Some(text) = self.values.get(name) {
+                self.answer.modified.entry(name).or_insert_with(|| text.clone());
+            }
+        }
     }
 }
 

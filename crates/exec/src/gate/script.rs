@@ -15,7 +15,7 @@ use wf_core::gate::predicate::predicate;
 use wf_core::gate::{GateAnswer, GateContext};
 use wf_core::machine::CheckRuling;
 use wf_core::verify::{CriterionJudgement, ProbeFindings, judge};
-use wf_model::{Check, Gate, GateScript};
+use wf_model::{Check, Gate, GateScript, GateTrigger};
 
 /// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
 pub(super) async fn run(
@@ -101,7 +101,10 @@ fn answer(
     if probed.truncated {
         return Err("its output exceeds the limit".into());
     }
-    let said = said?;
+    let mut said = said?;
+    if gate.on == GateTrigger::OnModelCall {
+        said.take_call_texts();
+    }
     let Some(then) = &script.then else {
         return Ok(said.answer);
     };

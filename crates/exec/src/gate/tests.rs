@@ -201,6 +201,16 @@ async fn a_program_may_ask_for_what_is_to_be_rewritten() {
 }
 
 #[tokio::test]
+async fn a_program_may_give_texts_to_a_model_call_and_to_nothing_else() {
+    let text = "echo 'context: see a.md'; echo '{\"reply\": {\"words\": 3}}'";
+    let before = |on| Gate { on, ..running(text) };
+    let answer = asked(&before(GateTrigger::OnModelCall), json!({})).await.unwrap();
+    assert_eq!(Value::Object(answer.modified), json!({ "context": "see a.md", "reply": { "words": 3 } }));
+    let answer = asked(&before(GateTrigger::OnToolCall), json!({})).await.unwrap();
+    assert_eq!(Value::Object(answer.modified), json!({}));
+}
+
+#[tokio::test]
 async fn a_program_works_in_the_folder_of_its_file() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("gates")).unwrap();

@@ -1,4 +1,4 @@
-use super::persona::PersonaSpec;
+use super::persona::PersonaUse;
 use super::step::StepSpec;
 use super::{AllowSpec, DispatchSpec, sound};
 use crate::decode::{
@@ -58,8 +58,8 @@ record! {
         optional session: Spanned<Name>,
         /// The time after which the session begins anew, if no step continued it: 30 minutes if absent.
         optional session_idle: Spanned<DurationText>,
-        /// The style in which it writes, below everything else that it is told.
-        optional persona: PersonaSpec,
+        /// The persona: the style in which it writes, below everything else that it is told.
+        optional persona: PersonaUse,
     }
     instead {
         "prompt" => "write the briefing in the section that bears the name of the step",

@@ -1,11 +1,22 @@
-use crate::decode::{MappingFields, SpecDecoder, record, words};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::PersonaFileSpec;
+use crate::decode::{DecodeSpec, MappingFields, SpecDecoder, record, words};
+use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keyword::Keyword as _;
 use wf_base::source::Spanned;
-use wf_model::{Persona, PersonaAxes, PersonaContext};
+use wf_model::{Persona, PersonaAxes, PersonaContext, PersonaEvent, PersonaTrait};
 
 record! {
     /// The style of an agent. It changes how the model writes, and nothing else.
     pub struct PersonaSpec as "a persona" {
+        /// The file of the persona, relative to this one. The axes below replace those of the file.
+        optional file: Spanned<String>,
+        /// The event that the step tells the persona, whose file has `events`: `compliment` or `feedback_too_harsh`.
+        optional event: Spanned<PersonaEvent>,
         /// The occasion, which changes the axes: `default` if absent.
         optional context: PersonaContext,
         /// The warmth, from 0 to 1: 0.5 if absent.
@@ -26,7 +37,47 @@ record! {
     finish in_range;
 }
 
-words!(PersonaContext);
+words!(PersonaContext, PersonaEvent);
+
+/// A persona: its file alone, or a mapping.
+#[derive(Clone, Debug)]
+pub struct PersonaUse(pub PersonaSpec);
+
+impl DecodeSpec for PersonaUse {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if !matches!(node.value, YamlValue::Text(_)) {
+            return PersonaSpec::decode(node, decoder).map(Self);
+        }
+        let file: Option<Spanned<String>> = Some(DecodeSpec::decode(node, decoder)?);
+        Some(Self(PersonaSpec {
+            file,
+            event: None,
+            context: None,
+            warmth: None,
+            assertiveness: None,
+            verbosity: None,
+            formality: None,
+            humor: None,
+            initiative: None,
+            certainty: None,
+        }))
+    }
+}
+
+impl JsonSchema for PersonaUse {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "PersonaUse".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mapping = generator.subschema_for::<PersonaSpec>();
+        json_schema!({ "anyOf": [{ "type": "string" }, mapping] })
+    }
+}
 
 impl PersonaSpec {
     fn axes(&self) -> [(&'static str, &Option<Spanned<f64>>); 7] {
@@ -41,31 +92,60 @@ impl PersonaSpec {
         ]
     }
 
-    /// Returns the persona, with defaults for what is absent.
-    pub fn lower(&self) -> Persona {
-        let of = |axis: &Option<Spanned<f64>>, default: f64| axis.as_ref().map_or(default, |axis| axis.value);
-        let base = PersonaAxes::BASELINE;
+    /// Returns the persona, with the values of its file, or defaults, for what is absent.
+    pub fn lower(&self, file: Option<&PersonaFileSpec>) -> Persona {
+        let mut baseline = PersonaAxes::BASELINE;
+        for (which, value) in file.iter().flat_map(|file| file.baseline.iter()) {
+            if let Some(axis) = baseline.axis_mut(which.value) {
+                *axis = value.value;
+            }
+        }
+        for (key, own) in self.axes() {
+            let axis = PersonaTrait::from_word(key).and_then(|which| baseline.axis_mut(which));
+            if let (Some(axis), Some(own)) = (axis, own) {
+                *axis = own.value;
+            }
+        }
+        let context = self.context.unwrap_or_default();
         Persona {
-            context: self.context.unwrap_or_default(),
-            baseline: PersonaAxes {
-                warmth: of(&self.warmth, base.warmth),
-                assertiveness: of(&self.assertiveness, base.assertiveness),
-                verbosity: of(&self.verbosity, base.verbosity),
-                formality: of(&self.formality, base.formality),
-                humor: of(&self.humor, base.humor),
-                initiative: of(&self.initiative, base.initiative),
-                certainty: of(&self.certainty, base.certainty),
-            },
+            context,
+            baseline,
+            changes: file.and_then(|file| file.changes(context)),
+            moods: file.and_then(PersonaFileSpec::moods),
+            event: self.event.as_ref().map(|event| event.value),
+            constitution: file.map(|file| file.constitution.clone()).unwrap_or_default(),
         }
     }
 }
 
-/// Notes an axis that is out of its range.
+/// Notes an axis that is out of its range, and an event that nobody can tell.
 fn in_range(persona: &mut PersonaSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     for (key, axis) in persona.axes() {
-        if let Some(axis) = axis.as_ref().filter(|axis| !(0.0..=1.0).contains(&axis.value)) {
-            let message = format!("`{key}` must be a number from 0 to 1");
-            decoder.emit(Diagnostic::new(Code::ValueWrong, axis.span, message));
+        if let Some(axis) = axis {
+            in_bounds(key, axis, 0.0, 1.0, decoder);
         }
+    }
+    let Some(event) = &persona.event else { return };
+    if !event.value.is_of_people() {
+        let message = format!("`{}` follows from what steps do", event.value);
+        let mistake = Diagnostic::new(Code::ValueWrong, event.span, message);
+        decoder.emit(mistake.with_help("a step can tell `compliment` or `feedback_too_harsh`"));
+    } else if persona.file.is_none() {
+        let mistake = Diagnostic::new(Code::KeyMissing, event.span, "`event` needs a `file` with `events`");
+        decoder.emit(mistake.with_help("write `file: PERSONA.md`, or leave `event` out"));
+    }
+}
+
+/// Notes a number that is out of its range.
+pub(super) fn in_bounds(
+    key: &str,
+    value: &Spanned<f64>,
+    least: f64,
+    most: f64,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    if !(least..=most).contains(&value.value) {
+        let message = format!("`{key}` must be a number from {least} to {most}");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, value.span, message));
     }
 }

@@ -168,6 +168,11 @@ impl StepSpec {
         }
     }
 
+    /// Returns the file of the persona of its agent.
+    pub fn persona_file(&self) -> Option<&Spanned<String>> {
+        self.agent.as_ref()?.value.persona.as_ref()?.0.file.as_ref()
+    }
+
     /// Returns the skills that its work names: that of its script, and those of its agent.
     pub fn named_skills(&self) -> impl Iterator<Item = &Spanned<SkillName>> {
         let of_agent = self.agent.iter().filter_map(|agent| agent.value.skills.as_ref()).flatten();

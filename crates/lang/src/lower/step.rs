@@ -12,7 +12,7 @@ use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
     AgentDispatch, AgentSessionUse, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass,
-    FailureClassRule, HttpCall, NestedPlan, OnStuck, RequiredOutput, RetryPolicy, ReworkLimit,
+    FailureClassRule, HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit,
     SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 
@@ -208,12 +208,26 @@ fn work_of_agent(
         merge: agent.merge.unwrap_or_default(),
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
         dispatch: dispatch.map(Box::new),
-        persona: agent.persona.as_ref().map(ast::PersonaSpec::lower),
+        persona: agent.persona.as_ref().map(|used| persona(&used.0, file, lowering)).transpose()?,
         session: agent.session.as_ref().map(|session| AgentSessionUse {
             name: session.value.clone(),
             idle: agent.session_idle.as_ref().map_or(AgentSessionUse::IDLE, |idle| idle.value.0),
         }),
     }))
+}
+
+/// Returns a persona, with what its file says.
+fn persona(
+    used: &ast::PersonaSpec,
+    file: usize,
+    lowering: &SpecLowering<'_>,
+) -> Result<Persona, LoweringError> {
+    let Some(path) = &used.file else {
+        return Ok(used.lower(None));
+    };
+    let found = lowering.loaded.file_at(file, &path.value);
+    let found = found.and_then(|found| lowering.loaded.personas.get(&found));
+    found.map(|found| used.lower(Some(found))).ok_or(LoweringError::Broken)
 }
 
 /// The plans that an agent may start.

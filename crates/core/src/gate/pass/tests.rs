@@ -7,7 +7,8 @@ use super::GatePass;
 use crate::gate::GateAction::{Block, Continue, RequireApproval};
 use crate::gate::tests::sample;
 use crate::gate::{
-    ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateRuling, no_provider, ruling,
+    ALLOWED_MUTATIONS, CALL_CONTEXT_CHARS, GateAction, GateAnswer, GateContext, GateOutcome, GateRuling,
+    no_provider, ruling,
 };
 use wf_model::GateLane::{Policy, Quality};
 use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, LlmJudge};
@@ -141,6 +142,43 @@ fn a_quality_gate_cannot_block_ask_or_rewrite_and_that_it_tried_is_recorded() {
         assert!(gated.rewritten.is_empty());
         assert_eq!(ruling(&gated.results), GateRuling::Continue);
     }
+}
+
+/// Asks gates before a model call, each of which says the same.
+fn before_call(gates: &[Arc<Gate>], modified: &Value) -> GateOutcome {
+    let on = |gate: &Arc<Gate>| Arc::new(Gate { on: GateTrigger::OnModelCall, ..(**gate).clone() });
+    let gates: Vec<_> = gates.iter().map(on).collect();
+    let mut pass = GatePass::new(&gates, &[GateTrigger::OnModelCall], GateContext::new());
+    while pass.next_gate().is_some() {
+        pass.take_answer(Ok(says(Continue, modified.clone())), 7);
+    }
+    pass.into_outcome()
+}
+
+#[test]
+fn before_a_model_call_gates_may_give_context_and_the_first_of_them_a_reply() {
+    let gates = [gate("a", Policy), gate("b", Policy), gate("advice", Quality)];
+    let outcome = before_call(&gates, &json!({"context": "see a.md", "reply": "done"}));
+    let from = outcome.context.iter().map(|text| text.gate.as_str());
+    assert_eq!(from.collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(outcome.reply.map(|reply| reply.gate.to_string()).as_deref(), Some("a"));
+    assert!(outcome.rewritten.is_empty());
+    let changed: Vec<_> = outcome.results.iter().map(|result| result.changed.join(" ")).collect();
+    assert_eq!(changed, ["context reply", "context", ""]);
+    assert_eq!(outcome.results[2].rejected, ["context", "reply"], "an advising gate gives nothing");
+}
+
+#[test]
+fn an_empty_text_is_none_a_long_context_is_cut_and_a_reply_may_be_json() {
+    let outcome = before_call(&[gate("a", Policy)], &json!({"context": " ", "reply": null}));
+    assert_eq!((outcome.context.len(), outcome.reply), (0, None));
+    let outcome = before_call(
+        &[gate("a", Policy)],
+        &json!({"context": "é".repeat(CALL_CONTEXT_CHARS + 1), "reply": {"words": 3}}),
+    );
+    assert_eq!(outcome.context[0].text.chars().count(), CALL_CONTEXT_CHARS + 1);
+    assert!(outcome.context[0].text.ends_with("é…"));
+    assert_eq!(outcome.reply.map(|reply| reply.text).as_deref(), Some("{\"words\":3}"));
 }
 
 #[test]

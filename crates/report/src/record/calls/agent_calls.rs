@@ -8,8 +8,8 @@ use wf_base::units::plural;
 use wf_core::agent::ContextCut;
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, ClientCall, Event, EventKind, ExchangeGated,
-    ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
+    AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, CallSupplement, ClientCall, Event, EventKind,
+    ExchangeGated, GatePoint, ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
 };
 use wf_model::{Money, TokenUsage};
 
@@ -28,6 +28,9 @@ pub struct AgentCalls {
     pub untrusted: Option<String>,
     /// The model calls, in order.
     pub calls: Vec<ModelCallRecord>,
+    /// The texts of gates for the next call.
+    #[serde(skip)]
+    pub next_supplement: CallSupplement,
     /// The exit; absent while the agent works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
@@ -45,6 +48,9 @@ pub struct ModelCallRecord {
     /// The cut of the conversation.
     #[serde(skip_serializing_if = "ContextCut::is_none")]
     pub context: ContextCut,
+    /// The texts of gates for it.
+    #[serde(skip_serializing_if = "CallSupplement::is_none")]
+    pub supplement: CallSupplement,
     /// The end; absent while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<ModelCallEnd>,
@@ -149,6 +155,7 @@ impl AgentCalls {
             request: briefing.request,
             untrusted: briefing.untrusted.clone(),
             calls: Vec::new(),
+            next_supplement: CallSupplement::default(),
             exit: None,
         }
     }
@@ -176,7 +183,9 @@ impl AgentCalls {
     fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::ModelCallStarted(start) => {
+                let supplement = std::mem::take(&mut self.next_supplement);
                 self.calls.push(ModelCallRecord {
+                    supplement,
                     repairs: start.repairs.clone(),
                     client: start.client,
                     context: start.context.clone(),
@@ -204,8 +213,11 @@ impl AgentCalls {
         }
     }
 
-    /// Applies what gates decided about the result of a tool call.
+    /// Applies what gates decided about the result of a tool call, or give to the next model call.
     fn take_ruling(&mut self, gated: &ExchangeGated) {
+        if gated.point == GatePoint::Request {
+            self.next_supplement = gated.supplement.clone();
+        }
         let call = self.calls.last_mut();
         let tools = call.zip(gated.position).and_then(|(call, at)| call.tools.get_mut(at as usize));
         if let Some(tool) = tools {

@@ -122,6 +122,9 @@ impl ShownModelCall {
         let Some(end) = &self.record.end else {
             return field(text, "state", "under way");
         };
+        if let Some(gate) = &end.answered_by {
+            return field(text, "answered", &format!("by gate `{gate}`; no call was made"));
+        }
         for note in &end.breakers {
             field(text, "breaker", &note.to_string());
         }

@@ -35,6 +35,12 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
         if let Some(mistake) = &call.repairs {
             section(&mut text, "user", mistake);
         }
+        if let Some(added) = &call.supplement.context {
+            match read::<String>(bodies, &added.text) {
+                Ok(added) => section(&mut text, "context of gates", &added),
+                Err(reason) => problem(&mut text, &reason),
+            }
+        }
         model_call(&mut text, &format!("{}.{number}", calls.attempt), call, bodies);
     }
     text
@@ -48,6 +54,10 @@ fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: 
     let cost = if end.cost.is_zero() { String::new() } else { format!(", {}", end.cost) };
     let about = format!("{} + {} tokens{cost}, {duration_ms} ms", usage.input, usage.output);
     let reply = match &end.outcome {
+        ModelCallOutcome::Replied { reply, .. } if let Some(gate) = &end.answered_by => {
+            section(text, &format!("call {address} · answered by gate `{gate}`, not made"), "");
+            read::<ModelReply>(bodies, reply)
+        }
         ModelCallOutcome::Replied { model, reply, .. } => {
             section(text, &format!("call {address} · {model} · {about}"), "");
             read::<ModelReply>(bodies, reply)

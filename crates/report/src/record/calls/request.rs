@@ -9,9 +9,23 @@ impl AgentCalls {
         let Some((call, before)) = self.calls.get(..number).and_then(<[ModelCallRecord]>::split_last) else {
             return Err(format!("{} has no call {number}", self.attempt));
         };
-        if let Some(client) = &call.client {
-            return read(bodies, &client.request);
+        let mut request = match &call.client {
+            Some(client) => read(bodies, &client.request)?,
+            None => self.built_request(call, before, bodies)?,
+        };
+        if let Some(added) = &call.supplement.context {
+            request.add_context(read(bodies, &added.text)?);
         }
+        Ok(request)
+    }
+
+    /// Returns the request of a call of the builtin loop.
+    fn built_request(
+        &self,
+        call: &ModelCallRecord,
+        before: &[ModelCallRecord],
+        bodies: BodyReader<'_>,
+    ) -> Result<ModelRequest, String> {
         let mut request: ModelRequest = read(bodies, &self.request)?;
         let following = before.iter().skip(1).chain([call]);
         for (one, next) in before.iter().zip(following) {

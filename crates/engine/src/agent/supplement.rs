@@ -1,0 +1,93 @@
+//! The texts of gates for a model call: how they reach the model, or take its place.
+
+use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
+use crate::EngineError;
+use crate::current_step::step_of;
+use crate::run::RunContext;
+use wf_base::redact::SecretMask;
+use wf_core::agent::{ModelReply, StopReason, TokenUsage, context_block, estimate_tokens};
+use wf_core::gate::GateOutcome;
+use wf_core::machine::{
+    AddedContext, CallSupplement, ExchangeQuestion, GateReply, ModelCallEnd, ModelCallOutcome,
+};
+use wf_exec::WorkError;
+
+/// Stores the texts that gates give to a model call, masked. What a gate read is not known: if the step reads what is from
+/// outside, or its agent was given such text, so is its context.
+pub(super) async fn store_supplement(
+    run: &RunContext,
+    session: &AgentSession,
+    question: &ExchangeQuestion,
+    gated: &GateOutcome,
+    mask: &SecretMask,
+) -> Result<CallSupplement, EngineError> {
+    let mut supplement = CallSupplement::default();
+    if let Some(last) = gated.context.last() {
+        let step = step_of(run, &session.task.attempt.place);
+        let is_untrusted =
+            question.untrusted.is_some() || !session.untrusted.is_empty() || step.untrusted_input().is_some();
+        let source = |gate: &dyn std::fmt::Display| format!("gate {gate}");
+        let blocks = gated
+            .context
+            .iter()
+            .map(|given| context_block(&source(&given.gate), &mask.text(&given.text), is_untrusted));
+        let text = blocks.collect::<Vec<_>>().join("\n\n");
+        supplement.context = Some(AddedContext {
+            tokens: estimate_tokens(&text),
+            text: session.bodies.put(&text).await?,
+            untrusted: is_untrusted.then(|| source(&last.gate)),
+        });
+    }
+    if let Some(given) = &gated.reply {
+        let reply = ModelReply {
+            text: mask.text(&given.text).into_owned(),
+            tool_calls: Vec::new(),
+            stop: StopReason::EndTurn,
+            usage: TokenUsage::default(),
+        };
+        let reply = session.bodies.put(&reply).await?;
+        supplement.reply = Some(GateReply { gate: given.gate.clone(), reply });
+    }
+    Ok(supplement)
+}
+
+impl AgentSession {
+    /// Answers a model call by the reply of a gate: nothing is sent, and nothing paid.
+    pub(super) fn answer_by_gate(
+        &self,
+        dialogue: &mut AgentDialogue,
+        given: &GateReply,
+        end: &mut ModelCallEnd,
+    ) {
+        (end.requests, end.answered_by) = (0, Some(given.gate.clone()));
+        let reply: ModelReply = match self.bodies.get(&given.reply) {
+            Ok(reply) => reply,
+            Err(unable) => return dialogue.fail_call(unable, end),
+        };
+        end.outcome = ModelCallOutcome::Replied {
+            model: self.model.name.clone(),
+            reply: given.reply,
+            stop: reply.stop,
+            reply_tokens: reply.estimated_tokens(),
+            tool_calls: Vec::new(),
+        };
+        dialogue.log_note(&format!("[answered by gate] {}", given.gate));
+        dialogue.log_reply(&reply);
+        dialogue.reply = Some(reply);
+    }
+
+    /// Returns the context that gates add to a model call.
+    pub(super) fn added_context(&self, supplement: &CallSupplement) -> Result<Option<String>, WorkError> {
+        supplement.context.as_ref().map(|added| self.bodies.get(&added.text)).transpose()
+    }
+}
+
+impl AgentDialogue {
+    /// Lets a model call fail before anything is sent.
+    pub(super) fn fail_call(&mut self, unable: WorkError, end: &mut ModelCallEnd) {
+        let WorkError { reason, failure_class, .. } = unable;
+        self.failure = Some(FailedAgentCall { reason: reason.clone(), failure_class });
+        end.outcome = ModelCallOutcome::Failed { reason, failure_class };
+        end.requests = 0;
+    }
+}

@@ -11,7 +11,7 @@ use wf_base::time::Moment;
 use wf_core::gate::GateOutcome;
 use wf_core::machine::{
     ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, GateQuestion, InputKind, Machine,
-    MachineInput, RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
+    MachineInput, PlanReply, RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
 };
 use wf_model::expr::Template;
 use wf_model::{
@@ -241,12 +241,14 @@ impl World {
                     reason: String::new(),
                 },
             }),
-            Effect::Plan { request } => Some(InputKind::Planned {
+            Effect::Plan { request } => Some(InputKind::Planned(PlanReply {
                 round: request.round.round,
+                again: request.rejected.is_some(),
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
+                must_not: Vec::new(),
                 usage: wf_core::machine::AttemptUsage::default(),
                 asked: Vec::new(),
-            }),
+            })),
             Effect::Guide { .. }
             | Effect::Compact { .. }
             | Effect::Unlock { .. }

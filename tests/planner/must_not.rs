@@ -64,6 +64,59 @@ fn a_planner_is_told_what_memory_says_to_avoid_and_which_classes_were_used() {
 }
 
 #[test]
+fn one_that_uses_what_is_forbidden_is_told_why_and_asked_once_more() {
+    let place = warned("disk:cp", "mirror_a");
+    // It is told what memory knows, with the reason, and what was wrong with its first answer.
+    let script = "python3 -c 'import json, sys; r = json.load(sys.stdin); \
+        again = r.get(\"rejected\"); \
+        way = {\"id\": \"x\", \"tool\": \"disk:dd\" if again else \"disk:cp\", \"run\": \"echo full > rates.txt\"}; \
+        why = r[\"calibration\"][\"must_not\"][0][\"reason\"] + \": \" + str(again); \
+        print(json.dumps({\"steps\": {\"fetch\": way}, \"reason\": why}))'\n";
+    let did = ran(&place, script);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_eq!(events(&did, "planner_requested").len(), 1);
+    let rejected = events(&did, "planner_rejected");
+    assert_eq!((rejected.len(), &rejected[0]["asked_again"]), (1, &json!(true)));
+    let why = "step `fetch`: memory advises to avoid tool `disk:cp` on `mirror_a`";
+    assert_eq!(rejected[0]["reason"], why);
+    let accepted = events(&did, "planner_accepted").remove(0);
+    assert_eq!(accepted["reason"], format!("it never worked: {why}"));
+    // Who insists is not asked a third time; what is wrong otherwise is not asked again at all.
+    let did = ran(&warned("disk:cp", "mirror_a"), &way(RIGHT));
+    let again: Vec<Value> =
+        events(&did, "planner_rejected").iter().map(|one| one["asked_again"].clone()).collect();
+    assert_eq!(again, [json!(true), Value::Null]);
+    let did = ran(&warned("disk:cp", "mirror_a"), &way(r#""timeout": "1h", "limits": {}"#));
+    assert_eq!(events(&did, "planner_rejected").len(), 1);
+}
+
+#[test]
+fn a_script_that_calls_what_memory_forbids_is_refused_whatever_it_is_called() {
+    let place = warned("curl", "mirror_a");
+    let did = ran(&place, &way(r#""tool": "disk:cp", "run": "curl mirror_a > rates.txt""#));
+    assert_eq!(did.code, Some(1), "{}", did.all());
+    assert_eq!(
+        events(&did, "planner_rejected").remove(0)["reason"],
+        "step `fetch`: it uses the tool `curl` on `mirror_a`, which memory forbids: it never worked"
+    );
+}
+
+#[test]
+fn a_planner_sees_what_the_checks_of_the_plan_printed() {
+    let place = Sandbox::new();
+    let checked = BOTH.replace("grep -q new one.txt &&", "echo it is old; grep -q new one.txt &&");
+    place.file("plan.md", checked);
+    place.file(
+        "planner.sh",
+        "python3 -c 'import json, sys; g = json.load(sys.stdin)[\"gap\"][0]; print(json.dumps({\"steps\": {}, \
+         \"reason\": \" \".join([g[\"criterion\"], g[\"expected\"], g[\"found\"], g[\"evidence\"]])}))'\n",
+    );
+    let did = place.wf(&["run", "plan.md", "--json"]);
+    let reason = events(&did, "planner_rejected").remove(0)["reason"].clone();
+    assert_eq!(reason, "it found no alternative: fresh exit code 0 exit code 1 it is old");
+}
+
+#[test]
 fn under_break_symmetry_another_class_of_tools_is_needed() {
     let reason = refused(&way(r#""tool": "net:wget", "run": "echo full > rates.txt""#));
     assert_eq!(

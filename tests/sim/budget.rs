@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptUsage, CompactionEnd, Event, EventKind, GuidanceEnd};
+use wf_core::machine::{AttemptUsage, CompactionEnd, Event, EventKind, GuidanceEnd, PlannerRejection};
 use wf_model::{BudgetResource, Money, RunBudget};
 
 use super::dice::Dice;
@@ -62,7 +62,7 @@ impl Book {
             EventKind::AttemptStarted(_) => self.used.attempts += 1,
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected { usage, .. }
+            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
             | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::ChildEnded(end) => self.used = self.used.plus(end.usage),
@@ -73,6 +73,12 @@ impl Book {
             EventKind::ModelCallEnded(end) => {
                 let (tokens, cost) = (end.usage.total(), end.cost);
                 self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+            }
+            EventKind::CheckCompleted { verdict, .. } => {
+                if let Some(judged) = &verdict.judgement {
+                    let (tokens, cost) = (judged.tokens, judged.cost);
+                    self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
+                }
             }
             EventKind::BudgetThresholdReached { spent, percent } => {
                 self.noticed.insert(spent.resource, *percent);

@@ -7,7 +7,7 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, CallSupplement, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
+    ApprovalRequest, AttemptUsage, CallSupplement, CheckVerdict, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, PlannerRejection, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::{Money, TokenUsage};
 
@@ -127,7 +127,7 @@ impl Agents {
                 self.of(&attempt.place).exit.get_or_insert_with(|| how.clone());
             }
             EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected { usage, .. }
+            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::AgentBriefed(briefing) => {
                 let agent = self.of(&briefing.attempt.place);
@@ -154,6 +154,9 @@ impl Agents {
                 }
             }
             EventKind::GateEvaluated { place, result } => self.hear(place.as_ref(), result),
+            EventKind::CheckCompleted { verdict: CheckVerdict { judgement: Some(judged), .. }, .. } => {
+                self.pay(judged.tokens, judged.cost);
+            }
             EventKind::ToolCallRefused(refusal) => {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }

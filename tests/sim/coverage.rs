@@ -129,6 +129,9 @@ const INPUTS: [&str; 21] = [
     "compacted",
 ];
 
+/// What steps are worth at their end.
+const STANDINGS: [&str; 5] = ["unchecked", "reported", "plausible", "verified", "refuted"];
+
 /// What is asked of whole worlds.
 const WORLDS: [&str; 3] = ["compared with calm", "compared in other rooms", "rounds in other rooms"];
 
@@ -141,6 +144,9 @@ impl Coverage {
         self.count("event", fact(told));
         if let EventKind::AttemptEnded { how, .. } = told {
             self.count("exit", exit(how));
+        }
+        if let EventKind::StepEnded { standing, .. } = told {
+            self.count("standing", standing.as_str());
         }
         if let Some(name) = of_agent(told) {
             self.count("agent", name);
@@ -159,7 +165,7 @@ impl Coverage {
         let faults = Fault::ALL.map(Fault::name);
         let faults = faults.iter().copied().filter(|name| !["delay", "race"].contains(name));
         let faults: Vec<&str> = faults.collect();
-        let kinds: [(&str, &[&str]); 8] = [
+        let kinds: [(&str, &[&str]); 9] = [
             ("world", &WORLDS),
             ("event", &FACTS),
             ("effect", &EFFECTS),
@@ -167,6 +173,7 @@ impl Coverage {
             ("timer", &TIMERS),
             ("exit", &EXITS),
             ("agent", &agents::AGENTS),
+            ("standing", &STANDINGS),
             ("fault", &faults),
         ];
         let unseen = |(kind, names): (&'static str, &[&'static str])| {
@@ -246,7 +253,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::RoundCompleted(_) => "round_completed",
         EventKind::PlannerRequested { .. } => "planner_requested",
         EventKind::PlannerAccepted { .. } => "planner_accepted",
-        EventKind::PlannerRejected { .. } => "planner_rejected",
+        EventKind::PlannerRejected(_) => "planner_rejected",
         EventKind::GuidanceRequested(_) => "guidance_requested",
         EventKind::GuidanceEnded(_) => "guidance_ended",
         EventKind::CompactionStarted(_) => "compaction_started",
@@ -393,7 +400,7 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Confirmed { .. } => "confirmed",
         InputKind::Gated { .. } => "gated",
         InputKind::Answered { .. } => "answered",
-        InputKind::Planned { .. } => "planned",
+        InputKind::Planned(_) => "planned",
         InputKind::Guided(_) => "guided",
         InputKind::Compacted(_) => "compacted",
     }

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint,
-    InputKind, Machine, MergePlan, TaskId, TimerKind, ToolCallId, WorkExit,
+    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint, InputKind, Machine, MergePlan, PlanReply, TaskId, TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -82,7 +81,7 @@ pub enum Job {
     /// A merge that is computed, or whose files are written.
     Merge { attempt: Attempt, plan: Option<MergePlan> },
     /// The planner that is asked about steps, after a round.
-    Plan { round: u32, steps: Vec<String> },
+    Plan { round: u32, again: bool, steps: Vec<String> },
     /// The planner that is asked about a step whose attempts fail, and what its agent must not use.
     Guide { attempt: Attempt },
     /// The compactor that is asked what is omitted of a conversation.
@@ -241,11 +240,14 @@ impl Engine {
                         |effect| matches!(effect, Effect::Ask(ask) if ask.request == *number),
                     )
             }
-            InputKind::Planned { round, .. } => {
-                done(&|job| matches!(job, Job::Plan { round: r, .. } if r == round))
-                    || self.waiting().any(
-                        |effect| matches!(effect, Effect::Plan { request } if request.round.round == *round),
-                    )
+            InputKind::Planned(PlanReply { round, again, .. }) => {
+                done(&|job| matches!(job, Job::Plan { round: r, again: a, .. } if (r, a) == (round, again)))
+                    || self.waiting().any(|effect| match effect {
+                        Effect::Plan { request } => {
+                            (request.round.round, request.rejected.is_some()) == (*round, *again)
+                        }
+                        _ => false,
+                    })
             }
             InputKind::Guided(reply) => self.guides(&reply.attempt),
             InputKind::Begin { .. } | InputKind::Cancel { .. } => true,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wf_base::digest::Sha256Digest;
-use wf_core::machine::{Artifact, Attempt, InputKind, StaleFile, Standing, TaskId};
+use wf_core::machine::{Artifact, Attempt, InputKind, StaleFile, TaskId};
 
 use super::faults::Fault;
 use super::ledger::step_of;
@@ -58,7 +58,7 @@ impl World {
             let unproved = run.durable.places.iter();
             let unproved = unproved.filter(|(_, book)| {
                 let end = book.ended.as_ref();
-                end.is_some_and(|end| end.standing != Standing::Verified)
+                end.is_some_and(|end| !end.standing.is_checked())
             });
             stale.extend(unproved.map(|(place, _)| place.clone()));
         }
@@ -87,7 +87,7 @@ impl World {
         let proved = |place: &TaskId| {
             let book = run.decided.book(place);
             let end = book.ended.filter(|_| book.evidence.is_some());
-            end.is_some_and(|end| end.standing == Standing::Verified)
+            end.is_some_and(|end| end.standing.is_checked())
         };
         let all: Vec<TaskId> = run.files.keys().cloned().collect();
         let (worth, other): (Vec<TaskId>, Vec<TaskId>) = all.into_iter().partition(proved);

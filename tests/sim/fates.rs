@@ -68,7 +68,14 @@ impl Fates {
         let mut dice = self.dice(run, &format!("checks of {whose}{which}"));
         let rulings =
             [CheckRuling::Pass, CheckRuling::Pass, CheckRuling::Pass, CheckRuling::Fail, CheckRuling::Error];
-        checks.iter().map(|check| verdict(check, *dice.pick(&rulings))).collect()
+        let rule = |check: &&Check| {
+            let ruled = verdict(check, *dice.pick(&rulings));
+            match &check.judge {
+                Some(judge) if ruled.passed() => super::judges::judged(&mut dice, judge, ruled),
+                _ => ruled,
+            }
+        };
+        checks.iter().map(rule).collect()
     }
 
     /// How people decide about something that they are asked.
@@ -171,7 +178,7 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         evidence: String::new(),
         failure_class: (ruling != CheckRuling::Pass).then_some(FailureClass::Logical),
         duration_ms: 0,
-        certainty: wf_model::CheckCertainty::default(),
+        certainty: check.mode,
         isolation: None,
         hidden: Vec::new(),
         judgement: None,

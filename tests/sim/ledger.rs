@@ -60,6 +60,8 @@ pub struct Ledger {
     pub rounds: Vec<Round>,
     /// The round that the planner was asked about last, and whether it has answered.
     pub planning: Option<(u32, bool)>,
+    /// The round that it was asked about once more.
+    pub asked_again: Option<u32>,
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
     /// Its agents.
@@ -274,9 +276,11 @@ impl Ledger {
             }
             EventKind::RunBlocked(_) => self.blocked = true,
             EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),
-            EventKind::PlannerAccepted { round, .. } | EventKind::PlannerRejected { round, .. } => {
-                self.planning = Some((*round, true));
+            EventKind::PlannerAccepted { round, .. } => self.planning = Some((*round, true)),
+            EventKind::PlannerRejected(rejection) if rejection.asked_again => {
+                self.asked_again = Some(rejection.round);
             }
+            EventKind::PlannerRejected(rejection) => self.planning = Some((rejection.round, true)),
             EventKind::RoundCompleted(round) => {
                 self.rounds.push((**round).clone());
                 self.follow(round, event.at);
@@ -351,7 +355,7 @@ impl Ledger {
         self.stale.insert(place.clone());
         for place in [place.clone(), TaskId::of_step(&place.step)] {
             if let Some(end) = &mut self.at(&place).ended
-                && end.standing == Standing::Verified
+                && end.standing.is_checked()
             {
                 end.standing = Standing::Reported;
             }

@@ -24,6 +24,7 @@ mod fates;
 pub mod faults;
 mod gates;
 mod guidance;
+mod judges;
 pub mod laws;
 mod ledger;
 mod look;

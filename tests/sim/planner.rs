@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf_core::machine::{AttemptUsage, InputKind, PlanRequest, PlannerReply};
+use wf_core::agent::authoring::CalibrationEntry;
+use wf_core::machine::{AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerReply};
 use wf_model::{Money, OnStuck, Plan, PlanParts, Planner, PlannerSource, StepWork};
 
 use super::dice::Dice;
@@ -24,7 +25,8 @@ pub fn of_plan(dice: &mut Dice, parts: PlanParts) -> PlanParts {
 pub fn job(request: &PlanRequest) -> Job {
     let steps = request.steps.iter();
     let name = |step: &Value| step["step"].as_str().map(str::to_owned);
-    Job::Plan { round: request.round.round, steps: steps.filter_map(name).collect() }
+    let steps = steps.filter_map(name).collect();
+    Job::Plan { round: request.round.round, again: request.rejected.is_some(), steps }
 }
 
 /// What a planner prints about some steps: ways that may be used, some that may not, and trash.
@@ -65,8 +67,9 @@ fn answer(dice: &mut Dice, plan: &Plan, round: u32, steps: &[String]) -> Planner
 
 impl World {
     /// What comes of asking the planner of a run: a matter of the fates.
-    pub fn planned(&self, at: usize, (round, steps): (u32, &[String]), stop: bool) -> InputKind {
-        let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &format!("planner {round}"));
+    pub fn planned(&self, at: usize, (round, again): (u32, bool), steps: &[String], stop: bool) -> InputKind {
+        let time = if again { ", again" } else { "" };
+        let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &format!("planner {round}{time}"));
         let said = if stop {
             PlannerReply::Nothing("it failed: cancelled".into())
         } else {
@@ -74,6 +77,12 @@ impl World {
         };
         let tokens = if dice.one_in(3) { u64::from(dice.up_to(50)) } else { 0 };
         let usage = AttemptUsage { attempts: 0, tokens, cost: Money::of_micros(tokens) };
-        InputKind::Planned { round, said, usage, asked: Vec::new() }
+        let forbids = |tool: &&str| CalibrationEntry {
+            tool: (*tool).into(),
+            target: None,
+            reason: "it never worked".into(),
+        };
+        let must_not = ["a:x", "c:y"].iter().filter(|_| dice.one_in(3)).map(forbids).collect();
+        InputKind::Planned(PlanReply { round, again, said, must_not, usage, asked: Vec::new() })
     }
 }

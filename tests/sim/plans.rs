@@ -17,7 +17,7 @@ use wf_model::{
 };
 
 use super::dice::Dice;
-use super::{agents, budget, gates, guidance, planner, rooms};
+use super::{agents, budget, gates, guidance, judges, planner, rooms};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];
@@ -80,6 +80,7 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         ..PlanParts::new(PlanId::parse("p").expect("a name"), steps, main, policy)
     };
     let parts = rooms::of_plan(&mut apart, planner::of_plan(dice, parts));
+    let parts = judges::of_plan(dice, parts);
     let plan = Plan::new(parts).expect("it is drawn to be a plan");
     if dice.one_in(8) {
         return super::plain::draw(dice, most);
@@ -294,7 +295,7 @@ fn seconds(dice: &mut Dice, most: u32) -> Duration {
     Duration::from_millis(u64::from(dice.up_to(most * 10)) * 100)
 }
 
-fn name(text: &str) -> Name {
+pub fn name(text: &str) -> Name {
     Name::parse(text).expect("a name")
 }
 

@@ -154,7 +154,7 @@ impl World {
             Job::Merge { attempt, plan } => self.merged(at, attempt, plan),
             Job::Compact { request } => self.compacted(at, *request, stop),
             Job::Guide { attempt } => self.guided(at, attempt, stop),
-            Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
+            Job::Plan { round, again, steps } => self.planned(at, (round, again), &steps, stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
             Job::Unlock { place, lock } => {
@@ -172,7 +172,14 @@ impl World {
     }
 
     fn begin_check(&mut self, at: usize, number: usize, attempt: Option<Attempt>) -> Result<(), Broken> {
-        self.engine(at).units[number].begun = true;
+        let plan = &self.runs[at].plan;
+        let (whose, checks) = match &attempt {
+            Some(attempt) => (attempt.to_string(), &step_of(plan, &attempt.place).verify),
+            None => ("the plan".into(), &plan.parts().verify),
+        };
+        let due = self.now + self.judges_for(at, &whose, checks);
+        let unit = &mut self.engine(at).units[number];
+        (unit.begun, unit.due) = (true, unit.due.max(due));
         match attempt {
             Some(Attempt { place, .. }) => self.look(at, Seen::Begins { place: &place, process: false }),
             None => Ok(()),

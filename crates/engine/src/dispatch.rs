@@ -294,7 +294,7 @@ impl RunDispatcher {
             InputKind::Answered { number, .. } => drop(self.asks.remove(number)),
             InputKind::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
             InputKind::Guided(reply) => drop(self.stops.remove(&Some(reply.attempt.clone()))),
-            InputKind::Planned { .. } => drop(self.stops.remove(&None)),
+            InputKind::Planned(_) => drop(self.stops.remove(&None)),
             InputKind::Locked { place } => drop(self.lock_waits.remove(place)),
             _ => {}
         }

@@ -12,6 +12,7 @@ use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
+use super::memory;
 use super::model_asker::ModelAsker;
 use super::run::RunContext;
 use super::supply::wait_for_stop;
@@ -26,11 +27,14 @@ pub(super) async fn ask(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let role = role(&run.plan);
+    let mut request = request;
+    request.calibration = memory::calibration(&run, &request.subject())?;
     let mut reply = GuidanceReply {
         attempt: request.attempt.clone(),
         said: PlannerReply::Nothing(format!(
             "wf.yaml gives no model the role `{role}`: add it under `roles`"
         )),
+        must_not: request.calibration.must_not.clone(),
         calls: 0,
         usage: AttemptUsage::default(),
         asked: Vec::new(),
@@ -38,7 +42,7 @@ pub(super) async fn ask(
     if let Some(model) = run.session.models.find(&ModelChoice::Role(role)) {
         let mut asker = ModelAsker::new(&run, model);
         let said = tokio::select! {
-            said = tokio::time::timeout(TIMEOUT, ask_once(&mut asker, &request)) => {
+            said = tokio::time::timeout(TIMEOUT, ask_once_more(&mut asker, &request)) => {
                 said.unwrap_or_else(|_| Err(format!("it did not answer within {TIMEOUT:?}")))
             }
             () = wait_for_stop(stop) => Err("it was stopped".into()),
@@ -60,10 +64,10 @@ fn role(plan: &Plan) -> Name {
 }
 
 /// Asks once; an answer that cannot be used is repaired once.
-async fn ask_once(asker: &mut ModelAsker<'_>, request: &GuidanceRequest) -> Result<String, String> {
+async fn ask_once_more(asker: &mut ModelAsker<'_>, request: &GuidanceRequest) -> Result<String, String> {
     let mut question = guidance_question(request);
     let answer = asker.ask(&question).await.map_err(|unasked| unasked.reason)?;
-    let Err(mistake) = read_guidance(&answer.text, &request.must_not) else {
+    let Err(mistake) = read_guidance(&answer.text, &request.all_restrictions()) else {
         return Ok(answer.text);
     };
     question.append_turn(answer, Vec::new(), Some(&mistake));

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wf_base::name::RunId;
 use wf_base::time::Moment;
+use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::ggs::Directive;
 use wf_core::machine::{
     AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
@@ -93,6 +94,14 @@ fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<ToolAdvice
         })
     });
     said.collect()
+}
+
+/// Returns what memory knows about a task, for a planner. What this run has written is told by its rounds.
+pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalibration, StoreError> {
+    let session = &run.session;
+    let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
+    megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
+    Ok(MemoryCalibration::select(&megrams, subject, session.clock.now()))
 }
 
 /// Searches all of memory for an agent. That is no recall: nothing is written.

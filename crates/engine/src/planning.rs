@@ -7,12 +7,13 @@ use tokio::sync::watch;
 
 use wf_base::name::Name;
 use wf_core::agent::{ModelRequest, planner_answer, planner_question};
-use wf_core::machine::{AskedModel, AttemptUsage, InputKind, PlanRequest, PlannerReply};
+use wf_core::machine::{AskedModel, AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerReply};
 use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
 use super::gating;
+use super::memory;
 use super::model_asker::ModelAsker;
 use super::run::RunContext;
 use super::supply::wait_for_stop;
@@ -30,6 +31,8 @@ pub(super) async fn ask(
     request: Box<PlanRequest>,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
+    let mut request = request;
+    request.calibration = memory::calibration(&run, &request.subject())?;
     let answer = match &run.plan.parts().planner {
         Some(Planner { source: PlannerSource::Role(role), timeout }) => {
             ask_model(&run, role, &planner_question(&request), *timeout, stop).await
@@ -39,12 +42,14 @@ pub(super) async fn ask(
     };
     run.session.executor.ensure_supervised()?;
     let PlannerAnswer { said, usage, asked } = answer;
-    Ok(Some(InputKind::Planned {
+    Ok(Some(InputKind::Planned(PlanReply {
         round: request.round.round,
+        again: request.rejected.is_some(),
         said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
+        must_not: request.calibration.must_not,
         usage,
         asked,
-    }))
+    })))
 }
 
 impl PlannerAnswer {

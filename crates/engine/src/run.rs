@@ -183,6 +183,11 @@ impl RunContext {
         }
     }
 
+    /// Returns the time at which it began.
+    pub(super) fn started(&self) -> Option<wf_base::time::Moment> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).since
+    }
+
     /// Returns the mask of every secret read so far.
     pub(super) async fn mask(&self) -> SecretMask {
         let known = self.secrets.known().await;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use wf_base::untrusted::styled_line;
 use wf_base::untrusted::{DIM, paint};
 use wf_core::ggs::GgsRule;
-use wf_core::machine::{NO_ALTERNATIVE_LEFT, Round, RoundFailureClass};
+use wf_core::machine::{Round, RoundExhaustion, RoundFailureClass};
 
 /// The placeholder for the run's name until it is printed: no plan can contain it.
 const RUN_PLACEHOLDER: &str = "\u{0}";
@@ -18,23 +18,25 @@ pub fn moves(round: &Round) -> Vec<String> {
         let (step, _) = failed.split_once(':')?;
         (step != "plan").then_some(step)
     });
-    match (&round.stop_reason, round.solved.rule) {
-        (Some(stop_reason), _) if stop_reason.starts_with(NO_ALTERNATIVE_LEFT) => {
+    let Some(exhaustion) = round.exhaustion() else {
+        return moves;
+    };
+    match (exhaustion, round.solved.rule) {
+        (RoundExhaustion::Alternatives { was_planned }, _) => {
             let step = step.map_or_else(|| "a step".into(), |step| format!("step `{step}`"));
             let other = other_alternative(round);
             moves.push(format!("add an alternative with {other} to {step}"));
-            if stop_reason.len() > NO_ALTERNATIVE_LEFT.len() {
+            if was_planned {
                 moves.push("find out why the planner proposed none: check its input and output".into());
             }
         }
-        (Some(_), _) => moves.push("allow more rounds: raise `max_replans` or `budget`".into()),
-        (None, GgsRule::BudgetSpent) => {
+        (RoundExhaustion::Rounds, _) => moves.push("allow more rounds: raise `max_replans` or `budget`".into()),
+        (RoundExhaustion::Loss, GgsRule::BudgetSpent) => {
             moves.push("allow more rounds: raise `max_replans` or `time_budget_seconds`".into());
         }
-        (None, GgsRule::Diverging) => {
+        (RoundExhaustion::Loss, _) => {
             moves.push("every round made it worse: compare the changes with the failures".into());
         }
-        _ => return moves,
     }
     if let (Some(step), Some(_)) = (step, round.failure_class) {
         let reason = match round.failure_class {

@@ -112,7 +112,10 @@ pub fn planner_text(fact: &EventKind) -> String {
             let because = if reason.is_empty() { "" } else { " · " };
             format!("proposed {}{because}{}", ways.join(", "), untrusted(reason))
         }
-        EventKind::PlannerRejected { reason, .. } => format!("rejected: {}", untrusted(reason)),
+        EventKind::PlannerRejected(rejection) => {
+            let then = if rejection.asked_again { " · asked again" } else { "" };
+            format!("rejected: {}{then}", untrusted(&rejection.reason))
+        }
         _ => String::new(),
     }
 }

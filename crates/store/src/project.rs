@@ -82,7 +82,7 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::RunBlocked(_)
         | EventKind::PlannerRequested { .. }
         | EventKind::PlannerAccepted { .. }
-        | EventKind::PlannerRejected { .. }
+        | EventKind::PlannerRejected(_)
         | EventKind::GuidanceEnded(_)
         | EventKind::CompactionStarted(_)
         | EventKind::CompactionEnded(_)

@@ -9,6 +9,7 @@ use wf_core::machine::{
 use wf_model::OnStepFailure;
 
 use super::super::engine::Job;
+use super::super::judges::standing_of;
 use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
 use super::super::look::{Look, Seen};
 use super::super::world::Run;
@@ -156,6 +157,7 @@ fn count(look: &Look<'_>) -> StepCounts {
         };
         *match (end.state, end.standing) {
             (StepState::Succeeded, Standing::Verified) => &mut counts.verified,
+            (StepState::Succeeded, Standing::Plausible) => &mut counts.plausible,
             (StepState::Succeeded, _) => &mut counts.reported,
             (StepState::Failed, _) if end.allowed_to_fail => &mut counts.allowed_to_fail,
             (StepState::Failed, _) => &mut counts.failed,
@@ -211,17 +213,10 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     };
     let good = *outcome == RunOutcome::Succeeded;
     let right = right && accepted.is_some() == (good && near);
-    let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
-    let stale = !known.stale.is_empty() || near || has_refuted(look);
     let believed = match standing {
-        Standing::Verified => {
-            good && !stale && reason.is_empty() && (known.judged == Some(true) || all_verified)
+        Standing::Verified | Standing::Plausible | Standing::Reported => {
+            good && *standing == standing_of_success(look, near || !reason.is_empty())
         }
-        Standing::Reported => {
-            good && (stale || !reason.is_empty() || known.judged.is_none() && !all_verified)
-        }
-        // The checks of simulated plans can verify.
-        Standing::Plausible => false,
         Standing::Refuted => !good && known.judged == Some(false),
         Standing::Unchecked => !good && known.judged != Some(false),
     };
@@ -229,6 +224,21 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let unchecked = good && reason.contains("was not checked");
     let told = (good == reason.is_empty() || unchecked) && (good || outputs.is_empty());
     ensure(right && believed && told, || format!("{:?} after {known:?}", event.fact))
+}
+
+/// What a run that succeeded is worth; `partial`: some criterion was left out, or does not hold.
+fn standing_of_success(look: &Look<'_>, partial: bool) -> Standing {
+    let (known, counts) = (look.decided(), count(look));
+    if partial || !known.stale.is_empty() || has_refuted(look) {
+        return Standing::Reported;
+    }
+    match known.judged {
+        Some(true) => standing_of(&look.plan().parts().verify),
+        _ if known.left || counts.reported > 0 => Standing::Reported,
+        _ if counts.plausible > 0 => Standing::Plausible,
+        _ if counts.verified > 0 => Standing::Verified,
+        _ => Standing::Reported,
+    }
 }
 
 /// Whether two runs of one plan ended alike.

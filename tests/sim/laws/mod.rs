@@ -154,7 +154,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "planner",
-        says: "A planner is asked once for a round after which no way is left; the round ends when it has answered, and every answer is taken or refused, and recorded.",
+        says: "A planner is asked for a round after which no way is left, and once more if its answer used what is forbidden; the round ends when it has answered, and every answer is taken or refused, and recorded.",
         holds: rounds::planner,
     },
     Law {

@@ -1,7 +1,7 @@
 //! Laws of the phases of checks, and of the loops back to the work.
 
 use wf_base::name::Name;
-use wf_core::machine::{EventKind, Standing, StepState};
+use wf_core::machine::{EventKind, StepState};
 use wf_model::{CheckPhase, OnReworkExhausted, Step};
 
 use super::super::ledger::{Book, step_of};
@@ -44,7 +44,9 @@ pub fn phases(look: &Look<'_>) -> Result<(), String> {
                 format!("question {} is about a phase that fails", ask.request)
             })
         }
-        EventKind::StepEnded { place, state: StepState::Succeeded, standing: Standing::Verified, .. } => {
+        EventKind::StepEnded { place, state: StepState::Succeeded, standing, .. }
+            if standing.is_checked() =>
+        {
             ensure(!known.book(place).is_ignored(), || {
                 format!("{place} is verified, and something was ignored")
             })

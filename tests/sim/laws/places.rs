@@ -3,6 +3,7 @@
 use wf_core::machine::{Attempt, Event, EventKind, MergeOutcome, Standing, StepState, TaskId};
 use wf_model::FailureClass;
 
+use super::super::judges::standing_of;
 use super::super::ledger::{asks_status, step_of};
 use super::super::look::{Look, Seen};
 use super::ensure;
@@ -167,7 +168,10 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let merge = known.merges.of.get(place).and_then(|(_, ended)| ended.as_ref());
     let by_hand = merge == Some(&MergeOutcome::ByHand);
     let right = match (state, standing) {
-        (StepState::Succeeded, Standing::Verified) => checked || nested,
+        (StepState::Succeeded, Standing::Verified) => {
+            nested || checked && standing_of(&step.verify) == Standing::Verified
+        }
+        (StepState::Succeeded, Standing::Plausible) => checked && standing_of(&step.verify) == *standing,
         (StepState::Succeeded, Standing::Reported) => {
             step.verify.is_empty() || cut_short || book.is_ignored() || by_hand
         }

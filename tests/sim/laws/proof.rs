@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use wf_core::machine::{Effect, EventKind, RunPhase, Standing, StepState, TaskId};
+use wf_core::machine::{Effect, EventKind, RunPhase, StepState, TaskId};
 
 use super::super::ledger::{Book, End};
 use super::super::look::{Look, Seen};
 use super::ensure;
 
-/// Whether a place ended verified, and is still.
+/// Whether a place ended checked, and is still.
 fn proved(book: &Book) -> bool {
-    let good = |end: &End| end.state == StepState::Succeeded && end.standing == Standing::Verified;
+    let good = |end: &End| end.state == StepState::Succeeded && end.standing.is_checked();
     book.ended.as_ref().is_some_and(good)
 }
 
@@ -37,7 +37,7 @@ pub fn fresh(look: &Look<'_>) -> Result<(), String> {
             ensure(told == known.stale.iter().collect(), || {
                 format!("{told:?} is said to be stale, and {:?} is", known.stale)
             })?;
-            ensure(told.is_empty() || *standing != Standing::Verified, || {
+            ensure(told.is_empty() || !standing.is_checked(), || {
                 format!("the run is verified, and {told:?} is stale")
             })?;
             let whole = told.iter().find(|place| proved(&known.book(&TaskId::of_step(&place.step))));

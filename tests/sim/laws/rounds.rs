@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf_core::machine::{EventKind, Round, StepState, TaskId};
+use wf_core::machine::{EventKind, PlannerRejection, Round, StepState, TaskId};
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
@@ -109,7 +109,11 @@ pub fn planner(look: &Look<'_>) -> Result<(), String> {
             let asked = *round == next && open == Some((next, false));
             asked && !ways.is_empty() && parent != plan && !known.ending()
         }
-        EventKind::PlannerRejected { round, .. } => *round == next && open == Some((next, false)),
+        // It is asked once more at most.
+        EventKind::PlannerRejected(PlannerRejection { round, asked_again, .. }) => {
+            let once = !asked_again || known.asked_again != Some(next);
+            *round == next && open == Some((next, false)) && once
+        }
         // It is asked before a run ends for want of a way, and the round waits for it.
         EventKind::RoundCompleted(round) => {
             open != Some((next, false)) && (open.is_none() || round.solved.directive.acts())

@@ -8,8 +8,8 @@ use super::planner::{PlannerCall, ProposalDecision};
 use super::serde_pairs;
 use super::state::MachineState;
 use super::{
-    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, ProposedAlternative, Round,
-    ToolAdvice,
+    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
+    ProposedAlternative, Round, ToolAdvice,
 };
 use crate::ggs::{Directive, PreviousRound};
 use wf_base::name::Name;
@@ -95,8 +95,20 @@ impl ControllerState {
 
     /// Notes a question to the planner, or its answer.
     pub(super) fn note_planner(&mut self, at: Moment, answer: Option<ProposalDecision>) {
-        let since = self.planning.as_ref().map_or(at, |planning| planning.since);
-        self.planning = Some(PlannerCall { since, answer });
+        let (since, rejected) = match self.planning.take() {
+            Some(planning) => (planning.since, planning.rejected),
+            None => (at, None),
+        };
+        self.planning = Some(PlannerCall { since, answer, rejected });
+    }
+
+    /// Notes an answer of the planner that is not used.
+    pub(super) fn note_rejection(&mut self, at: Moment, rejection: &PlannerRejection) {
+        let reason = rejection.reason.clone();
+        self.note_planner(at, (!rejection.asked_again).then(|| ProposalDecision::Refused(reason.clone())));
+        if let Some(planning) = self.planning.as_mut().filter(|_| rejection.asked_again) {
+            planning.rejected = Some(reason);
+        }
     }
 
     /// Applies the advice from memory.

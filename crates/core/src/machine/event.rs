@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel, Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, ProposedAlternative,
+    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel, Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerRejection, ProposedAlternative,
     ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
     StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
@@ -269,18 +269,7 @@ pub enum EventKind {
         asked: Vec<AskedModel>,
     },
     /// The planner gave nothing, or nothing that may be used.
-    PlannerRejected {
-        /// The number of the round.
-        round: u32,
-        /// The reason.
-        reason: String,
-        /// The amounts that its model used.
-        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-        usage: AttemptUsage,
-        /// Its model calls, in order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        asked: Vec<AskedModel>,
-    },
+    PlannerRejected(PlannerRejection),
     /// The attempts of a step fail, and the planner is asked for guidance. Durable before it is asked.
     GuidanceRequested(GuidanceStart),
     /// The planner gave guidance for the next attempts of a step, or none that may be used.

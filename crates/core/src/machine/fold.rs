@@ -51,9 +51,7 @@ impl MachineState {
                 let steps = alternatives.keys().cloned().collect();
                 self.control.note_planner(at, Some(ProposalDecision::Taken(steps)));
             }
-            EventKind::PlannerRejected { reason, .. } => {
-                self.control.note_planner(at, Some(ProposalDecision::Refused(reason.clone())));
-            }
+            EventKind::PlannerRejected(rejection) => self.control.note_rejection(at, rejection),
             EventKind::ChecksPassed { attempt, phase } => {
                 self.record_phase_passed(plan, attempt.as_ref(), *phase);
             }
@@ -236,7 +234,7 @@ impl MachineState {
         let is_good = self.judged.unwrap_or(true) && verdict.passed();
         self.judged = Some(is_good);
         if !verdict.passed() {
-            self.refuted.push((verdict.name.clone(), verdict.failure_class));
+            self.refuted.push(verdict.into());
         }
     }
 

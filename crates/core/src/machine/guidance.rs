@@ -16,6 +16,7 @@ use super::{
     Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
     Machine, Standing, StepState,
 };
+use crate::agent::authoring::MemoryCalibration;
 use crate::agent::read_guidance;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, Plan};
@@ -122,21 +123,23 @@ impl Machine {
             tools: tools.collect(),
             feedback,
             rounds: self.state.control.rounds,
-            must_not: self.restrictions_of_names(&self.blocked_by_rounds()),
+            must_not: self.restrictions_of_names(&self.blocked_by_rounds(), &[]),
+            calibration: MemoryCalibration::default(),
             should_prefer: self.preferred_tools(),
         })
     }
 
     /// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
     pub(super) fn on_guidance(&mut self, reply: GuidanceReply) {
-        let GuidanceReply { attempt, said, calls, usage, asked } = reply;
+        let GuidanceReply { attempt, said, must_not, calls, usage, asked } = reply;
         let Some((task, _)) = self.current_activity(&attempt, ActivityKind::Consulting) else {
             return;
         };
         let read = if self.is_halting(task) {
             Err("the step is being cancelled".into())
         } else {
-            Result::from(said).and_then(|text: String| read_guidance(&text, &self.restrictions_of_names(&self.blocked_by_rounds())))
+            let must_not = self.restrictions_of_names(&self.blocked_by_rounds(), &must_not);
+            Result::from(said).and_then(|text: String| read_guidance(&text, &must_not))
         };
         let outcome = match read {
             Ok(guidance) => GuidanceOutcome::Given { guidance },

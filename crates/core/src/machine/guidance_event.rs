@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AskedModel, Attempt, AttemptFeedback, AttemptUsage, PlanIntent, PlannerReply, PlannerRestrictions,
+    AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply, PlannerRestrictions,
     PreferredTool,
 };
+use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
 use wf_base::name::PlanId;
 
 /// The planner is to be asked about a step whose attempts fail.
@@ -75,6 +76,24 @@ pub struct GuidanceRequest {
     /// The tools that memory prefers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<PreferredTool>,
+    /// The knowledge of memory about such a task.
+    #[serde(default, skip_serializing_if = "MemoryCalibration::is_empty")]
+    pub calibration: MemoryCalibration,
+}
+
+impl GuidanceRequest {
+    /// Returns what guidance must not name, with what memory forbids.
+    pub fn all_restrictions(&self) -> PlannerRestrictions {
+        let mut all = self.must_not.clone();
+        all.avoid.extend(self.calibration.must_not.iter().map(AvoidedTool::from));
+        all
+    }
+
+    /// Returns the words by which memory finds what it knows about the task.
+    pub fn subject(&self) -> String {
+        let title = self.intent.title.as_deref().unwrap_or_default();
+        format!("{title} {} {} {}", self.intent.description, self.attempt.place.step, self.briefing)
+    }
 }
 
 /// The answer of a planner that was asked about a step.
@@ -85,6 +104,9 @@ pub struct GuidanceReply {
     pub attempt: Attempt,
     /// The planner's output, or the reason why it does not count.
     pub said: PlannerReply,
+    /// The tools that memory forbids, as the planner was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_not: Vec<CalibrationEntry>,
     /// The number of model calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u32,

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, AskedModel, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, PlanGeneration, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -176,19 +176,7 @@ pub enum InputKind {
         given: ApprovalOutcome,
     },
     /// The planner was asked. Answers [`Effect::Plan`](super::Effect::Plan).
-    Planned {
-        /// The number of the round.
-        round: u32,
-        /// The planner's output, or the reason why it does not count.
-        #[serde(flatten)]
-        said: PlannerReply,
-        /// The amounts that its model used.
-        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-        usage: AttemptUsage,
-        /// Its model calls, in order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        asked: Vec<AskedModel>,
-    },
+    Planned(PlanReply),
     /// The planner was asked about a step. Answers [`Effect::Guide`](super::Effect::Guide).
     Guided(GuidanceReply),
     /// The compactor was asked. Answers [`Effect::Compact`](super::Effect::Compact).

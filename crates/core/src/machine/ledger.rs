@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckVerdict, CompactionEnd, Event, EventKind, GuidanceEnd, StepState};
+use super::{CheckVerdict, CompactionEnd, Event, EventKind, GuidanceEnd, PlannerRejection, StepState};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
@@ -132,7 +132,7 @@ impl BudgetLedger {
             EventKind::AttemptStarted(_) => self.attempts = self.attempts.saturating_add(1),
             EventKind::AttemptEnded { usage, .. }
             | EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected { usage, .. }
+            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
             | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.add(*usage),
             EventKind::ChildEnded(end) => self.add(end.usage),

@@ -226,12 +226,12 @@ impl Machine {
             return;
         }
         let refuted = &self.state.refuted;
-        let failed = |check: &&Check| refuted.iter().any(|(name, _)| *name == check.name);
+        let failed = |check: &&Check| refuted.iter().any(|one| one.criterion == check.name);
         let later = count_unchecked(criteria, criteria.iter().filter(failed));
-        for (name, failure_class) in refuted {
-            let weight = self.state.control.weight(None, name);
-            measured.add_failure(weight, 1, || format!("plan: {name}"));
-            measured.add_failure_class(*failure_class);
+        for one in refuted {
+            let weight = self.state.control.weight(None, &one.criterion);
+            measured.add_failure(weight, 1, || format!("plan: {}", one.criterion));
+            measured.add_failure_class(one.failure_class);
         }
         measured.add_failure(f64::from(later), later, || "plan: not reached".into());
     }

@@ -91,6 +91,7 @@ mod merging;
 mod observations;
 mod omission;
 mod planner;
+mod planner_event;
 mod proposal;
 mod question;
 mod reason;
@@ -158,16 +159,15 @@ pub use merge_event::{
 };
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
-pub use proposal::{
-    ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript,
-};
+pub use planner_event::{PlanReply, PlannerRejection};
+pub use proposal::{ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript};
 pub use question::PersonAnswer;
 pub use reason::REASON_LIMIT;
 pub use request::{
     AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions, PreferredTool,
 };
 pub use restore::RestoreError;
-pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
+pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundExhaustion, RoundFailureClass};
 pub use rounds::NO_ALTERNATIVE_LEFT;
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};

@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::actuator::tool_class;
 use super::measure::RoundMeasurement;
 use super::request::digest;
+use super::restrictions::PlannerLimits;
 use super::rounds::with_alternatives;
-use super::{
-    AskedModel, AttemptUsage, Effect, EventKind, Machine, ProposedAlternative, Round, StepState,
-};
+use super::{Effect, EventKind, Machine, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState};
+use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
@@ -37,6 +37,9 @@ pub(super) struct PlannerCall {
     pub(super) since: Moment,
     /// The answer; `None`: there is none yet.
     pub(super) answer: Option<ProposalDecision>,
+    /// The reason why its first answer was refused, if it is asked once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rejected: Option<String>,
 }
 
 /// The result of a question to a planner.
@@ -50,6 +53,19 @@ pub(super) enum ProposalDecision {
 
 /// A planner's proposal: alternatives by step, and the reason.
 type PlannerProposal = (BTreeMap<Name, ProposedAlternative>, String);
+
+/// The reason why a proposal is refused.
+pub(super) struct ProposalRefusal {
+    reason: String,
+    /// True if it uses what is forbidden.
+    is_forbidden: bool,
+}
+
+impl From<String> for ProposalRefusal {
+    fn from(reason: String) -> Self {
+        Self { reason, is_forbidden: false }
+    }
+}
 
 impl Machine {
     /// True if a planner is being asked.
@@ -92,7 +108,7 @@ impl Machine {
         self.turn.effects.push(Effect::Plan { request });
     }
 
-    /// Asks again, after a resume.
+    /// Asks again: after a resume, or after an answer that used what is forbidden.
     pub(super) fn ask_planner_again(&mut self) {
         if let Some((measured, round)) = self.evaluate_round() {
             self.ask_planner(&measured, round);
@@ -119,28 +135,28 @@ impl Machine {
         steps
     }
 
-    /// Applies the planner's output, or the reason why there is none that counts.
-    pub(super) fn on_planner_reply(
-        &mut self,
-        number: u32,
-        said: Result<String, String>,
-        usage: AttemptUsage,
-        asked: Vec<AskedModel>,
-    ) {
-        if !self.is_planning() || number != self.state.control.rounds.saturating_add(1) {
+    /// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
+    /// asked once more.
+    pub(super) fn on_planner_reply(&mut self, reply: PlanReply) {
+        let PlanReply { round, again, said, must_not, usage, asked } = reply;
+        let planning = self.state.control.planning.as_ref();
+        let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
+        let is_expected = round == self.state.control.rounds.saturating_add(1) && again == was_rejected;
+        if !self.is_planning() || !is_expected {
             return;
         }
         let proposed = if self.state.is_closing() {
-            Err("the run is being cancelled".into())
+            Err(ProposalRefusal::from("the run is being cancelled".to_owned()))
         } else {
-            said.and_then(|text| self.read_proposal(&text))
+            let said: Result<String, String> = said.into();
+            said.map_err(ProposalRefusal::from).and_then(|text| self.read_proposal(&text, &must_not))
         };
         match proposed {
             Ok((ways, reason)) => {
                 let parent = digest(&self.base);
                 let plan = digest(&extend_plan(&self.base, &ways));
                 self.emit(EventKind::PlannerAccepted {
-                    round: number,
+                    round,
                     plan_digest: plan,
                     parent_digest: parent,
                     alternatives: ways,
@@ -149,9 +165,13 @@ impl Machine {
                     asked,
                 });
             }
-            Err(reason) => {
-                let (round, reason) = (number, super::reason::truncate_reason(one_line(&reason)));
-                self.emit(EventKind::PlannerRejected { round, reason, usage, asked });
+            Err(refusal) => {
+                let reason = super::reason::truncate_reason(one_line(&refusal.reason));
+                let asked_again = refusal.is_forbidden && !again;
+                self.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, usage, asked }));
+                if asked_again {
+                    return self.ask_planner_again();
+                }
             }
         }
         self.after_verify();
@@ -159,11 +179,16 @@ impl Machine {
 
     /// Reads the planner's output, and checks it against what is blocked, what it was asked about
     /// and what the steps may reach.
-    fn read_proposal(&self, text: &str) -> Result<PlannerProposal, String> {
+    fn read_proposal(
+        &self,
+        text: &str,
+        must_not: &[CalibrationEntry],
+    ) -> Result<PlannerProposal, ProposalRefusal> {
         let (ways, reason) = parse_proposal(text)?;
-        let (measured, round) = self.evaluate_round().ok_or("no round is open")?;
+        let (measured, round) = self.evaluate_round().ok_or_else(|| "no round is open".to_owned())?;
         let changeable = self.can_change(&measured);
         let (mut found, mut refused) = (Vec::new(), Vec::new());
+        let mut is_forbidden = false;
         for (name, proposal) in &ways {
             match self.read_alternative(name, proposal, &changeable) {
                 Ok((ix, alternative)) => found.push((ix, proposal, alternative)),
@@ -174,11 +199,13 @@ impl Machine {
         let steps: Vec<u32> = found.iter().map(|(ix, ..)| ix.0).collect();
         let blocked = self.blocked_actuators(&steps, &measured, &round);
         for (ix, proposal, alternative) in found {
-            let uses = self.forbidden_uses(ix, proposal, alternative, &blocked, round.solved.directive);
+            let limits = PlannerLimits { blocked: &blocked, directive: round.solved.directive, must_not };
+            let uses = self.forbidden_uses(ix, proposal, alternative, &limits);
+            is_forbidden |= !uses.is_empty();
             refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", self.base.step(ix).id)));
         }
         if !refused.is_empty() {
-            return Err(refused.join("; "));
+            return Err(ProposalRefusal { reason: refused.join("; "), is_forbidden });
         }
         Ok((ways, reason))
     }

@@ -187,7 +187,8 @@ impl ProposedAlternative {
                 changed.map(Box::new).map(StepWork::Agent)
             }
             StepWork::Http(call) => {
-                let changed = self.http.as_ref().map(|said| said.apply_to(call, plan, written)).transpose()?;
+                let changed =
+                    self.http.as_ref().map(|said| said.apply_to(call, plan, written)).transpose()?;
                 changed.map(Box::new).map(StepWork::Http)
             }
             StepWork::Uses(nested) => self.nested(nested, written)?.map(Box::new).map(StepWork::Uses),

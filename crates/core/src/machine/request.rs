@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::measure::RoundMeasurement;
 use super::proposal::sketch;
 use super::state::{TaskIx, TaskRecord};
-use super::{AdviceKind, IntentAdvice, Machine, Round, state};
+use super::{AdviceKind, FailedCheck, IntentAdvice, Machine, Round, state};
+use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
 use crate::agent::truncate_briefing;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId};
@@ -36,11 +37,28 @@ pub struct PlanRequest {
     /// The tools that memory prefers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<PreferredTool>,
+    /// The knowledge of memory about such a task, with reasons; read for each request.
+    #[serde(default, skip_serializing_if = "MemoryCalibration::is_empty")]
+    pub calibration: MemoryCalibration,
+    /// The reason why the last answer to this request was refused; absent: it is the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<String>,
     /// The rounds before, oldest first.
     pub history: Vec<Round>,
     /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
     /// `way` (absent: as written) and `ways`: the ids that are taken.
     pub steps: Vec<Value>,
+}
+
+impl PlanRequest {
+    /// Returns the words by which memory finds what it knows about the task: what the plan is for, and the steps
+    /// with their tools and targets.
+    pub fn subject(&self) -> String {
+        let title = self.intent.title.as_deref().unwrap_or_default();
+        let steps = self.steps.iter().flat_map(|step| ["step", "tool", "target"].map(|key| step.get(key)));
+        let words: Vec<&str> = steps.flatten().filter_map(Value::as_str).collect();
+        format!("{title} {} {}", self.intent.description, words.join(" "))
+    }
 }
 
 /// The state of a plan.
@@ -66,7 +84,7 @@ pub struct PlanIntent {
 }
 
 /// A failed criterion, or failed work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanFailure {
     /// The step; absent: the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,6 +107,21 @@ pub struct PlanFailure {
     /// The output of the check, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
+}
+
+impl PlanFailure {
+    /// Returns the failure of a check of the same task, or of the plan.
+    fn of_check(&self, failed: &FailedCheck) -> Self {
+        Self {
+            step: self.step.clone(),
+            item: self.item,
+            criterion: Some(failed.criterion.clone()),
+            expected: failed.expected.clone(),
+            found: failed.found.clone(),
+            failure_class: failed.failure_class,
+            evidence: failed.evidence.clone(),
+        }
+    }
 }
 
 /// The tools and targets that must not be used any more.
@@ -114,6 +147,12 @@ pub struct AvoidedTool {
     /// The target; absent: unspecified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+}
+
+impl From<&CalibrationEntry> for AvoidedTool {
+    fn from(entry: &CalibrationEntry) -> Self {
+        Self { tool: entry.tool.clone(), target: entry.target.clone() }
+    }
 }
 
 /// A tool that memory prefers, with its target.
@@ -151,6 +190,8 @@ impl Machine {
             gap: self.plan_failures(measured),
             must_not: self.must_not(&round),
             should_prefer: self.preferred_tools(),
+            calibration: MemoryCalibration::default(),
+            rejected: self.state.control.planning.as_ref().and_then(|planning| planning.rejected.clone()),
             round,
             history: self.state.control.history.clone(),
             steps: steps.map(|step| self.step_description(step)).collect(),
@@ -220,16 +261,8 @@ impl Machine {
                 gap.extend(self.task_failures(TaskIx { step: *step, item }, place));
             }
         }
-        let refuted = self.state.refuted.iter();
-        gap.extend(refuted.map(|(criterion, failure_class)| PlanFailure {
-            step: None,
-            item: None,
-            criterion: Some(criterion.clone()),
-            expected: String::new(),
-            found: String::new(),
-            failure_class: *failure_class,
-            evidence: String::new(),
-        }));
+        let of_plan = PlanFailure::default();
+        gap.extend(self.state.refuted.iter().map(|failed| of_plan.of_check(failed)));
         gap
     }
 
@@ -249,14 +282,7 @@ impl Machine {
         if tries.failed.is_empty() {
             return vec![blank];
         }
-        let unmet = tries.failed.iter().map(|unmet| PlanFailure {
-            criterion: Some(unmet.criterion.clone()),
-            expected: unmet.expected.clone(),
-            found: unmet.found.clone(),
-            failure_class: unmet.failure_class,
-            evidence: unmet.evidence.clone(),
-            ..blank.clone()
-        });
+        let unmet = tries.failed.iter().map(|failed| blank.of_check(failed));
         unmet.collect()
     }
 }

@@ -3,10 +3,23 @@
 use super::actuator::{BlockedActuators, tool_class};
 use super::measure::RoundMeasurement;
 use super::memory_advice::advice_about;
-use super::{AdviceKind, Machine, PlannerRestrictions, ProposedAlternative, Round, RoundFailureClass};
+use super::{
+    AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round, RoundFailureClass,
+};
+use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
 use crate::ggs::Directive;
 use wf_model::{Alternative, StepIx};
+
+/// The limits of a proposal.
+pub(super) struct PlannerLimits<'a> {
+    /// The blocked tools and targets.
+    pub(super) blocked: &'a BlockedActuators,
+    /// The directive of the round.
+    pub(super) directive: Directive,
+    /// The tools that memory forbids, as the planner was told.
+    pub(super) must_not: &'a [CalibrationEntry],
+}
 
 impl Machine {
     /// Returns what is blocked after a round in which these steps change.
@@ -37,9 +50,9 @@ impl Machine {
         ix: StepIx,
         proposal: &ProposedAlternative,
         alternative: Alternative,
-        blocked: &BlockedActuators,
-        directive: Directive,
+        limits: &PlannerLimits<'_>,
     ) -> Vec<String> {
+        let blocked = limits.blocked;
         let mut step = self.base.step(ix).clone();
         step.alternatives.push(alternative);
         let last = step.alternative_count() - 1;
@@ -52,12 +65,13 @@ impl Machine {
             uses.push(format!("target `{target}` is blocked"));
         }
         let class = tool_class(&tool);
-        if uses.is_empty() && self.used_classes(directive).contains(class) {
+        if uses.is_empty() && self.used_classes(limits.directive).contains(class) {
             uses.push(format!(
                 "tool `{tool}` has class `{class}`, which this run already used; \
                  `break_symmetry` requires another class"
             ));
         }
+        let forbidding = limits.must_not.iter().find(|entry| entry.is_used(&self.base, &step, last));
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
         // there may be others that were not considered.
@@ -66,22 +80,30 @@ impl Machine {
             let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
             let on = on.unwrap_or_default();
             uses.push(format!("memory advises to avoid tool `{tool}`{on}"));
+        } else if let Some(entry) = forbidding {
+            uses.push(format!("it uses {entry}, which memory forbids: {}", entry.reason));
         }
-        let must_not = self.restrictions_of_names(blocked);
+        let must_not = self.restrictions_of_names(blocked, limits.must_not);
         let texts = proposal.texts().join("\n");
-        uses.extend(first_forbidden(&texts, &must_not).map(|forbidden| format!("its text names {forbidden}")));
+        uses.extend(
+            first_forbidden(&texts, &must_not).map(|forbidden| format!("its text names {forbidden}")),
+        );
         uses
     }
 
     /// Returns what is blocked, as far as a text can name it: the name of a step is a word like any other.
-    pub(super) fn restrictions_of_names(&self, blocked: &BlockedActuators) -> PlannerRestrictions {
+    pub(super) fn restrictions_of_names(
+        &self,
+        blocked: &BlockedActuators,
+        must_not: &[CalibrationEntry],
+    ) -> PlannerRestrictions {
         let step_of = |tool: &str| tool.split('.').next().unwrap_or(tool).to_owned();
         let named = |tool: &&String| self.base.find(&step_of(tool)).is_none();
         PlannerRestrictions {
             tools: blocked.tools.iter().filter(named).cloned().collect(),
             targets: blocked.targets.iter().cloned().collect(),
             classes: Vec::new(),
-            avoid: self.avoided_tools(),
+            avoid: self.avoided_tools().into_iter().chain(must_not.iter().map(AvoidedTool::from)).collect(),
         }
     }
 

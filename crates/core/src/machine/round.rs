@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::UsedAlternative;
+use super::{NO_ALTERNATIVE_LEFT, UsedAlternative};
 use crate::ggs::{Directive, SolverOutcome};
 use wf_base::keywords;
 use wf_base::name::Name;
@@ -104,7 +104,34 @@ impl RoundFailureClass {
     }
 }
 
+/// The reason why the controller has nothing left to try: the planner, if there is one, was asked, and people come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundExhaustion {
+    /// No alternative is left.
+    Alternatives {
+        /// True if a planner was asked, and gave none that may be used.
+        was_planned: bool,
+    },
+    /// All re-planning rounds, or the budget for them, are used.
+    Rounds,
+    /// The loss forbids another round: the budget is spent, or every round made it worse.
+    Loss,
+}
+
 impl Round {
+    /// Returns the reason why nothing more is tried, although the result is not accepted; `None` if the run was
+    /// accepted, or goes on.
+    pub fn exhaustion(&self) -> Option<RoundExhaustion> {
+        match &self.stop_reason {
+            Some(reason) if reason.starts_with(NO_ALTERNATIVE_LEFT) => {
+                let was_planned = reason.len() > NO_ALTERNATIVE_LEFT.len();
+                Some(RoundExhaustion::Alternatives { was_planned })
+            }
+            Some(_) => Some(RoundExhaustion::Rounds),
+            None => (self.solved.directive == Directive::Abandon).then_some(RoundExhaustion::Loss),
+        }
+    }
+
     /// True if another round follows.
     pub fn goes_on(&self) -> bool {
         self.solved.directive.acts() && self.stop_reason.is_none()

@@ -87,7 +87,7 @@ impl Machine {
             return (RunOutcome::Failed, reason.clone());
         }
         if state.judged == Some(false) && !accepted {
-            let refuted: Vec<&str> = state.refuted.iter().map(|(name, _)| name.as_str()).collect();
+            let refuted: Vec<&str> = state.refuted.iter().map(|failed| failed.criterion.as_str()).collect();
             return (RunOutcome::Failed, format!("plan checks failed: {}", refuted.join(", ")));
         }
         match broken {

@@ -10,11 +10,11 @@ use super::merging::TaskMerge;
 use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing,
-    StepCounts, StepItem, StepState, TaskId,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, RunOutcome, RunPhase,
+    Standing, StepCounts, StepItem, StepState, TaskId,
 };
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
+use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
 
@@ -72,7 +72,7 @@ pub struct MachineState {
     /// The last phase of the plan's own checks that is over, unless it was the final one.
     pub(super) passed: Option<CheckPhase>,
     /// The criteria of the plan that failed in this round.
-    pub(super) refuted: Vec<(Name, Option<FailureClass>)>,
+    pub(super) refuted: Vec<FailedCheck>,
     /// Tasks whose last result was checked against files whose digests are recorded.
     pub(super) evidence: BTreeSet<TaskIx>,
     /// Tasks whose evidence is stale, each with a file that changed.

@@ -157,9 +157,7 @@ impl Machine {
             }
             InputKind::Gated { place, point, gated, .. } => self.on_gates(place.as_ref(), point, gated),
             InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
-            InputKind::Planned { round, said, usage, asked } => {
-                self.on_planner_reply(round, said.into(), usage, asked);
-            }
+            InputKind::Planned(reply) => self.on_planner_reply(reply),
             InputKind::Guided(reply) => self.on_guidance(reply),
             InputKind::Compacted(reply) => self.on_compacted(*reply),
             InputKind::Cancel { reason } => self.cancel(reason),

@@ -50,6 +50,13 @@ impl PlanSpec {
         }
         agents
     }
+
+    /// True if the planner is asked for alternatives once an agent has used up its attempts and guidance, although
+    /// the plan does not say how often: its agents ask the planner that it names.
+    pub fn replans_stuck_agents(&self) -> bool {
+        let consults = self.on_stuck.is_none_or(|said| said == OnStuck::ConsultPlanner);
+        self.replan.is_none() && self.planner.is_some() && consults && self.stuck_agents().guided
+    }
 }
 
 /// Notes an `on_stuck` that cannot have an effect.

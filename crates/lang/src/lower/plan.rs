@@ -108,7 +108,7 @@ impl SpecLowering<'_> {
             outputs: outputs(plan),
             gates: gate::of_plan(self.loaded, file, &plan.gates)?,
             escalations: gate::escalations(self.loaded, file, &plan.escalation),
-            replan: plan.replan.as_ref().map(|said| super::replan::completed(said, &self.defaults.replan)),
+            replan: super::replan::of_plan(plan, &self.defaults.replan),
             planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
             work_type: plan.r#type,

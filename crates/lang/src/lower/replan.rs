@@ -4,6 +4,18 @@ use crate::ast;
 use wf_base::source::Spanned;
 use wf_model::{OnStuck, Planner, PlannerSource, ReplanSettings};
 
+/// The number of re-planning rounds of stuck agents where the plan gives none (Silas 19.5.3).
+const ROUNDS_OF_STUCK_AGENTS: u32 = 2;
+
+/// The replan settings of a plan. Where they are implied, nothing says that a partial result is accepted.
+pub(super) fn of_plan(plan: &ast::PlanSpec, defaults: &ReplanSettings) -> Option<ReplanSettings> {
+    if plan.replans_stuck_agents() {
+        let max_replans = ROUNDS_OF_STUCK_AGENTS;
+        return Some(ReplanSettings { max_replans, strict: true, ..defaults.clone() });
+    }
+    plan.replan.as_ref().map(|said| completed(said, defaults))
+}
+
 /// The replan settings of a plan, completed by the defaults.
 pub(super) fn completed(said: &ast::ReplanSpec, defaults: &ReplanSettings) -> ReplanSettings {
     let number = |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);

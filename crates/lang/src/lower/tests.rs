@@ -131,6 +131,21 @@ fn replan(lines: &str) -> Option<ReplanSettings> {
 }
 
 #[test]
+fn agents_that_are_stuck_are_replanned_twice_if_their_plan_names_the_planner() {
+    let stuck = |lines: &str| {
+        let step = "{id: a, agent: {role: executor}, retry: {max: 2}, on_stuck: consult_planner}";
+        let text = format!("---\nkind: plan\nid: p\n{lines}steps: [{step}]\n---\n\n## a\n\nDo it.\n");
+        model(&[("plan.md", &text)]).parts().replan.clone()
+    };
+    let implied = ReplanSettings { max_replans: 2, strict: true, ..defaults().replan };
+    assert_eq!(stuck("planner: {role: planner}\n"), Some(implied));
+    assert_eq!(stuck(""), None);
+    assert_eq!(stuck("planner: {role: planner}\non_stuck: abandon\n"), None);
+    let said = stuck("planner: {role: planner}\nreplan: {max_replans: 5}\n");
+    assert_eq!(said.map(|said| said.max_replans), Some(5));
+}
+
+#[test]
 fn a_plan_replans_by_its_own_numbers_then_by_those_of_the_workspace() {
     assert_eq!(replan(""), None);
     assert_eq!(replan("replan: {}\n"), Some(defaults().replan));

@@ -94,7 +94,7 @@ pub(super) fn run_notification(fact: &EventKind) -> Option<RunNotification> {
         EventKind::RoundCompleted(round) => ("round", crate::rounds::round_text(round)),
         EventKind::PlannerRequested { .. }
         | EventKind::PlannerAccepted { .. }
-        | EventKind::PlannerRejected { .. } => ("planner", crate::rounds::planner_text(fact)),
+        | EventKind::PlannerRejected(_) => ("planner", crate::rounds::planner_text(fact)),
         EventKind::RunTimedOut => ("timed out", "the run exceeded its time limit".to_owned()),
         EventKind::BudgetThresholdReached { spent, percent } => ("budget", threshold_text(*spent, *percent)),
         EventKind::BudgetExtended { limit_ms: limit } => {

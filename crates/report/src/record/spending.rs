@@ -5,7 +5,9 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::machine::{AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome};
+use wf_core::machine::{
+    AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome, PlannerRejection,
+};
 use wf_model::Money;
 
 keywords! {
@@ -111,14 +113,15 @@ impl SpendingFold {
                 self.add(ModelSpending { model, ..call });
             }
             EventKind::PlannerAccepted { asked, .. }
-            | EventKind::PlannerRejected { asked, .. }
+            | EventKind::PlannerRejected(PlannerRejection { asked, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { asked, .. })
                 if !asked.is_empty() =>
             {
                 self.add_calls(ModelCaller::Planners, asked);
             }
             // Older records have the amounts alone.
-            EventKind::PlannerAccepted { usage, .. } | EventKind::PlannerRejected { usage, .. }
+            EventKind::PlannerAccepted { usage, .. }
+            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
                 if usage.tokens > 0 =>
             {
                 self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));

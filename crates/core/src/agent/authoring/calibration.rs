@@ -1,6 +1,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::agent::word::has_word;
 use crate::memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters};
 use wf_base::time::Moment;
@@ -23,20 +25,23 @@ const STOP_WORDS: [&str; 12] =
 const ANY_TARGET: &str = "any";
 
 /// The knowledge of memory that binds a planner.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MemoryCalibration {
     /// The tools that a plan must not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not: Vec<CalibrationEntry>,
     /// The tools that a plan should prefer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<CalibrationEntry>,
 }
 
 /// The knowledge about one tool on one target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CalibrationEntry {
     /// The tool.
     pub tool: String,
-    /// The target; `None`: any.
+    /// The target; absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The newest record about it.
     pub reason: String,
@@ -70,6 +75,23 @@ impl MemoryCalibration {
         calibration
     }
 
+    /// True if memory knows nothing about the task.
+    pub fn is_empty(&self) -> bool {
+        self.must_not.is_empty() && self.should_prefer.is_empty()
+    }
+
+    /// Returns the section about it for a planner; empty if nothing is known.
+    pub(crate) fn section(&self) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let forbidden = self.must_not.iter().map(|entry| ("MUST NOT use", entry));
+        let preferred = self.should_prefer.iter().map(|entry| ("SHOULD PREFER", entry));
+        let entries = forbidden.chain(preferred);
+        let lines = entries.map(|(verb, entry)| format!("- {verb} {entry}: {}\n", entry.reason));
+        format!("\n## Memory\n\n{}", lines.collect::<String>())
+    }
+
     /// Returns the first forbidden use in a plan, as a sentence: as a declared tool, or by name in a script or an
     /// argument.
     pub fn first_forbidden(&self, plan: &Plan) -> Option<String> {
@@ -86,7 +108,8 @@ impl MemoryCalibration {
 }
 
 impl CalibrationEntry {
-    fn is_used(&self, plan: &Plan, step: &Step, way: usize) -> bool {
+    /// True if a step of a plan uses it in an alternative: as its tool, or by name in a script or an argument.
+    pub(crate) fn is_used(&self, plan: &Plan, step: &Step, way: usize) -> bool {
         let tool = step.tool(way);
         let is_tool = tool == self.tool || format!("{}/{tool}", plan.id()) == self.tool;
         let is_target = |target: &String| step.target(way) == Some(target);

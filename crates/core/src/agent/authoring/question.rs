@@ -94,14 +94,7 @@ fn workspace(context: &PlanningContext) -> String {
         let skills = serde_json::to_string_pretty(&context.skills).unwrap_or_default();
         let _ = write!(text, "- skills:\n\n{}", fenced(&skills));
     }
-    let MemoryCalibration { must_not, should_prefer } = &context.calibration;
-    if !must_not.is_empty() || !should_prefer.is_empty() {
-        text.push_str("\n## Memory\n\n");
-        let forbidden = must_not.iter().map(|entry| ("MUST NOT use", entry));
-        for (verb, entry) in forbidden.chain(should_prefer.iter().map(|entry| ("SHOULD PREFER", entry))) {
-            let _ = writeln!(text, "- {verb} {entry}: {}", entry.reason);
-        }
-    }
+    text.push_str(&context.calibration.section());
     text
 }
 

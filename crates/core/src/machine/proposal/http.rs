@@ -10,11 +10,7 @@ impl ProposedRequest {
         let mut call = written.clone();
         if let Some(url) = &self.url {
             let url = KnownReads::of([&written.url]).template("http.url", url)?;
-            let reach = if has_secret(written) {
-                origins([step])
-            } else {
-                origins(plan.steps())
-            };
+            let reach = if has_secret(written) { origins([step]) } else { origins(plan.steps()) };
             let origin = origin(&url).ok_or("`http.url` must begin with `http://` or `https://`")?;
             if !reach.contains(&origin) {
                 let whose = if has_secret(written) { "step, which sends a secret," } else { "plan" };

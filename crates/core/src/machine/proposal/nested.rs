@@ -15,7 +15,8 @@ impl ProposedAlternative {
             _ => None,
         });
         let mut listed = listed.filter(|nested| nested.path == *path);
-        let nested = listed.next().ok_or_else(|| format!("`uses`: the step does not list the plan {path}"))?;
+        let nested =
+            listed.next().ok_or_else(|| format!("`uses`: the step does not list the plan {path}"))?;
         let mut nested = nested.clone();
         let known = KnownReads::of(written.with.iter().chain(&nested.with).map(|(_, value)| value));
         for (name, value) in &self.with {

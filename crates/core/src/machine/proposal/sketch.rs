@@ -75,7 +75,6 @@ pub(in super::super) fn sketch(step: &Step) -> Value {
     way
 }
 
-
 fn agent(work: &AgentWork) -> Value {
     let (kind, name) = match &work.model {
         ModelChoice::Role(name) => ("role", name),

@@ -61,8 +61,14 @@ fn a_way_is_the_step_with_what_the_planner_says() {
 fn what_it_may_not_say_is_refused_by_name() {
     for (keys, wanted) in [
         (json!({ "limits": {} }), "`limits` can be set only in the plan"),
-        (json!({ "limits": {}, "allow": {}, "agent": { "tools": ["run"] } }), "`allow`, `limits`, `agent.tools` can"),
-        (json!({ "uses": "other.md", "skill": { "args": [] } }), "`uses`, `skill` can be set only in the plan: the step has `exec`"),
+        (
+            json!({ "limits": {}, "allow": {}, "agent": { "tools": ["run"] } }),
+            "`allow`, `limits`, `agent.tools` can",
+        ),
+        (
+            json!({ "uses": "other.md", "skill": { "args": [] } }),
+            "`uses`, `skill` can be set only in the plan: the step has `exec`",
+        ),
         (json!({ "retry": { "max": 9 } }), "unknown field `retry`"),
         (json!({ "id": "No Name" }), "a name here must match"),
         (json!({}), "it does the same as the step as written"),

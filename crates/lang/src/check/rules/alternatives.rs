@@ -5,6 +5,7 @@ use wf_base::diag::{Code, Diagnostic};
 /// chooses among them, and leaves `finally` steps alone.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let replans = scene.plan.replan.is_some() || !scene.is_absent("replan");
+    let replans = replans || scene.plan.replans_stuck_agents();
     for (at, step) in scene.steps.iter().enumerate() {
         let Some(first) = step.alternatives.first() else {
             continue;

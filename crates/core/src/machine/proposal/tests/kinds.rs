@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use wf_base::name::{ArgName, Name, SkillName};
 use wf_model::expr::Template;
 use wf_model::{
-    AgentEngine, AgentTool, AgentWork, AgentWorkspace, Alternative, ApprovalRequirement, ApprovalStep, HttpCall,
-    ModelChoice, NestedPlan, PlanParam, SkillArg, SkillCall, Step, StepWork, TaintLevel, ValueSchema,
-    WaitCondition, WorktreeMerge,
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, Alternative, ApprovalRequirement, ApprovalStep,
+    HttpCall, ModelChoice, NestedPlan, PlanParam, SkillArg, SkillCall, Step, StepWork, TaintLevel,
+    ValueSchema, WaitCondition, WorktreeMerge,
 };
 
 fn name(text: &str) -> Name {
@@ -130,12 +130,18 @@ fn an_agent_gets_guidance_another_model_of_the_plan_and_other_values() {
         (json!({ "agent": { "model": "a", "role": "b" } }), "mutually exclusive"),
         (json!({ "agent": { "max_turns": 41 } }), "`agent.max_turns` must be from 1 to 40"),
         (json!({ "agent": { "max_turns": 0 } }), "`agent.max_turns` must be from 1 to 40"),
-        (json!({ "agent": { "with": { "day": "{{ secrets.KEY }}" } } }), "reads secrets.KEY, which the step does not"),
+        (
+            json!({ "agent": { "with": { "day": "{{ secrets.KEY }}" } } }),
+            "reads secrets.KEY, which the step does not",
+        ),
         (json!({ "agent": { "with": { "night": 1 } } }), "the step has no value `night`"),
         (json!({ "agent": { "with": { "day": ["{{ params.day }}"] } } }), "inside a list"),
         (json!({ "agent": { "guidance": " " } }), "`agent.guidance` is empty"),
         (json!({ "agent": { "guidance": "x".repeat(4001) } }), "more than 4000"),
-        (json!({ "agent": { "tools": ["run"], "mcp": [] } }), "`agent.tools`, `agent.mcp` can be set only in"),
+        (
+            json!({ "agent": { "tools": ["run"], "mcp": [] } }),
+            "`agent.tools`, `agent.mcp` can be set only in",
+        ),
         (json!({ "run": "true", "tool": "x" }), "`run` can be set only in the plan: the step has `agent`"),
         (json!({ "env": { "PATH": "." } }), "`env` can be set only in the plan: the step has `agent`"),
         (json!({ "agent": {} }), "it does the same as the step as written"),
@@ -157,11 +163,20 @@ fn a_request_goes_to_hosts_that_the_plan_names() {
     assert_eq!((call.url.source(), call.method.as_str()), ("https://b.example/y", "POST"));
     assert_eq!(call.body.unwrap().source(), "{{ params.day }}");
     for (value, why) in [
-        (json!({ "http": { "url": "https://c.example/" } }), "`http.url`: the plan names no `https://c.example`"),
+        (
+            json!({ "http": { "url": "https://c.example/" } }),
+            "`http.url`: the plan names no `https://c.example`",
+        ),
         (json!({ "http": { "url": "http://a.example/x" } }), "names no `http://a.example`"),
-        (json!({ "http": { "url": "https://a.example@c.example/" } }), "names no `https://a.example@c.example`"),
+        (
+            json!({ "http": { "url": "https://a.example@c.example/" } }),
+            "names no `https://a.example@c.example`",
+        ),
         (json!({ "http": { "url": "//a.example/" } }), "must begin with"),
-        (json!({ "http": { "url": "https://a.example/{{ params.key }}" } }), "reads params.key, which the step"),
+        (
+            json!({ "http": { "url": "https://a.example/{{ params.key }}" } }),
+            "reads params.key, which the step",
+        ),
         (json!({ "http": { "body": "{{ secrets.KEY }}" } }), "reads secrets.KEY, which the step does not"),
         (json!({ "http": { "method": "DELETE" } }), "`http.method` can be set only in the plan"),
         (json!({ "http": { "headers": {}, "expect": {} } }), "`http.headers`, `http.expect` can be set only"),
@@ -179,7 +194,10 @@ fn a_request_goes_to_hosts_that_the_plan_names() {
 #[test]
 fn a_nested_plan_gets_other_parameters() {
     let steps = vec![uses()];
-    for (said, path) in [(json!({ "with": { "size": 3 } }), "a.md"), (json!({ "uses": "b.md", "with": { "size": 3 } }), "b.md")] {
+    for (said, path) in [
+        (json!({ "with": { "size": 3 } }), "a.md"),
+        (json!({ "uses": "b.md", "with": { "size": 3 } }), "b.md"),
+    ] {
         let StepWork::Uses(nested) = way(steps.clone(), said).unwrap() else { panic!("a plan") };
         assert_eq!(nested.path, path);
         assert_eq!(nested.with[0].1.constant(), Some(json!(3)));
@@ -198,7 +216,8 @@ fn a_nested_plan_gets_other_parameters() {
 #[test]
 fn a_script_gets_other_arguments() {
     let steps = vec![script(&[])];
-    let StepWork::Skill(call) = way(steps.clone(), json!({ "skill": { "args": { "dry-run": 3 } } })).unwrap() else {
+    let StepWork::Skill(call) = way(steps.clone(), json!({ "skill": { "args": { "dry-run": 3 } } })).unwrap()
+    else {
         panic!("a script")
     };
     assert_eq!(call.args[0].value.as_ref().unwrap().constant(), Some(json!(3)));
@@ -207,11 +226,15 @@ fn a_script_gets_other_arguments() {
         (json!({ "skill": { "args": { "force": 1 } } }), "takes no such argument"),
         (json!({ "skill": { "args": ["x"] } }), "takes its arguments by name"),
         (json!({ "skill": { "script": "b.sh" } }), "`skill.script` can be set only in the plan"),
-        (json!({ "cwd": "x", "env": { "A": "b" } }), "`env`, `cwd` can be set only in the plan: the step has `skill`"),
+        (
+            json!({ "cwd": "x", "env": { "A": "b" } }),
+            "`env`, `cwd` can be set only in the plan: the step has `skill`",
+        ),
     ] {
         refused(&steps, &value, why);
     }
-    let StepWork::Skill(call) = way(vec![script(&["a"])], json!({ "skill": { "args": ["b"] } })).unwrap() else {
+    let StepWork::Skill(call) = way(vec![script(&["a"])], json!({ "skill": { "args": ["b"] } })).unwrap()
+    else {
         panic!("a script")
     };
     assert_eq!(call.words[0].source(), "b");

@@ -1,0 +1,44 @@
+use serde::{Deserialize, Serialize};
+
+use super::{AttemptUsage, PlannerReply};
+use crate::agent::authoring::CalibrationEntry;
+
+/// The planner gave nothing, or nothing that may be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlannerRejection {
+    /// The number of the round.
+    pub round: u32,
+    /// The reason.
+    pub reason: String,
+    /// True if it used what is forbidden, and is asked once more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked_again: bool,
+    /// The amounts that its model used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// Its model calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
+}
+
+/// The answer of a planner that was asked about a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanReply {
+    /// The number of the round.
+    pub round: u32,
+    /// True if it was asked once more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// The planner's output, or the reason why it does not count.
+    #[serde(flatten)]
+    pub said: PlannerReply,
+    /// The tools that memory forbids, as the planner was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_not: Vec<CalibrationEntry>,
+    /// The amounts that its model used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// Its model calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
+}

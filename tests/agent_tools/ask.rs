@@ -2,7 +2,7 @@
 
 use crate::crash::kill_both;
 use crate::decisions::last;
-use crate::support::{Sandbox, until};
+use crate::support::{Office, Sandbox, until};
 
 const ASK: &str = "{tool: ask, arguments: {question: Which month?, choices: [May, June]}}";
 
@@ -131,4 +131,43 @@ fn a_question_outlives_the_engine() {
     place.wf(&["answer", &run, "--text", "June", "--yes"]).exits(0);
     place.wf(&["resume", &run]).exits(0);
     assert_eq!(super::exchange(&place).all().matches("Answer of robin").count(), 1);
+}
+
+/// A workspace where runs are approved by another person, whose agent asks something.
+fn reviewed(gates: &str) -> Office {
+    let office = Office::new(1, &["ada", "bob"], &["ada", "bob"]);
+    let place = &office.place;
+    place.file("wf.yaml", "models: {m: {api: scripted, model: replies.yaml}}\nroles: {executor: m}\n");
+    place.file("replies.yaml", format!("- tool_calls: [{ASK}]\n- text: it is done\n"));
+    place.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: asks\n{gates}steps:\n  - {{id: ask, agent: {{role: executor, tools: [ask]}}}}\n---\n\n\
+             ## ask\n\nAsk for the month.\n"
+        ),
+    );
+    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
+    office.by("ada", &["run", "plan.md"]).exits(5).says("waits for an answer");
+    office
+}
+
+#[test]
+fn who_started_the_run_may_answer_since_that_approves_nothing() {
+    let office = reviewed("");
+    office.by("ada", &["answer", "--last", "--text", "May", "--yes"]).exits(0).says("is answered");
+    office.by("ada", &["resume", "--last"]).exits(0).says("by ada: May");
+}
+
+#[test]
+fn who_started_the_run_does_not_answer_where_a_gate_requires_an_approval() {
+    let office = reviewed(
+        "gates: [{id: g, on: on_tool_call, provider: predicate, check: string_match, extract: $.tool_name, \
+         config: {approval_values: [ask]}}]\n",
+    );
+    office
+        .by("ada", &["answer", "--last", "--text", "May", "--yes"])
+        .exits(4)
+        .says("self-approval is not allowed");
+    office.by("bob", &["answer", "--last", "--text", "June", "--yes"]).exits(0);
+    office.by("ada", &["resume", "--last"]).exits(0).says("by bob: June");
 }

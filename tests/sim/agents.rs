@@ -110,6 +110,8 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
         };
         merges::choose(&dice, &mut work);
         children::of_agent(&mut work, Dice::of(dice.0, "children"));
+        // Some conversations are long enough for a compactor to choose.
+        work.max_turns += if Dice::of(dice.0, "long").one_in(2) { 12 } else { 0 };
         step.work = StepWork::Agent(Box::new(work));
         // Whether an answer comes in time depends on when the engine died.
         let limit = Duration::from_millis(u64::from(dice.up_to(60)) * 100);

@@ -173,15 +173,6 @@ impl Agents {
                 self.used = self.used.plus(end.usage);
                 self.take_child(&event.fact);
             }
-            EventKind::CompactionStarted(start) => self.of(&start.attempt.place).compaction.start(start),
-            EventKind::CompactionEnded(end) => {
-                self.used = self.used.plus(end.usage);
-                self.failures.take(end, event.at);
-                self.of(&end.attempt.place).compaction.said = Some(end.outcome.clone());
-            }
-            EventKind::ClientRepairStarted(repair) => {
-                self.of(&repair.attempt.place).repairs = Some(repair.invalid.clone());
-            }
             EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
             _ => self.take_tool(event),
         }
@@ -210,6 +201,15 @@ impl Agents {
                 let untrusted = added.and_then(|added| added.untrusted.as_ref());
                 self.untrusted.extend(untrusted.map(|_| gated.attempt.place.clone()));
                 self.of(&gated.attempt.place).take_ruling(gated);
+            }
+            EventKind::CompactionStarted(start) => self.of(&start.attempt.place).compaction.start(start),
+            EventKind::CompactionEnded(end) => {
+                self.used = self.used.plus(end.usage);
+                self.failures.take(end, event.at);
+                self.of(&end.attempt.place).compaction.said = Some(end.outcome.clone());
+            }
+            EventKind::ClientRepairStarted(repair) => {
+                self.of(&repair.attempt.place).repairs = Some(repair.invalid.clone());
             }
             _ => {}
         }

@@ -116,10 +116,12 @@ impl World {
         let agent = self.runs[at].durable.agents.at(&start.attempt.place);
         // A compactor may fail for long.
         let fails = Dice::of(self.fates.0, &format!("compactor of {}", start.attempt)).one_in(4);
-        let said = match stop {
-            true => Err("it was stopped".into()),
-            false if fails => Err("it did not answer within 2s".into()),
-            false => answer(&mut dice, groups.len()),
+        let said = if stop {
+            Err("it was stopped".into())
+        } else if fails {
+            Err("it did not answer within 2s".into())
+        } else {
+            answer(&mut dice, groups.len())
         };
         let tokens = u64::from(dice.up_to(20));
         let price = agent.compaction.limits.as_ref().and_then(|limits| limits.price);

@@ -63,7 +63,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         params: &JsonObject::new(),
         run: Some(&run.run_ref.id),
         ask: Some(&request),
-        initiator: approved.and_then(|approved| approved.initiator),
+        initiator: ask.barred(approved.and_then(|approved| approved.initiator)),
         spawned: None,
         now: session.clock.now(),
     };

@@ -57,19 +57,22 @@ pub(super) fn run(
 
 /// Applies an event to the projections.
 pub(super) fn event(connection: &Connection, position: RunPosition, event: &Event) -> rusqlite::Result<()> {
-    let change = ProjectionChange::new(connection, position, event.at);
-    match &event.fact {
-        EventKind::StepReused { .. } => change.step_kept(&event.fact),
+    project(&ProjectionChange::new(connection, position, event.at), &event.fact)
+}
+
+fn project(change: &ProjectionChange<'_>, fact: &EventKind) -> rusqlite::Result<()> {
+    match fact {
+        EventKind::StepReused { .. } => change.step_kept(fact),
         EventKind::StepExpanded { step, items } => change.step_expanded(step, items),
         EventKind::LockRequested { place, .. } => change.step_waits(place, ""),
         EventKind::CacheHit { place, found } => change.cache_hit(place, found),
         EventKind::AttemptStarted(attempt) => change.attempt_started(attempt),
-        EventKind::AttemptEnded { .. } => change.attempt_ended(&event.fact),
+        EventKind::AttemptEnded { .. } => change.attempt_ended(fact),
         EventKind::CheckCompleted { attempt, verdict } => change.apply_verdict(attempt.as_ref(), verdict),
         EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.place, reason),
         EventKind::GuidanceRequested(start) => change.step_waits(&start.attempt.place, &start.reason),
-        EventKind::StepEnded { .. } => change.step_ended(&event.fact),
-        EventKind::RunEnded { .. } => change.run_ended(&event.fact),
+        EventKind::StepEnded { .. } => change.step_ended(fact),
+        EventKind::RunEnded { .. } => change.run_ended(fact),
         EventKind::RoundCompleted(round) if round.goes_on() => change.reopen_steps(&round.reopened),
         EventKind::EvidenceStale(stale) => change.mark_stale(stale),
         EventKind::ApprovalRequested(ask) => change.apply_question(ask),

@@ -188,39 +188,42 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
         };
         *told.entry((place, kind)).or_default() += 1;
     }
-    for effect in &turn.effects {
-        let (place, kind) = match effect {
-            Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
-                (Some(&attempt.place), "is worked on")
-            }
-            Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is checked"),
-            Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is killed"),
-            Effect::Lock { place, .. } => (Some(place), "locks"),
-            Effect::Unlock { place, .. } => (Some(place), "unlocks"),
-            Effect::Lookup { place, .. } => (Some(place), "looks"),
-            Effect::Remember { place, .. } => (Some(place), "remembers"),
-            Effect::Confirm { .. } => (None, "confirms"),
-            Effect::Gate(question) => (question.place.as_ref(), "is gated"),
-            Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
-            Effect::Plan { .. } => (None, "plans"),
-            Effect::Compact { request } => (Some(&request.start.attempt.place), "is compacted"),
-            Effect::Guide { request } => (Some(&request.attempt.place), "is guided"),
-            Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
-            Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
-            Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
-            Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
-            Effect::PrepareMerge { attempt } => (Some(&attempt.place), "prepares a merge"),
-            Effect::Merge(start) => (Some(&start.attempt.place), "merges"),
-            Effect::StartChild { .. }
-            | Effect::Wake { .. }
-            | Effect::Finish { .. }
-            | Effect::Dismiss { .. } => continue,
-        };
+    for (place, kind) in turn.effects.iter().filter_map(told_of) {
         *told.entry((place, kind)).or_default() += 1;
     }
     let most = 1 + turn.events.iter().filter(|event| is_round(&event.fact)).count();
     let twice = told.iter().find(|(_, times)| **times as usize > most);
     ensure(twice.is_none(), || format!("said twice in one turn: {twice:?}"))
+}
+
+/// What is done for a place, in words; `None` if it may be done more than once in a turn.
+fn told_of(effect: &Effect) -> Option<(Option<&TaskId>, &'static str)> {
+    Some(match effect {
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
+            (Some(&attempt.place), "is worked on")
+        }
+        Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is checked"),
+        Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is killed"),
+        Effect::Lock { place, .. } => (Some(place), "locks"),
+        Effect::Unlock { place, .. } => (Some(place), "unlocks"),
+        Effect::Lookup { place, .. } => (Some(place), "looks"),
+        Effect::Remember { place, .. } => (Some(place), "remembers"),
+        Effect::Confirm { .. } => (None, "confirms"),
+        Effect::Gate(question) => (question.place.as_ref(), "is gated"),
+        Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
+        Effect::Plan { .. } => (None, "plans"),
+        Effect::Compact { request } => (Some(&request.start.attempt.place), "is compacted"),
+        Effect::Guide { request } => (Some(&request.attempt.place), "is guided"),
+        Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
+        Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
+        Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
+        Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
+        Effect::PrepareMerge { attempt } => (Some(&attempt.place), "prepares a merge"),
+        Effect::Merge(start) => (Some(&start.attempt.place), "merges"),
+        Effect::StartChild { .. } | Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => {
+            return None;
+        }
+    })
 }
 
 pub fn asked_once(look: &Look<'_>) -> Result<(), String> {

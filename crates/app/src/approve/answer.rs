@@ -236,6 +236,7 @@ impl AnswerReview {
         rules: &SigningRules,
     ) -> Result<(QuorumState, AnswerQuorum), CommandError> {
         let (ask, params) = (self.request_ref(), JsonObject::new());
+        let asked = &self.request.request;
         let subject = ApprovalContext {
             scope: self.scope(),
             plan: &token.statement().plan.id,
@@ -244,11 +245,10 @@ impl AnswerReview {
             params: &params,
             run: Some(&self.request.run),
             ask: Some(&ask),
-            initiator: self.approved.as_ref().and_then(|approved| approved.initiator),
+            initiator: asked.barred(self.approved.as_ref().and_then(|approved| approved.initiator)),
             spawned: None,
             now: host.now(),
         };
-        let asked = &self.request.request;
         let quorum = Quorum {
             approvers: &rules.approvers,
             required: asked.required,

@@ -28,9 +28,9 @@ const COOL_DOWN: Duration = Duration::from_secs(300);
 /// The failures of the compactor in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CompactorBreaker {
-    /// Those since the last answer.
+    /// The number of failures since the last answer.
     failures: u32,
-    /// The time of the last one.
+    /// The time of the last failure.
     last: Option<Moment>,
 }
 

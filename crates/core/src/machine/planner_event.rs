@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptUsage, PlannerReply};
+use super::{AskedModel, AttemptUsage, PlannerReply};
 use crate::agent::authoring::CalibrationEntry;
 
 /// The planner gave nothing, or nothing that may be used.

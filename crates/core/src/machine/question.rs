@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::state::{MachineState, TaskIx};
 use super::{AgentRecord, ApprovalOutcome, ApprovalRequest, Machine, RequestDecision, ToolCallSubject};
+use wf_base::digest::Sha256Digest;
 use wf_model::{AgentTool, AgentWork};
 
 /// The answer of people to a question of an agent.
@@ -43,6 +44,13 @@ impl ApprovalRequest {
     /// approval.
     pub fn is_question(&self) -> bool {
         self.stuck.is_some() || self.tool_call.as_ref().is_some_and(|call| call.is_question)
+    }
+
+    /// Returns the key whose yes does not count by the policy `reviewed`: that of who started the run. To a question
+    /// that approves nothing, it counts.
+    pub fn barred(&self, initiator: Option<Sha256Digest>) -> Option<Sha256Digest> {
+        let approves = self.tool_call.as_ref().is_none_or(|call| call.approves || !call.is_question);
+        initiator.filter(|_| approves)
     }
 
     /// True if a decision lets what waits go on: an approval, or the answer to a question.

@@ -43,6 +43,24 @@ pub struct ToolCallSubject {
     /// True if the call is a question to people, which what they sign answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_question: bool,
+    /// True if the answer to the question also is an approval: a gate, or the plan's rule for untrusted text, requires one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approves: bool,
+}
+
+impl ToolCallSubject {
+    /// Creates the subject of a tool call that is no question.
+    fn of(id: &ToolCallId, tool: String, arguments: Sha256Digest) -> Self {
+        Self {
+            attempt: id.attempt.attempt,
+            call: id.call,
+            position: id.position,
+            tool,
+            arguments,
+            is_question: false,
+            approves: false,
+        }
+    }
 }
 
 /// A part of a conversation that people may be asked to approve: the arguments of a tool call, a request, a reply or a
@@ -117,7 +135,8 @@ impl Machine {
             return self.end_agent(&id.attempt, exit, None);
         }
         let is_question = self.is_question(task, &tool);
-        let is_free = self.closed_tool(task, &tool).is_none() && !is_question;
+        let is_closed = self.closed_tool(task, &tool).is_some();
+        let is_free = !is_closed && !is_question;
         let refused = match gate::ruling(&results) {
             GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
             _ if !rewritten.is_empty() => {
@@ -129,10 +148,9 @@ impl Machine {
                     let ShownContent { digest, shown } = *arguments;
                     let show =
                         JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
-                    let ToolCallId { attempt, call, position } = id;
-                    let attempt = attempt.attempt;
+                    let approves = is_question && (is_closed || !gate::asking(&results).is_empty());
                     let subject =
-                        ToolCallSubject { attempt, call, position, tool, arguments: digest, is_question };
+                        ToolCallSubject { is_question, approves, ..ToolCallSubject::of(&id, tool, digest) };
                     return self.ask_for_tool(task, subject, show, gate::asking(&results));
                 }
                 None => Some("the call needs an approval, and its arguments cannot be read".into()),

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use crate::EngineSession;
 use crate::run::RunContext;
+use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::{PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences};
 use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
 use wf_model::{AgentSessionUse, MoodWeights, PersonaEvent};
-use wf_store::{BlobStore, StoreDurability, StoreError, StoreReader};
+use wf_store::{BlobStore, StepRow, StoreDurability, StoreError, StoreReader};
 
 /// The sessions that the agents of a recorded run continued, by the tasks above its run and the attempt.
 pub type RecordedSessions = BTreeMap<(Vec<String>, Attempt), PriorSession>;
@@ -102,10 +103,17 @@ impl ContinuedSession {
             untrusted,
         };
         let store = &run.session.store;
-        let blobs = store.blobs().in_folder(store.folder().session(&self.name));
+        let (folder, state) = (store.folder().session(&self.name), store.folder().path().to_path_buf());
+        let blobs = store.blobs().in_folder(folder.clone());
         let bytes = serde_json::to_vec(&turn).unwrap_or_default();
-        let stored = tokio::task::spawn_blocking(move || blobs.put_bytes(&bytes)).await;
-        stored.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())).map(drop)
+        let put = move || {
+            blobs.put_bytes(&bytes)?;
+            // What cannot be removed now is removed with the next turn.
+            let _ = prune(&folder, &state);
+            Ok(())
+        };
+        let stored = tokio::task::spawn_blocking(put).await;
+        stored.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
     }
 }
 
@@ -119,42 +127,160 @@ struct StoredTurns {
 
 /// Reads the turns in a folder.
 fn turns(folder: &Path, state: &Path) -> Result<StoredTurns, StoreError> {
-    let mut stored = stored(folder)?;
-    stored.sort_by_key(|turn| std::cmp::Reverse((turn.at, turn.attempt)));
-    let reader = StoreReader::open(state)?;
-    let mut steps = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    let mut told = BTreeSet::new();
     let (mut counted, mut occurred) = (Vec::new(), Vec::new());
-    for turn in stored {
-        if !steps.contains_key(&turn.run) {
-            steps.insert(turn.run.clone(), reader.steps(&turn.run)?);
+    for judged in judged(folder, state)? {
+        occurred.extend(judged.occurred);
+        if judged.standing == TurnStanding::Counts && counted.len() < SESSION_TURNS {
+            counted.push(judged.turn);
         }
-        let mut rows = steps.get(&turn.run).into_iter().flatten();
-        let Some(row) = rows.find(|row| row.step == turn.step && row.item == turn.item) else {
-            continue;
-        };
-        let task = (turn.run.clone(), turn.step.clone(), turn.item);
-        // An attempt that ended in two engines has two turns.
-        if told.insert((task.clone(), turn.attempt)) {
-            occurred.extend(occurrences(&turn, row.state, row.attempts));
-        }
-        if turn.blocked || counted.len() == SESSION_TURNS || !seen.insert(task) {
-            continue;
-        }
-        let counts = row.state == StepState::Succeeded && row.attempts == turn.attempt;
-        counted.extend(counts.then_some(turn));
     }
     Ok(StoredTurns { counted, occurred })
 }
 
-fn stored(folder: &Path) -> Result<Vec<SessionTurn>, StoreError> {
+/// Removes the turns in a folder that no agent can get any more.
+fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
+    let blobs = folder_blobs(folder);
+    for digest in outdated(&judged(folder, state)?) {
+        let path = blobs.path(&digest);
+        std::fs::remove_file(&path).map_err(|error| StoreError::io("remove", &path, &error))?;
+    }
+    Ok(())
+}
+
+/// A turn and its part in the session.
+struct JudgedTurn {
+    /// The digest that is the name of its file.
+    digest: Sha256Digest,
+    turn: SessionTurn,
+    standing: TurnStanding,
+    /// The events that it tells of.
+    occurred: Vec<PersonaOccurrence>,
+}
+
+/// The part of a turn in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TurnStanding {
+    /// Its step succeeded with its attempt.
+    Counts,
+    /// Its step has not ended.
+    Open,
+    /// Its attempt failed: it only tells of events.
+    Failed,
+    /// Its run was deleted, or it is there twice.
+    Lost,
+}
+
+/// Returns the turns to remove, of all turns, newest first: what is lost, and what is older than the last that counts.
+fn outdated(judged: &[JudgedTurn]) -> Vec<Sha256Digest> {
+    let mut counted = 0;
+    let old = judged.iter().filter(|judged| {
+        let is_past = counted >= SESSION_TURNS;
+        counted += usize::from(judged.standing == TurnStanding::Counts);
+        is_past || judged.standing == TurnStanding::Lost
+    });
+    old.map(|judged| judged.digest).collect()
+}
+
+/// Reads all turns in a folder, newest first.
+fn judged(folder: &Path, state: &Path) -> Result<Vec<JudgedTurn>, StoreError> {
+    let mut stored = stored(folder)?;
+    stored.sort_by_key(|stored| std::cmp::Reverse((stored.1.at, stored.1.attempt)));
+    let reader = StoreReader::open(state)?;
+    let mut steps = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut judged = Vec::new();
+    for (digest, turn) in stored {
+        if !steps.contains_key(&turn.run) {
+            steps.insert(turn.run.clone(), reader.steps(&turn.run)?);
+        }
+        let rows = steps.get(&turn.run).map(Vec::as_slice).unwrap_or_default();
+        // An attempt that ended in two engines has two turns.
+        let is_first = seen.insert((turn.run.clone(), turn.step.clone(), turn.item, turn.attempt));
+        let row = rows.iter().find(|row| row.step == turn.step && row.item == turn.item);
+        let standing = match row {
+            _ if !is_first || rows.is_empty() => TurnStanding::Lost,
+            Some(row) => standing(&turn, row),
+            None => TurnStanding::Open,
+        };
+        let occurred = match row {
+            Some(row) if is_first => occurrences(&turn, row.state, row.attempts).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        judged.push(JudgedTurn { digest, turn, standing, occurred });
+    }
+    Ok(judged)
+}
+
+/// Returns the part of a turn whose step has come so far.
+fn standing(turn: &SessionTurn, row: &StepRow) -> TurnStanding {
+    if row.state == StepState::Succeeded && row.attempts == turn.attempt && !turn.blocked {
+        TurnStanding::Counts
+    } else if row.state.is_final() || row.attempts > turn.attempt {
+        TurnStanding::Failed
+    } else {
+        TurnStanding::Open
+    }
+}
+
+fn stored(folder: &Path) -> Result<Vec<(Sha256Digest, SessionTurn)>, StoreError> {
     let failed = |error: std::io::Error| StoreError::io("read", folder, &error);
-    let blobs = BlobStore::new(folder.to_owned(), StoreDurability::Normal);
+    let blobs = folder_blobs(folder);
     let mut turns = Vec::new();
     for digest in blobs.digests().map_err(failed)? {
         let turn: Option<SessionTurn> = serde_json::from_slice(&blobs.read(&digest)?).ok();
-        turns.extend(turn);
+        turns.extend(turn.map(|turn| (digest, turn)));
     }
     Ok(turns)
+}
+
+fn folder_blobs(folder: &Path) -> BlobStore {
+    BlobStore::new(folder.to_owned(), StoreDurability::Normal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JudgedTurn, TurnStanding, outdated};
+    use wf_base::digest::Sha256Digest;
+    use wf_base::name::{Name, RunId};
+    use wf_base::time::Moment;
+    use wf_core::agent::{SESSION_TURNS, SessionTurn};
+
+    /// Turns with the given parts, newest first.
+    fn turns(standings: &[TurnStanding]) -> Vec<JudgedTurn> {
+        let turn = |at: usize| SessionTurn {
+            at: Moment::from_millis(-i64::try_from(at).unwrap()),
+            run: RunId::from_bytes([1; 16]),
+            step: Name::parse("a").unwrap(),
+            item: None,
+            attempt: 1,
+            question: String::new(),
+            answer: String::new(),
+            untrusted: None,
+            blocked: false,
+            event: None,
+        };
+        let judged = |at, standing: &TurnStanding| JudgedTurn {
+            digest: digest(at),
+            turn: turn(at),
+            standing: *standing,
+            occurred: Vec::new(),
+        };
+        standings.iter().enumerate().map(|(at, standing)| judged(at, standing)).collect()
+    }
+
+    fn digest(at: usize) -> Sha256Digest {
+        Sha256Digest::of_bytes(at.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_an_agent_can_still_get_stays() {
+        use TurnStanding::{Counts, Failed, Lost, Open};
+        assert!(outdated(&turns(&[Open, Counts, Failed])).is_empty());
+        assert_eq!(outdated(&turns(&[Open, Lost, Counts, Lost])), [digest(1), digest(3)]);
+        let mut standings = vec![Counts; SESSION_TURNS];
+        assert!(outdated(&turns(&standings)).is_empty());
+        standings.extend([Open, Counts, Failed]);
+        let past = [SESSION_TURNS, SESSION_TURNS + 1, SESSION_TURNS + 2].map(digest);
+        assert_eq!(outdated(&turns(&standings)), past);
+    }
 }

@@ -198,7 +198,7 @@ mod tests {
                 let mut named: Vec<u32> = named.iter().copied().filter(|one| (1..=groups.len()).contains(&(*one as usize))).collect();
                 named.sort_unstable();
                 named.dedup();
-                let (keep, evict) = named.iter().partition::<Vec<u32>, _>(|one| keeps >> **one & 1 == 1);
+                let (keep, evict) = named.iter().partition::<Vec<u32>, _>(|one| (keeps >> **one) & 1 == 1);
                 let text = format!(r#"{{"keep_groups": {keep:?}, "evict_groups": {evict:?}}}"#);
                 let choice = GroupChoice::read(&text, groups.len()).unwrap();
                 let chosen = if groups.is_empty() { next.clone() } else { cut.chosen(&size, limits, &choice) };

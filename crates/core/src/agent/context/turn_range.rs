@@ -33,9 +33,9 @@ impl TurnRange {
 /// Formats as `3` or `5-7`.
 impl fmt::Display for TurnRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.first == self.last {
-            true => write!(f, "{}", self.first),
-            false => write!(f, "{}-{}", self.first, self.last),
+        if self.first == self.last {
+            return write!(f, "{}", self.first);
         }
+        write!(f, "{}-{}", self.first, self.last)
     }
 }

@@ -189,6 +189,24 @@ fn a_nested_run_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_generated_plan_goes_on_by_the_text_that_was_read() {
+    let sandbox = Sandbox::new();
+    let made = chain(10, ", idempotent: true, allow: {write: [ran.txt]}");
+    sandbox.file("ran.txt", "").file("made.json", serde_json::json!({ "plan": made }).to_string());
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - id: write\n    allow: {}\n\
+                 \x20   run: cat made.json >> \"$WF_OUTPUT\"\n    outputs: {plan: {type: string}}\n  - id: work\n\
+                 \x20   depends_on: [write]\n    uses:\n      text: \"{{ steps.write.outputs.plan }}\"\n\
+                 \x20     within: {allow: {write: [ran.txt]}}\n---\n";
+    sandbox.file("outer.md", outer);
+    kill_after(&sandbox, &["run", "outer.md"], 4);
+    sandbox.file("made.json", "{}");
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    let times = times(&sandbox);
+    assert_eq!(times.len(), 10, "{times:?}");
+    assert!(times.values().filter(|n| **n > 1).count() <= 1, "{times:?}");
+}
+
+#[test]
 fn a_run_that_is_worked_on_is_not_worked_on_twice() {
     let sandbox = Sandbox::new();
     sandbox

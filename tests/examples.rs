@@ -105,6 +105,13 @@ const EXAMPLES: &[Example] = &[
         more: healed::by_loops,
     },
     Example {
+        spec: "planned/plan.md",
+        code: 0,
+        end: "succeeded · 1 verified, 2 reported · ",
+        outputs: |outputs| *outputs == json!({"lines": 5}),
+        more: planned,
+    },
+    Example {
         spec: "release/plan.md",
         code: 0,
         end: "succeeded · 2 verified, 3 reported · ",
@@ -201,7 +208,7 @@ mod each {
         };
     }
 
-    tests!(agent agent_program archive backup broken cheaters correction nightly orphan packages pipeline release self_healing service variants);
+    tests!(agent agent_program archive backup broken cheaters correction nightly orphan packages pipeline planned release self_healing service variants);
 }
 
 #[test]
@@ -217,6 +224,11 @@ fn every_example_is_tested() {
 #[test]
 fn every_example_is_without_mistakes() {
     workshop().wf(&["check", "examples"]).exits(0);
+}
+
+fn planned(sandbox: &Sandbox, _: &Did) {
+    assert_eq!(sandbox.read("target/examples/planned/report.txt"), "a.txt 3\nb.txt 2\n");
+    sandbox.wf(&["show", "--last"]).exits(0).says("check counts_are_right passed").says("count");
 }
 
 fn agent(sandbox: &Sandbox, _: &Did) {

@@ -4,6 +4,7 @@
 //! `WF_CONVERGE=1` kills at every point instead of a sample, and prints the table:
 //! `WF_CONVERGE=1 cargo test --test it -- converge --nocapture`.
 
+mod generated;
 mod plans;
 mod trial;
 

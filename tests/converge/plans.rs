@@ -27,6 +27,7 @@ pub fn scenes() -> Vec<Scene> {
             files: vec![("plan.md", NESTED.into()), ("inner.md", INNER.into())],
             code: 0,
         },
+        super::generated::scene(),
         Scene {
             name: "agent",
             files: vec![

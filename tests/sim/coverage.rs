@@ -16,7 +16,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 52] = [
+const FACTS: [&str; 53] = [
     "merge_requested",
     "merge_started",
     "merge_ended",
@@ -29,6 +29,7 @@ const FACTS: [&str; 52] = [
     "cache_hit",
     "attempt_started",
     "agent_briefed",
+    "plan_generated",
     "model_call_started",
     "model_call_ended",
     "tool_call_started",
@@ -109,6 +110,7 @@ const INPUTS: [&str; 21] = [
     "merge_prepared",
     "merged",
     "begin",
+    "generated",
     "briefed",
     "replied",
     "tool_ended",
@@ -212,6 +214,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::LockRequested { .. } => "lock_requested",
         EventKind::CacheHit { .. } => "cache_hit",
         EventKind::AttemptStarted(_) => "attempt_started",
+        EventKind::PlanGenerated(_) => "plan_generated",
         EventKind::AgentBriefed(_) => "agent_briefed",
         EventKind::ModelCallStarted(_) => "model_call_started",
         EventKind::ModelCallEnded(_) => "model_call_ended",
@@ -382,6 +385,7 @@ fn exit(exit: &WorkExit) -> &'static str {
 pub fn input(what: &InputKind) -> &'static str {
     match what {
         InputKind::Begin { .. } => "begin",
+        InputKind::Generated(_) => "generated",
         InputKind::Briefed { .. } => "briefed",
         InputKind::Replied { .. } => "replied",
         InputKind::ToolEnded(_) => "tool_ended",

@@ -66,6 +66,8 @@ pub enum Job {
         tool_call: Option<ToolCallId>,
         exchange: Option<Box<ExchangeQuestion>>,
     },
+    /// The reading of a plan that the run made.
+    Generate { attempt: Attempt },
     /// The briefing of an agent, which begins or goes on.
     Brief { attempt: Attempt },
     /// A call of an agent's model.
@@ -133,9 +135,10 @@ impl Engine {
     /// Whether an attempt is worked on, or about to be.
     fn works(&self, attempt: &Attempt) -> bool {
         let works = |job: &Job| match job {
-            Job::Work { attempt: a, .. } | Job::Brief { attempt: a } | Job::Collect { attempt: a, .. } => {
-                a == attempt
-            }
+            Job::Work { attempt: a, .. }
+            | Job::Generate { attempt: a }
+            | Job::Brief { attempt: a }
+            | Job::Collect { attempt: a, .. } => a == attempt,
             _ => false,
         };
         let asked = |effect: &Effect| match effect {
@@ -194,6 +197,7 @@ impl Engine {
         match what {
             InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Briefed { briefing, .. } => self.works(&briefing.attempt),
+            InputKind::Generated(made) => self.works(&made.attempt),
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(

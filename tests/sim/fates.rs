@@ -42,7 +42,7 @@ impl Fates {
             (14, _) if step.timeout.is_some() => WorkExit::TimedOut,
             (15, _) => WorkExit::Error { reason, failure_class: FailureClass::Environmental },
             (16, _) => WorkExit::Error { reason, failure_class: FailureClass::Logical },
-            (17, StepWork::Uses(_)) => WorkExit::Cancelled,
+            (17, StepWork::Uses(_) | StepWork::Generated(_)) => WorkExit::Cancelled,
             _ => WorkExit::Code { code: 1 },
         };
         let standing = [Standing::Verified, Standing::Reported];

@@ -66,6 +66,8 @@ pub struct Ledger {
     pub budget: super::budget::Book,
     /// Its agents.
     pub agents: super::calls::Agents,
+    /// What is known about plans of the run.
+    pub generated: super::generated::Generated,
     /// What is known about merges.
     pub merges: super::merges::Merges,
     /// Its end, as it was told.
@@ -184,6 +186,7 @@ impl Ledger {
         self.budget.take(event);
         self.agents.take(event);
         self.merges.take(&event.fact);
+        self.generated.take(&event.fact);
         match &event.fact {
             EventKind::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
             EventKind::StepReused { step, outputs, standing, .. } => {

@@ -23,6 +23,7 @@ mod exchanges;
 mod fates;
 pub mod faults;
 mod gates;
+mod generated;
 mod guidance;
 mod judges;
 pub mod laws;

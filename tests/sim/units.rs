@@ -8,6 +8,7 @@ use super::coverage;
 use super::engine::Job;
 use super::fates::{Fate, verdict};
 use super::faults::Fault;
+use super::generated;
 use super::ledger::step_of;
 use super::look::{Broken, Seen};
 use super::merges;
@@ -43,8 +44,13 @@ impl World {
             _ => None,
         };
         let is_agent = worked.is_some_and(|attempt| self.is_agent(at, attempt));
+        let is_generated = worked.is_some_and(|attempt| {
+            let step = step_of(&self.runs[at].plan, &attempt.place);
+            matches!(step.work, StepWork::Generated(_))
+        });
         let engine = self.engine(at);
-        if let Some(job) = agents::job(&effect, is_agent).or_else(|| merges::job(&effect)) {
+        let job = agents::job(&effect, is_agent).or_else(|| merges::job(&effect));
+        if let Some(job) = job.or_else(|| generated::job(&effect, is_generated)) {
             engine.spawn(job, soon);
             return Ok(());
         }
@@ -94,6 +100,7 @@ impl World {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. }
                 | Job::Brief { attempt: works }
+                | Job::Generate { attempt: works }
                 | Job::Model { attempt: works, .. }
                 | Job::Guide { attempt: works }
                 | Job::Serve { attempt: works, .. } => Some(works) == attempt,
@@ -128,6 +135,7 @@ impl World {
             }
             Job::Child { id } if !begun && !stop => return self.begin_child(at, number, &id),
             Job::Child { id } => self.child_ended(at, id, stop),
+            Job::Generate { attempt } => self.generated(at, attempt),
             Job::Brief { attempt } => self.briefed(at, attempt, stop),
             Job::Model { attempt, call } => self.replied(at, attempt, call, stop),
             Job::Tool { id } => self.tool_ended(at, id, stop),
@@ -279,7 +287,7 @@ impl World {
 /// Whether work is a process, which may outlive its engine. What is begun for the step of an agent is one: a planner
 /// has replaced it, and agents are none.
 pub fn is_process(work: &StepWork) -> bool {
-    !matches!(work, StepWork::Uses(_) | StepWork::Wait(WaitCondition::File(_)))
+    !matches!(work, StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(WaitCondition::File(_)))
 }
 
 /// How work ends that gives nothing.

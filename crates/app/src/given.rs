@@ -40,10 +40,21 @@ fn collect_from_run(
             given.push(secret);
         }
     }
+    collect_from_children(reader, run, plan, given)
+}
+
+fn collect_from_children(
+    reader: &StoreReader,
+    run: &RunId,
+    plan: &Arc<Plan>,
+    given: &mut Vec<SecretDeclaration>,
+) -> Result<(), CommandError> {
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;
-        if let Some(used) = plan.plans_used().find(|used| used.id().as_str() == id) {
-            collect_from_run(reader, &child, used, given)?;
+        match plan.plans_used().find(|used| used.id().as_str() == id) {
+            Some(used) => collect_from_run(reader, &child, used, given)?,
+            // A generated plan has no secrets; the plans that it uses are those of its envelope.
+            None => collect_from_children(reader, &child, plan, given)?,
         }
     }
     Ok(())

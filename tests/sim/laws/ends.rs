@@ -74,6 +74,7 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     let works = works.filter_map(|unit| match &unit.job {
         Job::Work { attempt, .. }
         | Job::Brief { attempt }
+        | Job::Generate { attempt }
         | Job::Model { attempt, .. }
         | Job::Serve { attempt, .. } => Some(Some(attempt)),
         Job::Tool { id } => Some(Some(&id.attempt)),

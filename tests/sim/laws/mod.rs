@@ -7,6 +7,7 @@ mod compactions;
 mod ends;
 mod exchanges;
 mod gates;
+mod generated;
 mod guidance;
 mod merges;
 mod phases;
@@ -263,6 +264,11 @@ pub const LAWS: &[Law] = &[
         name: "children",
         says: "A child run begins once, after the log says so, only if a tool call of its attempt asked for it and what it depends on succeeded, and no more at once than the plan allows; each has ended before its attempt does.",
         holds: children::children,
+    },
+    Law {
+        name: "generated",
+        says: "A plan that the run made begins only after the log has the digest of its text, by exactly this text, and once; one outside its envelope never begins, and its attempt fails.",
+        holds: generated::generated,
     },
     Law {
         name: "collects",

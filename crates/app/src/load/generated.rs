@@ -50,3 +50,6 @@ fn mistakes(loaded: &LoadedSpec) -> Vec<String> {
     };
     errors.map(mistake).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 use super::work::check_work;
-use wf_model::{Check, Plan, PlanEnvelope, PlanParts, Step};
+use wf_base::name::Name;
+use wf_model::{Check, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step};
 
 /// Returns everything in a generated plan that its envelope does not allow, each in words; none if it may run. `outer`
 /// is the plan that declares the envelope.
@@ -90,6 +91,7 @@ impl EnvelopeCheck<'_> {
             concurrency,
             allow,
             gates,
+            on_stuck,
             // Those of the step; an alternative has none.
             alternatives: _,
             // They order and limit its attempts, and describe its result.
@@ -105,7 +107,6 @@ impl EnvelopeCheck<'_> {
             queue_timeout: _,
             retry: _,
             idempotent: _,
-            on_stuck: _,
             loops: _,
             outputs: _,
             external: _,
@@ -129,6 +130,10 @@ impl EnvelopeCheck<'_> {
         }
         for excess in allow.iter().flat_map(|allow| self.envelope.allow.excess(allow)) {
             self.note(format!("{place} may {excess}"));
+        }
+        let consulted = Name::parse(Planner::USUAL_ROLE).ok();
+        if let Some(role) = consulted.filter(|_| *on_stuck == OnStuck::ConsultPlanner) {
+            self.role(&format!("the planner of {place}"), &role);
         }
         check_work(self, place, way, work);
         verify.iter().for_each(|check| self.verification(place, check));
@@ -167,7 +172,7 @@ impl EnvelopeCheck<'_> {
     }
 
     /// Compares a role of a model.
-    pub(super) fn role(&mut self, place: &str, role: &wf_base::name::Name) {
+    pub(super) fn role(&mut self, place: &str, role: &Name) {
         if !self.envelope.roles.contains(role) {
             self.note(format!("{place} has a model of the role `{role}`, which is not in `roles`"));
         }

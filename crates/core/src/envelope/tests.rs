@@ -1,1 +1,113 @@
+use std::sync::Arc;
+use std::time::Duration;
 
+use super::{bounded, breaches};
+use wf_base::keyword::Keyword as _;
+use wf_base::name::{EnvName, Name, PlanId};
+use wf_model::expr::Template;
+use wf_model::{
+    Alternative, Check, EnvelopeExecutor, NestedPlan, OnStepFailure, OnStuck, Plan, PlanEnvelope, PlanParts,
+    PlanPolicy, RunBudget, SandboxPermissions, SecretDeclaration, SecretSource, ShellScript, Step, StepWork,
+};
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn run() -> StepWork {
+    StepWork::Run(ShellScript { shell: vec!["sh".into()], text: "true".into() })
+}
+
+fn confined(id: &str) -> Step {
+    Step { allow: Some(Box::default()), ..Step::new(name(id), run()) }
+}
+
+fn writing(path: &str) -> Option<Box<SandboxPermissions>> {
+    Some(Box::new(SandboxPermissions { write: vec![path.into()], ..SandboxPermissions::default() }))
+}
+
+fn parts(steps: Vec<Step>) -> PlanParts {
+    let policy =
+        PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::from_secs(1) };
+    let count = steps.len();
+    PlanParts::new(PlanId::parse("made").unwrap(), steps, count, policy)
+}
+
+fn plan(steps: Vec<Step>) -> Arc<Plan> {
+    Plan::new(parts(steps)).unwrap()
+}
+
+/// The breaches of a plan, in the envelope that allows least.
+fn of(plan: &Plan) -> Vec<String> {
+    breaches(&PlanEnvelope::default(), plan, plan)
+}
+
+#[test]
+fn a_plan_inside_its_envelope_has_no_breach() {
+    assert_eq!(of(&plan(vec![confined("a"), confined("b")])), Vec::<String>::new());
+}
+
+#[test]
+fn all_breaches_are_named() {
+    let check = Check { network: true, read: vec!["/etc".into()], ..Check::new(name("looks")) };
+    let nested = NestedPlan { plan: plan(vec![confined("x")]), path: "other.md".into(), with: Vec::new() };
+    let steps = vec![
+        Step::new(name("free"), run()),
+        Step { allow: writing("src"), verify: vec![check], ..confined("wide") },
+        Step::new(name("used"), StepWork::Uses(Box::new(nested))),
+        Step { on_stuck: OnStuck::ConsultPlanner, ..confined("asks") },
+        Step { concurrency: Some("a lock".into()), container: Some("image".into()), ..confined("odd") },
+    ];
+    let source = SecretSource::Env("KEY".into());
+    let secret = SecretDeclaration { name: EnvName::parse("KEY").unwrap(), source, masked: true };
+    let plan = Plan::new(PlanParts { secrets: vec![secret], ..parts(steps) }).unwrap();
+    let small = PlanEnvelope { max_steps: 3, ..PlanEnvelope::default() };
+    let expected = [
+        "it declares the secret `KEY`; a generated plan has none",
+        "it has 5 steps, and `max_steps` is 3",
+        "step `free` runs without a sandbox; add `allow`",
+        "step `wide` may write `src`",
+        "check `looks` of step `wide` may use the network",
+        "check `looks` of step `wide` may read `/etc`",
+        "step `used` has the executor `uses`, which is not in `executors`",
+        "step `used` runs the plan `other.md`, which is not in `plans`",
+        "the planner of step `asks` has a model of the role `planner`, which is not in `roles`",
+        "step `odd` has `container`, which a generated plan may not have",
+        "step `odd` has `concurrency`, which a generated plan may not have",
+    ];
+    assert_eq!(breaches(&small, &plan, &plan), expected);
+}
+
+#[test]
+fn an_alternative_is_compared_like_a_step() {
+    let other = Step { allow: writing("src"), ..confined("a") };
+    let alternative = Alternative { id: name("wide"), replaces: false, step: Arc::new(other) };
+    let step = Step { alternatives: vec![alternative], ..confined("a") };
+    assert_eq!(of(&plan(vec![step])), ["step `a` may write `src`"]);
+}
+
+#[test]
+fn no_generated_plan_runs_one() {
+    let text = Template::read("{{ params.text }}").unwrap();
+    let envelope = PlanEnvelope::default();
+    let made = wf_model::GeneratedPlan { text, path: "a.generated.md".into(), with: Vec::new(), envelope };
+    let all = PlanEnvelope { executors: EnvelopeExecutor::ALL.to_vec(), ..PlanEnvelope::default() };
+    let plan = plan(vec![Step::new(name("again"), StepWork::Generated(Box::new(made)))]);
+    let expected = ["step `again` runs a generated plan; a generated plan runs none"];
+    assert_eq!(breaches(&all, &plan, &plan), expected);
+}
+
+#[test]
+fn its_budget_is_at_most_that_of_the_envelope_and_of_the_run() {
+    let budget = |attempts, tokens| {
+        Some(RunBudget { max_attempts: attempts, max_tokens: tokens, ..RunBudget::default() })
+    };
+    let with = |budget| Plan::new(PlanParts { budget, ..parts(vec![confined("a")]) }).unwrap();
+    let envelope = PlanEnvelope { budget: budget(Some(5), None), ..PlanEnvelope::default() };
+    let outer = with(budget(Some(9), Some(100)));
+    let own = with(budget(Some(7), Some(1000)));
+    let both = bounded(&envelope, &outer, &own).unwrap();
+    assert_eq!(both.parts().budget, budget(Some(5), Some(100)));
+    let unlimited = bounded(&PlanEnvelope::default(), &with(None), &with(None)).unwrap();
+    assert_eq!(unlimited.parts().budget, None);
+}

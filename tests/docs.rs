@@ -76,9 +76,10 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
                 assert!(found.len() == 1 && found.iter().all(is_it), "{place}: {found:#?}");
             } else {
                 assert!(found.is_empty(), "{place}: {found:#?}");
-                let is_gate = loaded.gates.contains_key(&0);
-                let wrong = if is_gate {
+                let wrong = if loaded.gates.contains_key(&0) {
                     lang::lower_gate(&loaded).err()
+                } else if loaded.personas.contains_key(&0) {
+                    None
                 } else {
                     lang::lower(&loaded, &WorkspaceConfig::default().defaults).err()
                 };

@@ -306,7 +306,7 @@ fn programs_work_in_copies_and_what_passed_is_merged() {
     assert_eq!(git(&place, &["rev-parse", "HEAD"]), head);
     let log = place.wf(&["logs", &last(&place), "one", "--calls"]).out;
     assert!(log.contains(" M src/a.txt") && log.contains("Read-only file system"), "{log}");
-    assert!(log.contains(&place.at("").display().to_string().trim_end_matches('/').to_owned()), "{log}");
+    assert!(log.contains(place.at("").display().to_string().trim_end_matches('/')), "{log}");
     assert!(!place.at(&format!(".wf/runs/{}", last(&place))).join("worktrees").exists());
 }
 

@@ -29,6 +29,8 @@ Examples:
 The model with the role `planner` in wf.yaml writes the plan, which must pass `wf check` and obey memory. It gets your \
 words, what memory says about it, and the names of the workspace's roles, gates and skills. Nothing is run. Exit code 3 \
 if its plan is not accepted.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(clippy::option_option, reason = "a flag whose value may be left out")]
 pub struct PlanArgs {
     /// The task in your own words; with --revise, what is to be changed
     #[arg(value_name = "INTENT", required_unless_present = "log")]

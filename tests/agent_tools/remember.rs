@@ -21,7 +21,7 @@ fn a_note_is_kept_once_and_found_by_the_next_agent() {
     );
     place.wf(&["run", "plan.md"]).exits(0);
     let told = super::exchange(&place).says("remembered as note ").says(" was known before");
-    told.says("1 of 1 notes found\n- 2026-11-21 fact, tags net:curl, trust working, taint none: The mirror is down on Sundays");
+    told.says("fact, tags net:curl, trust working, taint none: The mirror is down on Sundays");
     let kept = notes(&place);
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0]["trust"], "working");

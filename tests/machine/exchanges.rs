@@ -176,7 +176,7 @@ fn context_that_leaves_no_room_fails_the_attempt_before_the_call() {
 }
 
 #[test]
-fn a_call_that_a_gate_answers_needs_no_budget_and_is_answered_so_after_a_crash() {
+fn a_call_that_a_gate_answers_is_answered_so_also_after_a_crash() {
     let mut run = begun(|step| guarded_at(step, GateTrigger::OnModelCall));
     let (gate, reply) = (GateId::parse("guard").unwrap(), Sha256Digest::of_bytes(b"reply"));
     let given = CallSupplement { context: None, reply: Some(GateReply { gate, reply }) };

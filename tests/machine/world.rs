@@ -215,15 +215,7 @@ impl World {
                 Some(InputKind::Locked { place })
             }
             Effect::Lookup { place, .. } => Some(InputKind::Looked { place, found: None }),
-            Effect::Confirm { places } => {
-                let stale = places.into_iter().filter(|place| self.changes(place));
-                let stale = stale.map(|place| {
-                    let path = format!("{place}.txt");
-                    StaleFile { place, path }
-                });
-                let stale = stale.collect();
-                Some(InputKind::Confirmed { stale })
-            }
+            Effect::Confirm { places } => Some(InputKind::Confirmed { stale: self.stale(places) }),
             Effect::Gate(GateQuestion { place, point, tool_call, .. }) => Some(InputKind::Gated {
                 place,
                 point,
@@ -246,8 +238,7 @@ impl World {
                 again: request.rejected.is_some(),
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
                 must_not: Vec::new(),
-                usage: wf_core::machine::AttemptUsage::default(),
-                asked: Vec::new(),
+                calls: wf_core::machine::PlannerCalls::default(),
             })),
             Effect::Guide { .. }
             | Effect::Compact { .. }
@@ -265,6 +256,12 @@ impl World {
                 unreachable!("no step is done by an agent")
             }
         }
+    }
+
+    /// The files of places that change after they were checked.
+    fn stale(&self, places: impl IntoIterator<Item = TaskId>) -> Vec<StaleFile> {
+        let stale = places.into_iter().filter(|place| self.changes(place));
+        stale.map(|place| StaleFile { path: format!("{place}.txt"), place }).collect()
     }
 
     /// What people decide: no to some of the phases that they could let be ignored.

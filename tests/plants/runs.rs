@@ -68,7 +68,7 @@ enum Job {
     Killed(Attempt),
     Timer(TimerKind),
     /// What is answered at once.
-    Answer(InputKind),
+    Answer(Box<InputKind>),
 }
 
 impl Run<'_> {
@@ -86,7 +86,7 @@ impl Run<'_> {
             }
             Job::Killed(attempt) => ended(attempt, (WorkExit::Cancelled, None)),
             Job::Timer(timer) => InputKind::Woke { timer },
-            Job::Answer(answer) => answer,
+            Job::Answer(answer) => *answer,
         };
         self.feed(what);
     }
@@ -117,9 +117,9 @@ impl Run<'_> {
     fn take(&mut self, effect: Effect) {
         let job = match effect {
             Effect::Start { attempt, .. } => return self.start(attempt),
-            Effect::Check { attempt, phase, .. } => Job::Answer(self.judged(attempt, phase)),
+            Effect::Check { attempt, phase, .. } => Job::Answer(Box::new(self.judged(attempt, phase))),
             Effect::Wake { timer, at } => return self.open.push((at.millis(), Job::Timer(timer))),
-            Effect::Confirm { .. } => Job::Answer(InputKind::Confirmed { stale: Vec::new() }),
+            Effect::Confirm { .. } => Job::Answer(Box::new(InputKind::Confirmed { stale: Vec::new() })),
             Effect::Kill { attempt: Some(attempt), .. } => {
                 let same = |job: &Job| matches!(job, Job::Work(work) if *work == attempt);
                 self.open.retain(|(_, job)| !same(job));

@@ -29,7 +29,7 @@ use super::merges;
 use super::world::World;
 
 /// Every way in which agents end, and what happens to their calls.
-pub const AGENTS: [&str; 31] = [
+pub const AGENTS: [&str; 33] = [
     "done",
     "cancelled",
     "timed_out",

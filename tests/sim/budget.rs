@@ -60,9 +60,11 @@ impl Book {
                 self.budget = Some((**budget).clone());
             }
             EventKind::AttemptStarted(_) => self.used.attempts += 1,
+            EventKind::PlannerAccepted { calls, .. }
+            | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
+                self.used = self.used.plus(calls.usage);
+            }
             EventKind::AttemptEnded { usage, .. }
-            | EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
             | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::ChildEnded(end) => self.used = self.used.plus(end.usage),

@@ -7,7 +7,9 @@ use wf_base::time::Moment;
 use wf_core::agent::{ChildRequest, ContextCut, estimate_tokens};
 use wf_core::gate::GateResult;
 use wf_core::machine::{
-    ApprovalRequest, AttemptUsage, CallSupplement, CheckVerdict, ClientCall, Event, EventKind, ExchangeGated, ExchangeSubject, GatePoint, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits, PlannerRejection, RequestDecision, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
+    AgentBriefing, ApprovalRequest, AttemptUsage, CallSupplement, CheckVerdict, ClientCall, Event, EventKind,
+    ExchangeSubject, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits,
+    PlannerRejection, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
 };
 use wf_model::{Money, TokenUsage};
 
@@ -121,19 +123,18 @@ impl Agents {
                 let (attempt, place) = (attempt.attempt, attempt.place.clone());
                 self.books.insert(place, Agent { attempt, since: Some(event.at), ..Agent::default() });
             }
+            EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::AttemptEnded { attempt, how, usage, .. } => {
                 self.used = self.used.plus(*usage);
                 // One that goes on with an engine that has died may end before it is briefed again.
                 self.of(&attempt.place).exit.get_or_insert_with(|| how.clone());
             }
-            EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
-            | EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
+            EventKind::PlannerAccepted { calls, .. }
+            | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
+                self.used = self.used.plus(calls.usage);
+            }
             EventKind::AgentBriefed(briefing) => {
-                let agent = self.of(&briefing.attempt.place);
-                agent.is_client = briefing.engine.is_client();
-                agent.limits = Some(briefing.limits.clone());
-                agent.compaction.limits = briefing.compactor.clone();
+                self.of(&briefing.attempt.place).take_briefing(briefing);
                 let place = briefing.untrusted.is_some().then(|| briefing.attempt.place.clone());
                 self.untrusted.extend(place);
             }
@@ -250,6 +251,12 @@ impl Agents {
 }
 
 impl Agent {
+    fn take_briefing(&mut self, briefing: &AgentBriefing) {
+        self.is_client = briefing.engine.is_client();
+        self.limits = Some(briefing.limits.clone());
+        self.compaction.limits.clone_from(&briefing.compactor);
+    }
+
     /// What is known about a child run.
     pub fn child(&self, child: &Name) -> Option<&Child> {
         self.children.iter().find(|known| known.start.child == *child)
@@ -336,10 +343,6 @@ impl Agent {
             Some(client) => (client.input, client.max_output),
             None => (self.input(before, call.repairs.as_deref(), &call.context), limits.max_output),
         };
-        // What a gate answers is not sent.
-        if call.supplement.reply.is_some() {
-            return AttemptUsage::default();
-        }
         let input = input + call.supplement.tokens();
         let usage = |cached_input, cache_write| TokenUsage { input, cached_input, cache_write, output };
         let cost = |usage| limits.price.map_or(Money::default(), |price| price.cost(usage));

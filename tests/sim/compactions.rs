@@ -7,7 +7,7 @@ use wf_core::machine::{
     AttemptUsage, CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart,
     CompactorLimits, InputKind,
 };
-use wf_model::{ModelPrice, Money};
+use wf_model::{ModelPrice, Money, TokenUsage};
 
 use super::dice::Dice;
 use super::world::World;
@@ -53,8 +53,8 @@ impl Compaction {
             return AttemptUsage::default();
         };
         let (input, output) = (limits.max_input, limits.max_output);
-        let price = |cached| limits.price.map_or(Money::default(), |price| price.cost(input, cached, output));
-        AttemptUsage { attempts: 0, tokens: input + output, cost: price(0).max(price(input)) }
+        let cost = limits.price.map_or(Money::default(), |price| price.highest_cost(input, output));
+        AttemptUsage { attempts: 0, tokens: input + output, cost }
     }
 
     /// The cut that it chose for a call.
@@ -125,7 +125,9 @@ impl World {
         };
         let tokens = u64::from(dice.up_to(20));
         let price = agent.compaction.limits.as_ref().and_then(|limits| limits.price);
-        let cost = price.map(|price| price.cost(tokens, 0, 0)).unwrap_or_default();
+        let cost = price
+            .map(|price| price.cost(TokenUsage { input: tokens, ..TokenUsage::default() }))
+            .unwrap_or_default();
         let usage = AttemptUsage { attempts: 0, tokens, cost };
         let model = Some(Name::parse("small").expect("a name"));
         InputKind::Compacted(Box::new(CompactionReply { start, said, model, usage }))

@@ -1,15 +1,18 @@
 //! What a simulation came to, so that it cannot stop testing something unnoticed.
 
+mod kinds;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, CompactionOutcome, Effect, EventKind, GatePoint, InputKind, ModelCallOutcome,
-    TimerKind, WorkExit,
+    BUDGET_SPENT_PREFIX, CompactionOutcome, EventKind, GatePoint, ModelCallOutcome, WorkExit,
 };
 
 use super::agents;
 use super::faults::Fault;
+use kinds::exit;
+pub use kinds::{effect, input, timer};
 
 /// Counts, by kind and name.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +109,7 @@ const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "bud
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 21] = [
+const INPUTS: [&str; 22] = [
     "merge_prepared",
     "merged",
     "begin",
@@ -323,89 +326,4 @@ fn of_agent(told: &EventKind) -> Option<&'static str> {
         EventKind::ExchangeGated(gated) if gated.revised.is_some() => "gets another result",
         _ => return None,
     })
-}
-
-/// The name of an effect's kind.
-pub fn effect(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::Start { .. } => "start",
-        Effect::Check { .. } => "check",
-        Effect::Wake { .. } => "wake",
-        Effect::Lock { .. } => "lock",
-        Effect::Unlock { .. } => "unlock",
-        Effect::Lookup { .. } => "lookup",
-        Effect::Remember { .. } => "remember",
-        Effect::Watch { .. } => "watch",
-        Effect::Kill { .. } => "kill",
-        Effect::Finish { .. } => "finish",
-        Effect::Confirm { .. } => "confirm",
-        Effect::Gate(_) => "gate",
-        Effect::Plan { .. } => "plan",
-        Effect::Guide { .. } => "guide",
-        Effect::Compact { .. } => "compact",
-        Effect::Ask(_) => "ask",
-        Effect::Dismiss { .. } => "dismiss",
-        Effect::CallModel { .. } => "call_model",
-        Effect::CallTool { .. } => "call_tool",
-        Effect::StartChild { .. } => "start_child",
-        Effect::EndAgent { .. } => "end_agent",
-        Effect::PrepareMerge { .. } => "prepare_merge",
-        Effect::Merge(_) => "merge",
-        Effect::ServeClient { .. } => "serve_client",
-    }
-}
-
-/// The name of a timer's kind.
-pub fn timer(timer: &TimerKind) -> &'static str {
-    match timer {
-        TimerKind::Retry(_) => "retry",
-        TimerKind::Wait(_) => "wait",
-        TimerKind::Agent(_) => "agent",
-        TimerKind::Queue(_) => "queue",
-        TimerKind::Ask { .. } => "ask",
-        TimerKind::Run => "run",
-        TimerKind::Budget { .. } => "budget",
-    }
-}
-
-/// The name of the way in which work ended.
-fn exit(exit: &WorkExit) -> &'static str {
-    match exit {
-        WorkExit::Code { .. } => "code",
-        WorkExit::Signal { .. } => "signal",
-        WorkExit::Completed => "done",
-        WorkExit::TimedOut => "timed_out",
-        WorkExit::Cancelled => "cancelled",
-        WorkExit::Error { .. } => "unable",
-        WorkExit::Interrupted => "interrupted",
-    }
-}
-
-/// The name of an input's kind.
-pub fn input(what: &InputKind) -> &'static str {
-    match what {
-        InputKind::Begin { .. } => "begin",
-        InputKind::Generated(_) => "generated",
-        InputKind::Briefed { .. } => "briefed",
-        InputKind::Replied { .. } => "replied",
-        InputKind::ToolEnded(_) => "tool_ended",
-        InputKind::ChildEnded(_) => "child_ended",
-        InputKind::ClientCalled { .. } => "client_called",
-        InputKind::ClientEnded { .. } => "client_ended",
-        InputKind::MergePrepared { .. } => "merge_prepared",
-        InputKind::Merged(_) => "merged",
-        InputKind::Ended(_) => "ended",
-        InputKind::Judged { .. } => "judged",
-        InputKind::Woke { .. } => "woke",
-        InputKind::Locked { .. } => "locked",
-        InputKind::Looked { .. } => "looked",
-        InputKind::Cancel { .. } => "cancel",
-        InputKind::Stale(_) => "stale",
-        InputKind::Confirmed { .. } => "confirmed",
-        InputKind::Gated { .. } => "gated",
-        InputKind::Answered { .. } => "answered",
-        InputKind::Planned(_) => "planned",
-        InputKind::Guided(_) => "guided",
-        InputKind::Compacted(_) => "compacted",
-    }
 }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint, InputKind, Machine, MergePlan, PlanReply, TaskId, TimerKind, ToolCallId, WorkExit,
+    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint,
+    InputKind, Machine, MergePlan, PlanReply, TaskId, TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -244,20 +245,23 @@ impl Engine {
                         |effect| matches!(effect, Effect::Ask(ask) if ask.request == *number),
                     )
             }
-            InputKind::Planned(PlanReply { round, again, .. }) => {
-                done(&|job| matches!(job, Job::Plan { round: r, again: a, .. } if (r, a) == (round, again)))
-                    || self.waiting().any(|effect| match effect {
-                        Effect::Plan { request } => {
-                            (request.round.round, request.rejected.is_some()) == (*round, *again)
-                        }
-                        _ => false,
-                    })
-            }
+            InputKind::Planned(reply) => self.plans(reply),
             InputKind::Guided(reply) => self.guides(&reply.attempt),
             InputKind::Begin { .. } | InputKind::Cancel { .. } => true,
             // What is stale; the calls of agents are looked for elsewhere.
             _ => false,
         }
+    }
+
+    /// True if a planner was asked about a round, and has answered.
+    fn plans(&self, reply: &PlanReply) -> bool {
+        let asked = (reply.round, reply.again);
+        let answers = |job: &Job| matches!(job, Job::Plan { round, again, .. } if (*round, *again) == asked);
+        self.units.iter().any(|unit| answers(&unit.job))
+            || self.waiting().any(|effect| match effect {
+                Effect::Plan { request } => (request.round.round, request.rejected.is_some()) == asked,
+                _ => false,
+            })
     }
 
     /// Whether a planner was asked about an attempt, and has answered.

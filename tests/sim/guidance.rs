@@ -42,6 +42,13 @@ impl World {
         let calls = if stop { 0 } else { 1 + u32::from(dice.one_in(2)) };
         let tokens = if calls > 0 { u64::from(dice.up_to(50)) } else { 0 };
         let usage = AttemptUsage { attempts: 0, tokens, cost: Money::of_micros(tokens) };
-        InputKind::Guided(GuidanceReply { attempt, said, must_not: Vec::new(), calls, usage, asked: Vec::new() })
+        InputKind::Guided(GuidanceReply {
+            attempt,
+            said,
+            must_not: Vec::new(),
+            calls,
+            usage,
+            asked: Vec::new(),
+        })
     }
 }

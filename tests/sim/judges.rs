@@ -1,5 +1,7 @@
 //! Models as judges: which checks have them, how they vote, and how late they are.
 
+use std::sync::Arc;
+
 use wf_core::judgement::{Ballot, CriterionVote, FailedVote, Judgement};
 use wf_core::machine::{CheckVerdict, Standing};
 use wf_model::{Check, CheckCertainty, CheckJudge, FailureClass, Money, PlanParts};
@@ -27,6 +29,12 @@ pub fn of_plan(dice: &Dice, mut parts: PlanParts) -> PlanParts {
             required: 1 + dice.up_to(votes - 1),
         };
         (check.mode, check.judge) = (CheckCertainty::Plausible, Some(judge));
+    }
+    // An alternative is judged by the same checks.
+    for step in &mut parts.steps {
+        for way in &mut step.alternatives {
+            Arc::make_mut(&mut way.step).verify.clone_from(&step.verify);
+        }
     }
     parts
 }

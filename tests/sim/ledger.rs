@@ -113,8 +113,8 @@ pub struct Book {
     pub guided: (u32, u32),
     /// The failed attempt that people are being asked about.
     pub stuck: Option<u32>,
-    /// How often people guided it.
-    pub helped: u32,
+    /// How often people guided it, and the failed attempt after which they did so last.
+    pub helped: (u32, Option<u32>),
     /// Whether it was said that it waits for its lock, since its last attempt began.
     pub awaits: bool,
     pub cached: bool,
@@ -258,15 +258,18 @@ impl Ledger {
                     self.phases.insert(ask.request);
                 }
                 if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.place) {
-                    self.at(place).stuck = Some(stuck.attempt);
+                    let book = self.at(place);
+                    (book.live, book.stuck) = (None, Some(stuck.attempt));
                 }
             }
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
                 if let Some(book) = place.as_ref().map(|place| self.at(place))
-                    && book.stuck.take().is_some()
+                    && let Some(stuck) = book.stuck.take()
                 {
-                    book.helped += u32::from(given.decision == RequestDecision::Answered);
+                    if given.decision == RequestDecision::Answered {
+                        book.helped = (book.helped.0 + 1, Some(stuck));
+                    }
                     return;
                 }
                 match place.filter(|_| given.decision == RequestDecision::Approved) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wf_core::agent::authoring::CalibrationEntry;
-use wf_core::machine::{AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerReply};
+use wf_core::machine::{AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply};
 use wf_model::{Money, OnStuck, Plan, PlanParts, Planner, PlannerSource, StepWork};
 
 use super::dice::Dice;
@@ -83,6 +83,12 @@ impl World {
             reason: "it never worked".into(),
         };
         let must_not = ["a:x", "c:y"].iter().filter(|_| dice.one_in(3)).map(forbids).collect();
-        InputKind::Planned(PlanReply { round, again, said, must_not, usage, asked: Vec::new() })
+        InputKind::Planned(PlanReply {
+            round,
+            again,
+            said,
+            must_not,
+            calls: PlannerCalls { usage, asked: Vec::new() },
+        })
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::machine::{AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind};
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 
 /// The ledgers of the runs that one engine works on together.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +36,9 @@ pub struct BudgetRefusal {
 pub struct CallClaim<'a> {
     /// The run that makes it.
     pub run: &'a RunId,
-    /// What its caller has set aside before.
+    /// The amount that its caller has set aside before.
     pub before: AttemptUsage,
-    /// What it wants to set aside instead: what it has used, and what the call may use.
+    /// The amount to be set aside instead: what its caller has used, and what the call may use.
     pub wanted: AttemptUsage,
     /// True if the budget of the run itself was asked before.
     pub own_allows: bool,
@@ -65,6 +66,11 @@ impl RunLedgers {
     /// Returns what a run has used, as its events record it.
     pub fn recorded(&self, run: &RunId) -> AttemptUsage {
         self.0.get(run).map(|open| open.recorded.usage()).unwrap_or_default()
+    }
+
+    /// Returns the time at which a run began.
+    pub fn started(&self, run: &RunId) -> Option<Moment> {
+        self.0.get(run).and_then(|open| open.recorded.since)
     }
 
     /// Sets aside what a call may use, if the budgets of its run and of all runs around it suffice.

@@ -112,10 +112,8 @@ impl AttemptTask {
         }
         let mask = run.mask().await;
         let count = problems.len();
-        let shortened = problems.iter().take(MOST_PROBLEMS).map(|problem| {
-            let problem: String = mask.text(problem).chars().take(MOST_CHARS).collect();
-            problem
-        });
+        let shorten = |problem: &String| mask.text(problem).chars().take(MOST_CHARS).collect();
+        let shortened = problems.iter().take(MOST_PROBLEMS).map(shorten);
         let mut problems: Vec<String> = shortened.collect();
         if let Some(more) = count.checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
             problems.push(format!("and {more} more"));

@@ -67,7 +67,7 @@ fn role(plan: &Plan) -> Name {
 async fn ask_once_more(asker: &mut ModelAsker<'_>, request: &GuidanceRequest) -> Result<String, String> {
     let mut question = guidance_question(request);
     let answer = asker.ask(&question).await.map_err(|unasked| unasked.reason)?;
-    let Err(mistake) = read_guidance(&answer.text, &request.all_restrictions()) else {
+    let Err(mistake) = read_guidance(&answer.text, &request.all_restrictions(asker.plan())) else {
         return Ok(answer.text);
     };
     question.append_turn(answer, Vec::new(), Some(&mistake));

@@ -17,8 +17,8 @@ use wf_core::machine::{
     AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
 };
 use wf_core::memory::{
-    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryQuery, NoteQuery,
-    ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
+    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
+    NoteQuery, ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
@@ -110,7 +110,30 @@ pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<Memory
     let words = NoteQuery { words: query.text.clone(), ..NoteQuery::default() };
     let notes = rank(reader.find_notes(&words)?, run.session.clock.now());
     let found = search(&reader.memory(&MegramSelection::All)?, query);
-    Ok(if notes.is_empty() { found } else { describe_notes(&notes, query).and(found) })
+    if notes.is_empty() {
+        return Ok(found);
+    }
+    let mut all = describe_notes(&notes, query);
+    all.append(&found);
+    Ok(all)
+}
+
+/// The maximum number of new notes of an attempt (Silas 11).
+const MAX_NOTES: usize = 10;
+
+/// Adds a note of an attempt, unless it is known; returns what the agent is told, or why there is no further note.
+pub(super) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<String, String>, StoreError> {
+    let (id, known) = (note.id.short(), run.session.store.reader()?.notes()?);
+    if known.iter().any(|one| one.id == note.id) {
+        return Ok(Ok(format!("note {id} was known before")));
+    }
+    if known.iter().filter(|one| one.source == note.source).count() >= MAX_NOTES {
+        let refusal =
+            format!("an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered");
+        return Ok(Err(refusal));
+    }
+    run.session.store.add_notes(vec![note]).wait()?;
+    Ok(Ok(format!("remembered as note {id}")))
 }
 
 /// Returns the advice from memory on the intent of a plan; `None` if too little is known.

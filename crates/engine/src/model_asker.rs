@@ -9,9 +9,9 @@ use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, AttemptUsage, PassedOverModel};
 use wf_gateway::ModelCallResult;
 use wf_gateway::retry::CallFailureClass;
-use wf_model::{FailureClass, ModelDefinition, Money, TokenUsage};
+use wf_model::{FailureClass, ModelDefinition, Money, Plan, TokenUsage};
 
-/// Who asks one model, and what that has used.
+/// A caller of one model, and its calls.
 pub(super) struct ModelAsker<'a> {
     run: &'a RunContext,
     model: &'a ModelDefinition,
@@ -31,6 +31,11 @@ impl<'a> ModelAsker<'a> {
     pub(super) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
         let (bodies, set_aside) = (CallBodies::of(run), run.account.nothing_set_aside());
         Self { run, model, bodies, set_aside, asked: Vec::new() }
+    }
+
+    /// Returns the plan of the run.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.run.plan
     }
 
     /// Returns what its calls have used.

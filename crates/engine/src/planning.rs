@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use wf_base::name::Name;
 use wf_core::agent::{ModelRequest, planner_answer, planner_question};
-use wf_core::machine::{AskedModel, AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerReply};
+use wf_core::machine::{InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply};
 use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
@@ -21,8 +21,7 @@ use super::supply::wait_for_stop;
 /// The answer of a planner, and what it used.
 struct PlannerAnswer {
     said: Result<String, String>,
-    usage: AttemptUsage,
-    asked: Vec<AskedModel>,
+    calls: PlannerCalls,
 }
 
 /// Asks the planner, and returns its output.
@@ -41,20 +40,19 @@ pub(super) async fn ask(
         None => PlannerAnswer::without_model(Err("the plan has no `planner`".into())),
     };
     run.session.executor.ensure_supervised()?;
-    let PlannerAnswer { said, usage, asked } = answer;
+    let PlannerAnswer { said, calls } = answer;
     Ok(Some(InputKind::Planned(PlanReply {
         round: request.round.round,
         again: request.rejected.is_some(),
         said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
         must_not: request.calibration.must_not,
-        usage,
-        asked,
+        calls,
     })))
 }
 
 impl PlannerAnswer {
     fn without_model(said: Result<String, String>) -> Self {
-        Self { said, usage: AttemptUsage::default(), asked: Vec::new() }
+        Self { said, calls: PlannerCalls::default() }
     }
 }
 
@@ -89,5 +87,6 @@ async fn ask_model(
         },
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
-    PlannerAnswer { said, usage: asker.usage(), asked: std::mem::take(&mut asker.asked) }
+    let calls = PlannerCalls { usage: asker.usage(), asked: std::mem::take(&mut asker.asked) };
+    PlannerAnswer { said, calls }
 }

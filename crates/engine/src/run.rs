@@ -185,7 +185,7 @@ impl RunContext {
 
     /// Returns the time at which it began.
     pub(super) fn started(&self) -> Option<wf_base::time::Moment> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).since
+        self.account.started()
     }
 
     /// Returns the mask of every secret read so far.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 use wf_core::machine::{AttemptUsage, Event};
 use wf_core::run_ledgers::{BudgetRefusal, CallClaim, RunLedgers};
 
@@ -37,6 +38,11 @@ impl RunAccount {
     /// Returns what the run has used, for the run that it is nested in.
     pub(super) fn usage(&self) -> AttemptUsage {
         self.ledgers().recorded(&self.run)
+    }
+
+    /// Returns the time at which the run began.
+    pub(super) fn started(&self) -> Option<Moment> {
+        self.ledgers().started(&self.run)
     }
 
     /// Begins to set aside amounts for calls: nothing yet.

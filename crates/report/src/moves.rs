@@ -30,7 +30,9 @@ pub fn moves(round: &Round) -> Vec<String> {
                 moves.push("find out why the planner proposed none: check its input and output".into());
             }
         }
-        (RoundExhaustion::Rounds, _) => moves.push("allow more rounds: raise `max_replans` or `budget`".into()),
+        (RoundExhaustion::Rounds, _) => {
+            moves.push("allow more rounds: raise `max_replans` or `budget`".into());
+        }
         (RoundExhaustion::Loss, GgsRule::BudgetSpent) => {
             moves.push("allow more rounds: raise `max_replans` or `time_budget_seconds`".into());
         }

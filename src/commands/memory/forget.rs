@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::rows::{counts, find_megram, find_note, notes, rows, short_line, store, table, tags};
+use super::rows::{counts, find_entry, notes, rows, short_line, store, table, tags};
 use crate::Ui;
 use wf_app::approve::confirmed;
 use wf_app::{CliExitCode, CommandError, Host, watch};
@@ -16,7 +16,6 @@ it, so that it can still be verified. Not reached: backups, exports, the record 
 that an entry came from (`retention` prunes these), and a rule that was made from it, which is an entry
 of its own. The whole database is written anew, which takes a moment if it is large. Examples:
   wf memory forget --id 3fa2
-  wf memory forget --note 51c0
   wf memory forget --space tool:curl --entity path:api.example
   wf memory forget --all --yes")]
 pub struct MemoryForgetArgs {
@@ -34,12 +33,9 @@ pub struct MemoryForgetArgs {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct ForgetTargetArgs {
-    /// Megram ID or unique prefix
+    /// Megram or note ID, or unique prefix
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Note ID or unique prefix
-    #[arg(long, value_name = "ID")]
-    note: Option<String>,
     /// Every megram in a space
     #[arg(long, value_name = "SPACE")]
     space: Option<String>,
@@ -95,18 +91,14 @@ fn scrub(store: &Store) -> Result<(), CommandError> {
 }
 
 fn matching_entries(host: &Host, args: &MemoryForgetArgs) -> Result<MemoryBundle, CommandError> {
-    let ForgetTargetArgs { id, note, space, all } = &args.what;
-    let megrams = match (id, space, &args.entity) {
-        (Some(id), ..) => vec![find_megram(host, id)?],
-        (_, Some(space), Some(entity)) => rows(host, &MegramSelection::Cluster(tags(space, entity)?))?,
-        (_, Some(space), None) => rows(host, &MegramSelection::Space(space.clone()))?,
-        _ if *all => rows(host, &MegramSelection::All)?,
-        _ => Vec::new(),
-    };
-    let notes = match note {
-        Some(note) => vec![find_note(host, note)?],
-        None if *all => notes(host)?,
-        None => Vec::new(),
+    let ForgetTargetArgs { id, space, .. } = &args.what;
+    let (megrams, notes) = match (id, space, &args.entity) {
+        (Some(id), ..) => return find_entry(host, id),
+        (_, Some(space), Some(entity)) => {
+            (rows(host, &MegramSelection::Cluster(tags(space, entity)?))?, Vec::new())
+        }
+        (_, Some(space), None) => (rows(host, &MegramSelection::Space(space.clone()))?, Vec::new()),
+        _ => (rows(host, &MegramSelection::All)?, notes(host)?),
     };
     Ok(MemoryBundle { megrams, notes })
 }

@@ -8,7 +8,7 @@ use wf_base::units::{fit, moment, plural};
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
 use wf_core::memory::{
-    Megram, MegramLevel, MegramTags, MemoryAction, MemoryNote, MemoryPotentials, RuleSense,
+    Megram, MegramLevel, MegramTags, MemoryAction, MemoryBundle, MemoryNote, MemoryPotentials, RuleSense,
 };
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
@@ -52,6 +52,20 @@ pub(super) fn find_note(host: &Host, start: &str) -> Result<MemoryNote, CommandE
     let mut all = notes(host)?;
     all.retain(|note| !start.is_empty() && note.id.to_string().starts_with(start));
     only_one(all, |note| note.id).map_err(|ids| not_one("note", "wf memory search", start, &ids))
+}
+
+/// Returns the megram or the note whose id begins with this.
+pub(super) fn find_entry(host: &Host, start: &str) -> Result<MemoryBundle, CommandError> {
+    let mut found = MemoryBundle::default();
+    if !start.is_empty() {
+        found.megrams = rows(host, &MegramSelection::Id(start.into()))?;
+        found.notes = notes(host)?;
+        found.notes.retain(|note| note.id.to_string().starts_with(start));
+    }
+    let ids = found.megrams.iter().map(|megram| megram.id).chain(found.notes.iter().map(|note| note.id));
+    let ids: Vec<String> = ids.map(|id| id.short()).collect();
+    let listing = "wf memory list, wf memory search";
+    if ids.len() == 1 { Ok(found) } else { Err(not_one("memory record", listing, start, &ids)) }
 }
 
 /// Returns the only entry; fails with the ids of all of them.

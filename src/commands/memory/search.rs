@@ -36,7 +36,7 @@ pub struct MemorySearchArgs {
     #[arg(long)]
     raw: bool,
     /// Maximum number of notes
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Show the terms of each quality
     #[arg(long)]

@@ -276,7 +276,8 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
     let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context.clone());
     let before = agent.calls.last().map(|call| call.context.clone()).unwrap_or_default();
     let input = |context: &ContextCut| {
-        agent.next_input(&ModelCallStart { context: context.clone(), ..start.clone() })
+        let call = ModelCallStart { context: context.clone(), ..start.clone() };
+        agent.next_input(&call) + agent.supplement.tokens()
     };
     let output = start.client.map_or(limits.max_output, |client| client.max_output);
     let fits = input(&cut) + output <= limits.context_window;

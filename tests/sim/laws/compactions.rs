@@ -20,7 +20,7 @@ pub fn compacted(look: &Look<'_>) -> Result<(), String> {
                 chooses(look, start)?;
                 affords(look, start)?;
                 let failures = &look.decided().agents.failures;
-                let rested = |last: wf_base::time::Moment| event.at >= last.after(Duration::from_secs(300));
+                let rested = |last: wf_base::time::Moment| event.at >= last.after(Duration::from_mins(5));
                 let rests = failures.in_a_row >= 3 && !failures.last.is_some_and(rested);
                 ensure(!rests, || format!("{start:?} after {failures:?}"))
             }

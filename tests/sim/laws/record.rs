@@ -86,8 +86,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Check { attempt: None, .. } => known.phase >= RunPhase::Verify,
         Effect::Lock { place, .. } => {
             let book = known.book(place);
-            // One that waits for guidance keeps its lock.
-            book.awaits || book.live.is_some() || book.consults.is_some() || over(place)
+            // One that waits for guidance, of a planner or of people, keeps its lock.
+            let guided = book.consults.is_some() || book.stuck.is_some();
+            book.awaits || book.live.is_some() || guided || over(place)
         }
         Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
         Effect::Remember { place, .. } => over(place),

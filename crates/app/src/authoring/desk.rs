@@ -156,22 +156,20 @@ impl<'a> PlanningDesk<'a> {
 
     /// Returns what a perceiver knew when its calls were recorded; without a recording, the last wishes.
     pub(super) fn perceiver_notes(&self) -> Result<PerceiverNotes, CommandError> {
-        match &self.tape {
-            Some((folder, true)) => PerceiverNotes::read(folder),
-            _ => {
-                let store = PlanningStore::new(&self.state);
-                let mut past = Vec::new();
-                for number in store.numbers()?.into_iter().rev() {
-                    if past.len() == PAST_WISHES {
-                        break;
-                    }
-                    // A damaged record must not stand in the way of a new plan; `wf plan --log` reports it.
-                    past.extend(store.read(number).ok().flatten().and_then(|record| record.past_wish()));
-                }
-                past.reverse();
-                Ok(PerceiverNotes { past, answers: Vec::new() })
-            }
+        if let Some((folder, true)) = &self.tape {
+            return PerceiverNotes::read(folder);
         }
+        let store = PlanningStore::new(&self.state);
+        let mut past = Vec::new();
+        for number in store.numbers()?.into_iter().rev() {
+            if past.len() == PAST_WISHES {
+                break;
+            }
+            // A damaged record must not stand in the way of a new plan; `wf plan --log` reports it.
+            past.extend(store.read(number).ok().flatten().and_then(|record| record.past_wish()));
+        }
+        past.reverse();
+        Ok(PerceiverNotes { past, answers: Vec::new() })
     }
 
     /// Adds what a perceiver knew to a recording.

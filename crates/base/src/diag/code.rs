@@ -102,5 +102,6 @@ codes! {
     TaintPath "taint/path" Warning "Untrusted input reaches the name of a file."
     TaintUrl "taint/url" Warning "Untrusted input reaches the URL or a header of a request."
     TaintGate "taint/gate" Warning "A gate is decided by untrusted input."
+    TaintPlan "taint/plan" Warning "Untrusted input reaches a plan that a step runs."
     TaintSpec "taint/spec" Warning "Untrusted input is passed to a plan in which it reaches such a place."
 }

@@ -40,6 +40,8 @@ impl EnvelopeCheck<'_> {
             env: _,
             policy: _,
             main: _,
+            work_type: _,
+            interaction_mode: _,
             outputs: _,
             briefing: _,
             // The budget of the envelope and the time limit of the step hold besides.
@@ -55,8 +57,8 @@ impl EnvelopeCheck<'_> {
         for skill in skills.iter().flatten() {
             self.note(format!("it declares the skill `{skill}`; a generated plan has none"));
         }
-        let is_of_outer = |id| outer.parts().gates.iter().any(|gate| gate.id == id);
-        for gate in gates.iter().filter(|gate| !is_of_outer(gate.id.clone())) {
+        let known = &outer.parts().gates;
+        for gate in gates.iter().filter(|gate| known.iter().all(|other| other.id != gate.id)) {
             self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));
         }
         if !escalations.is_empty() {
@@ -69,8 +71,12 @@ impl EnvelopeCheck<'_> {
         if count > max {
             self.note(format!("it has {count} steps, and `max_steps` is {max}"));
         }
-        verify.iter().for_each(|check| self.verification("the plan", check));
-        steps.iter().for_each(|step| self.step(step));
+        for check in verify {
+            self.verification("the plan", check);
+        }
+        for step in steps {
+            self.step(step);
+        }
     }
 
     fn step(&mut self, step: &Step) {
@@ -136,7 +142,9 @@ impl EnvelopeCheck<'_> {
             self.role(&format!("the planner of {place}"), &role);
         }
         check_work(self, place, way, work);
-        verify.iter().for_each(|check| self.verification(place, check));
+        for check in verify {
+            self.verification(place, check);
+        }
     }
 
     /// Compares a check: it has a sandbox of its own, which writes nothing.

@@ -11,8 +11,8 @@
 //! agent is either compared with it, or harmless inside it, or refused. [`breaches`] takes these types apart
 //! completely, so that a new key does not compile until it is one of the three.
 //!
-//! What runs is [`bounded`]: the gates of the plan that declares the envelope hold in it, too, and its budget is at most
-//! that of the envelope, which is at most that of the run.
+//! What runs is [`bounded()`]: the gates of the plan that declares the envelope hold in it, too, its budget is at most that
+//! of the envelope and of that plan, and it has no more attempts at a time than that plan.
 //!
 //! **Invariant:** the text is stored, and its digest is in a durable event, before anything of it begins. After a crash
 //! the text with this digest goes on; it is never computed again.

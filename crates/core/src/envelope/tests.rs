@@ -22,8 +22,8 @@ fn confined(id: &str) -> Step {
     Step { allow: Some(Box::default()), ..Step::new(name(id), run()) }
 }
 
-fn writing(path: &str) -> Option<Box<SandboxPermissions>> {
-    Some(Box::new(SandboxPermissions { write: vec![path.into()], ..SandboxPermissions::default() }))
+fn writing(path: &str) -> SandboxPermissions {
+    SandboxPermissions { write: vec![path.into()], ..SandboxPermissions::default() }
 }
 
 fn parts(steps: Vec<Step>) -> PlanParts {
@@ -53,7 +53,7 @@ fn all_breaches_are_named() {
     let nested = NestedPlan { plan: plan(vec![confined("x")]), path: "other.md".into(), with: Vec::new() };
     let steps = vec![
         Step::new(name("free"), run()),
-        Step { allow: writing("src"), verify: vec![check], ..confined("wide") },
+        Step { allow: Some(Box::new(writing("src"))), verify: vec![check], ..confined("wide") },
         Step::new(name("used"), StepWork::Uses(Box::new(nested))),
         Step { on_stuck: OnStuck::ConsultPlanner, ..confined("asks") },
         Step { concurrency: Some("a lock".into()), container: Some("image".into()), ..confined("odd") },
@@ -80,7 +80,7 @@ fn all_breaches_are_named() {
 
 #[test]
 fn an_alternative_is_compared_like_a_step() {
-    let other = Step { allow: writing("src"), ..confined("a") };
+    let other = Step { allow: Some(Box::new(writing("src"))), ..confined("a") };
     let alternative = Alternative { id: name("wide"), replaces: false, step: Arc::new(other) };
     let step = Step { alternatives: vec![alternative], ..confined("a") };
     assert_eq!(of(&plan(vec![step])), ["step `a` may write `src`"]);
@@ -98,7 +98,7 @@ fn no_generated_plan_runs_one() {
 }
 
 #[test]
-fn its_budget_is_at_most_that_of_the_envelope_and_of_the_run() {
+fn it_uses_at_most_what_the_envelope_and_the_run_allow() {
     let budget = |attempts, tokens| {
         Some(RunBudget { max_attempts: attempts, max_tokens: tokens, ..RunBudget::default() })
     };
@@ -108,6 +108,9 @@ fn its_budget_is_at_most_that_of_the_envelope_and_of_the_run() {
     let own = with(budget(Some(7), Some(1000)));
     let both = bounded(&envelope, &outer, &own).unwrap();
     assert_eq!(both.parts().budget, budget(Some(5), Some(100)));
+    let wide = PlanPolicy { max_parallel: 9, ..own.parts().policy.clone() };
+    let wide = Plan::new(PlanParts { policy: wide, ..own.parts().clone() }).unwrap();
+    assert_eq!(bounded(&envelope, &outer, &wide).unwrap().parts().policy.max_parallel, 1);
     let unlimited = bounded(&PlanEnvelope::default(), &with(None), &with(None)).unwrap();
     assert_eq!(unlimited.parts().budget, None);
 }

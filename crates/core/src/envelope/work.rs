@@ -74,13 +74,14 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
     for skill in skills {
         check.note(format!("{place} has the skill `{}`; a generated plan has none", skill.name));
     }
-    for tool in tools.iter().filter(|tool| !check.envelope.tools.contains(tool)).collect::<Vec<_>>() {
+    let envelope = check.envelope;
+    for tool in tools.iter().filter(|tool| !envelope.tools.contains(tool)) {
         check.note(format!("{place} has the tool `{tool}`, which is not in `tools`"));
     }
-    for server in mcp.iter().filter(|server| !check.envelope.mcp.contains(server)).collect::<Vec<_>>() {
+    for server in mcp.iter().filter(|server| !envelope.mcp.contains(server)) {
         check.note(format!("{place} uses the MCP server `{server}`, which is not in `mcp`"));
     }
-    for host in fetch.iter().filter(|host| !check.envelope.fetch.contains(host)).collect::<Vec<_>>() {
+    for host in fetch.iter().filter(|host| !envelope.fetch.contains(host)) {
         check.note(format!("{place} fetches from `{host}`, which is not in `fetch`"));
     }
     for ChildPlan { path, .. } in dispatch.iter().flat_map(|dispatch| &dispatch.plans) {

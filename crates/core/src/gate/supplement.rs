@@ -42,6 +42,16 @@ impl GateOutcome {
     }
 }
 
+impl GateResult {
+    /// True if all that it changed is texts that it gave to a model call.
+    pub fn gives_call_texts(&self) -> bool {
+        let is_call_text = |name: &String| CALL_TEXTS.contains(&name.as_str());
+        self.trigger == GateTrigger::OnModelCall
+            && !self.changed.is_empty()
+            && self.changed.iter().all(is_call_text)
+    }
+}
+
 fn cut(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(CALL_CONTEXT_CHARS) {
         text.truncate(end);

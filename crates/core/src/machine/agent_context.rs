@@ -2,13 +2,13 @@
 
 use super::state::TaskIx;
 use super::{
-    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, CallSupplement, Machine, ModelCallEnd,
+    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, ClientCall, Machine, ModelCallEnd,
     ModelCallOutcome, ModelCallStart, ToolRecord, WorkExit,
 };
 use crate::agent::{
     ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
 };
-use wf_model::{FailureClass, Money};
+use wf_model::FailureClass;
 
 impl Machine {
     /// Returns the exit of an agent that may not make its next model call.
@@ -20,10 +20,6 @@ impl Machine {
             return Some(logical(format!(
                 "the agent made {most} model calls, its `max_turns`, without an answer"
             )));
-        }
-        // What a gate answers is not sent.
-        if record.supplement_of(start).is_some_and(|given| given.reply.is_some()) {
-            return None;
         }
         let reserve = record.reserve(start);
         let tokens = reserve.tokens;
@@ -94,17 +90,12 @@ impl AgentRecord {
     /// Returns what a call may use that is to be the next.
     pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.input_of(start).saturating_add(self.added_to(start));
-        self.usage_of(input, start.client.map_or(self.limits.max_output, |client| client.max_output))
-    }
-
-    /// Returns the texts of gates for a call that is to be the next, once they let it begin.
-    fn supplement_of(&self, start: &ModelCallStart) -> Option<&CallSupplement> {
-        self.admits(start).then_some(&self.supplement)
+        self.usage_of(input, self.output_of(start.client))
     }
 
     /// Returns the tokens that gates add to a call that is to be the next.
     fn added_to(&self, start: &ModelCallStart) -> u64 {
-        self.supplement_of(start).map_or(0, CallSupplement::tokens)
+        if self.admits(start) { self.supplement.tokens() } else { 0 }
     }
 
     /// Returns the estimated tokens of the request of a call that is to be the next.
@@ -122,16 +113,18 @@ impl AgentRecord {
 
     fn open_call(&self) -> Option<AttemptUsage> {
         let (open, before) = self.turns.split_last()?;
-        let waits = self.exit.is_none() && open.outcome.is_none() && open.supplement.reply.is_none();
-        let added = open.supplement.tokens();
-        waits.then(|| {
-            let input = match open.client {
-                Some(client) => client.input,
-                None => self.size(before, open.repairs.as_deref()).tokens(&open.context),
-            };
-            let output = open.client.map_or(self.limits.max_output, |client| client.max_output);
-            self.usage_of(input.saturating_add(added), output)
-        })
+        if self.exit.is_some() || open.outcome.is_some() {
+            return None;
+        }
+        let own = || self.size(before, open.repairs.as_deref()).tokens(&open.context);
+        let input = open.client.map_or_else(own, |client| client.input);
+        let input = input.saturating_add(open.supplement.tokens());
+        Some(self.usage_of(input, self.output_of(open.client)))
+    }
+
+    /// Returns the longest reply to a request.
+    fn output_of(&self, client: Option<ClientCall>) -> u64 {
+        client.map_or(self.limits.max_output, |client| client.max_output)
     }
 
     fn usage_of(&self, input: u64, output: u64) -> AttemptUsage {

@@ -1,7 +1,7 @@
 //! The fold of the facts about agents.
 
 use super::state::MachineState;
-use super::{AgentRecord, AgentTurn, Attempt, EventKind, ToolRecord};
+use super::{AgentRecord, AgentTurn, Attempt, EventKind, ToolCallEnd, ToolRecord};
 use wf_base::time::Moment;
 use wf_model::Plan;
 
@@ -38,19 +38,7 @@ impl MachineState {
             EventKind::ToolCallRefused(refusal) => {
                 self.push_tool(plan, &refusal.id.attempt, ToolRecord::Refused(refusal.reason.clone()));
             }
-            EventKind::ToolCallEnded(end) => {
-                if let Some(record) = self.agent_record_mut(plan, &end.id.attempt) {
-                    record.person_answer = None;
-                }
-                let turn = self.agent_turn_mut(plan, &end.id.attempt);
-                if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
-                    *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens, gated: false };
-                }
-                if let Some(record) = self.named_record_mut(plan, &end.id.attempt.place) {
-                    record.note_untrusted(end.untrusted.as_ref());
-                }
-                self.end_collect(plan, at, &end.id.attempt);
-            }
+            EventKind::ToolCallEnded(end) => self.end_tool(plan, at, end),
             EventKind::ExchangeGated(gated) => {
                 if let Some(record) = self.agent_record_mut(plan, &gated.attempt) {
                     record.take_ruling(gated);
@@ -71,6 +59,21 @@ impl MachineState {
             }
             _ => self.apply_to_children(plan, fact),
         }
+    }
+
+    /// Applies the end of a tool call.
+    fn end_tool(&mut self, plan: &Plan, at: Moment, end: &ToolCallEnd) {
+        if let Some(record) = self.agent_record_mut(plan, &end.id.attempt) {
+            record.person_answer = None;
+        }
+        let turn = self.agent_turn_mut(plan, &end.id.attempt);
+        if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
+            *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens, gated: false };
+        }
+        if let Some(record) = self.named_record_mut(plan, &end.id.attempt.place) {
+            record.note_untrusted(end.untrusted.as_ref());
+        }
+        self.end_collect(plan, at, &end.id.attempt);
     }
 
     /// Adds a tool call. An approval is used up with it.

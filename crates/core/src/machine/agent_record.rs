@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::client_repair::ClientRepairRecord;
 use super::compaction::CompactionRecord;
 use super::{
-    AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome, ModelLimits, PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
+    AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome,
+    ModelLimits, PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
 };
 use crate::agent::{ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;

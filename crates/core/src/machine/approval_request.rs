@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject};
+use super::{
+    ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject,
+};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::PassedOverModel;
+use super::{AttemptUsage, PassedOverModel};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
@@ -37,4 +37,15 @@ pub struct AskedModel {
     pub requests: u32,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
+}
+
+/// The model calls of a planner that was asked for alternatives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlannerCalls {
+    /// The amounts that they used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// The calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
 }

@@ -23,7 +23,7 @@ use wf_model::{Money, Plan};
 const MOST_FAILURES: u32 = 3;
 
 /// The time for which it is not asked then.
-const COOL_DOWN: Duration = Duration::from_secs(300);
+const COOL_DOWN: Duration = Duration::from_mins(5);
 
 /// The failures of the compactor in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,10 +168,8 @@ impl AgentRecord {
     fn compaction_reserve(&self) -> AttemptUsage {
         self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
             let (input, output) = (compactor.max_input, compactor.max_output);
-            let cost =
-                |cached| compactor.price.map_or(Money::default(), |price| price.cost(input, cached, output));
-            let tokens = input.saturating_add(output);
-            AttemptUsage { attempts: 0, tokens, cost: cost(0).max(cost(input)) }
+            let cost = compactor.price.map_or(Money::default(), |price| price.highest_cost(input, output));
+            AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
         })
     }
 }

@@ -3,7 +3,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId, CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer, PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
+    CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
+    PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;

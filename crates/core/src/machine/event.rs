@@ -1,9 +1,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, AskedModel, Attempt, AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId, CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerRejection, ProposedAlternative,
-    ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
-    StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
+    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
+    CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
+    MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerCalls,
+    PlannerRejection, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile,
+    Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
+    ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
@@ -261,12 +265,9 @@ pub enum EventKind {
         /// The planner's reason.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
-        /// The amounts that its model used.
-        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-        usage: AttemptUsage,
-        /// Its model calls, in order.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        asked: Vec<AskedModel>,
+        /// Its model calls.
+        #[serde(flatten)]
+        calls: PlannerCalls,
     },
     /// The planner gave nothing, or nothing that may be used.
     PlannerRejected(PlannerRejection),

@@ -181,7 +181,7 @@ impl Machine {
         };
         if let Some(ShownContent { digest, shown }) = content.filter(|_| passes && !asking.is_empty()) {
             let subject = ExchangeSubject { passed: fact, body: digest };
-            return self.ask_for_exchange(task, subject, shown, asking);
+            return self.ask_for_exchange(task, subject, &shown, asking);
         }
         let exit = self.exit_after(task, &fact);
         self.emit(EventKind::ExchangeGated(fact));

@@ -28,7 +28,7 @@ impl Machine {
         &mut self,
         task: TaskIx,
         about: ExchangeSubject,
-        shown: Value,
+        shown: &Value,
         gates: Vec<GateResult>,
     ) {
         let ask = self.request_of_gates(Some(task), about.passed.point, gates);
@@ -42,7 +42,7 @@ impl Machine {
     pub(super) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
         match ask.exchange {
             Some(about) if !ask.deferred_results.is_empty() => {
-                self.ask_for_exchange(task, about, Value::Object(ask.show), ask.deferred_results);
+                self.ask_for_exchange(task, about, &Value::Object(ask.show), ask.deferred_results);
             }
             Some(about) => {
                 self.emit(EventKind::ExchangeGated(about.passed));

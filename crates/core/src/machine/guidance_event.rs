@@ -1,11 +1,13 @@
 use serde::{Deserialize, Serialize};
 
+use super::restrictions::is_named_like_step;
 use super::{
-    AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply, PlannerRestrictions,
-    PreferredTool,
+    AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply,
+    PlannerRestrictions, PreferredTool,
 };
 use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
 use wf_base::name::PlanId;
+use wf_model::Plan;
 
 /// The planner is to be asked about a step whose attempts fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -83,9 +85,11 @@ pub struct GuidanceRequest {
 
 impl GuidanceRequest {
     /// Returns what guidance must not name, with what memory forbids.
-    pub fn all_restrictions(&self) -> PlannerRestrictions {
+    pub fn all_restrictions(&self, plan: &Plan) -> PlannerRestrictions {
         let mut all = self.must_not.clone();
-        all.avoid.extend(self.calibration.must_not.iter().map(AvoidedTool::from));
+        let forbidden = self.calibration.must_not.iter();
+        let forbidden = forbidden.filter(|entry| !is_named_like_step(plan, &entry.tool));
+        all.avoid.extend(forbidden.map(AvoidedTool::from));
         all
     }
 

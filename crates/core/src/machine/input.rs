@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd, MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall,
+    CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
+    MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile,
+    Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;

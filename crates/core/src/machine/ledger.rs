@@ -130,9 +130,11 @@ impl BudgetLedger {
             EventKind::RunStarted { .. } => self.since = Some(at),
             EventKind::BudgetSet(budget) => self.budget = Some((**budget).clone()),
             EventKind::AttemptStarted(_) => self.attempts = self.attempts.saturating_add(1),
+            EventKind::PlannerAccepted { calls, .. }
+            | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
+                self.add(calls.usage);
+            }
             EventKind::AttemptEnded { usage, .. }
-            | EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
             | EventKind::GuidanceEnded(GuidanceEnd { usage, .. })
             | EventKind::CompactionEnded(CompactionEnd { usage, .. }) => self.add(*usage),
             EventKind::ChildEnded(end) => self.add(end.usage),

@@ -126,7 +126,7 @@ pub use agent_event::{
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
-pub use asked_model::AskedModel;
+pub use asked_model::{AskedModel, PlannerCalls};
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};

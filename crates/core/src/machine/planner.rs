@@ -3,7 +3,7 @@
 //!
 //! The round stays open in the meantime. The answer is checked against what is blocked and against
 //! what the step may reach; it becomes a child of the plan or is refused, and is recorded either
-//! way. The planner is asked at most once for a round.
+//! way. The planner is asked at most once for a round, and once more if its answer used what is forbidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Machine {
     /// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
     /// asked once more.
     pub(super) fn on_planner_reply(&mut self, reply: PlanReply) {
-        let PlanReply { round, again, said, must_not, usage, asked } = reply;
+        let PlanReply { round, again, said, must_not, calls } = reply;
         let planning = self.state.control.planning.as_ref();
         let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
         let is_expected = round == self.state.control.rounds.saturating_add(1) && again == was_rejected;
@@ -161,14 +161,13 @@ impl Machine {
                     parent_digest: parent,
                     alternatives: ways,
                     reason,
-                    usage,
-                    asked,
+                    calls,
                 });
             }
             Err(refusal) => {
                 let reason = super::reason::truncate_reason(one_line(&refusal.reason));
                 let asked_again = refusal.is_forbidden && !again;
-                self.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, usage, asked }));
+                self.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, calls }));
                 if asked_again {
                     return self.ask_planner_again();
                 }

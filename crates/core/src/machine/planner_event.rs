@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AskedModel, AttemptUsage, PlannerReply};
+use super::{PlannerCalls, PlannerReply};
 use crate::agent::authoring::CalibrationEntry;
 
 /// The planner gave nothing, or nothing that may be used.
@@ -13,12 +13,9 @@ pub struct PlannerRejection {
     /// True if it used what is forbidden, and is asked once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked_again: bool,
-    /// The amounts that its model used.
-    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-    pub usage: AttemptUsage,
-    /// Its model calls, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<AskedModel>,
+    /// Its model calls.
+    #[serde(flatten)]
+    pub calls: PlannerCalls,
 }
 
 /// The answer of a planner that was asked about a round.
@@ -35,10 +32,7 @@ pub struct PlanReply {
     /// The tools that memory forbids, as the planner was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not: Vec<CalibrationEntry>,
-    /// The amounts that its model used.
-    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-    pub usage: AttemptUsage,
-    /// Its model calls, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<AskedModel>,
+    /// Its model calls.
+    #[serde(flatten)]
+    pub calls: PlannerCalls,
 }

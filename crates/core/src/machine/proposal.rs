@@ -157,6 +157,9 @@ impl ProposedAlternative {
             StepWork::Http(_) => ("http", &["http"]),
             StepWork::Uses(_) => ("uses", &["uses", "with"]),
             StepWork::Skill(_) => ("skill", &["skill"]),
+            StepWork::Generated(_) => {
+                return Err("a step that runs a generated plan can be done only as it is written".into());
+            }
             StepWork::Wait(_) => return Err("a step with `wait` can be done only as it is written".into()),
             StepWork::Approve(_) => return Err("a step with `approve` is decided by people alone".into()),
         };
@@ -196,7 +199,11 @@ impl ProposedAlternative {
                 let changed = self.skill.as_ref().map(|said| said.apply_to(call)).transpose()?;
                 changed.map(Box::new).map(StepWork::Skill)
             }
-            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
+            StepWork::Run(_)
+            | StepWork::Exec(_)
+            | StepWork::Generated(_)
+            | StepWork::Wait(_)
+            | StepWork::Approve(_) => None,
         };
         Ok(changed)
     }

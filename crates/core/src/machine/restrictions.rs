@@ -9,7 +9,14 @@ use super::{
 use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
 use crate::ggs::Directive;
-use wf_model::{Alternative, StepIx};
+use wf_model::{Alternative, Plan, StepIx};
+
+/// True if a tool has no name but that of a step: a text may say that word, and mean something else.
+pub(super) fn is_named_like_step(plan: &Plan, tool: &str) -> bool {
+    let own = format!("{}/", plan.id());
+    let tool = tool.strip_prefix(&own).unwrap_or(tool);
+    plan.find(tool.split('.').next().unwrap_or(tool)).is_some()
+}
 
 /// The limits of a proposal.
 pub(super) struct PlannerLimits<'a> {
@@ -97,13 +104,15 @@ impl Machine {
         blocked: &BlockedActuators,
         must_not: &[CalibrationEntry],
     ) -> PlannerRestrictions {
-        let step_of = |tool: &str| tool.split('.').next().unwrap_or(tool).to_owned();
-        let named = |tool: &&String| self.base.find(&step_of(tool)).is_none();
+        let mut avoid = self.avoided_tools();
+        avoid.extend(must_not.iter().map(AvoidedTool::from));
+        avoid.retain(|avoided| !is_named_like_step(&self.base, &avoided.tool));
+        let tools = blocked.tools.iter().filter(|tool| !is_named_like_step(&self.base, tool));
         PlannerRestrictions {
-            tools: blocked.tools.iter().filter(named).cloned().collect(),
+            tools: tools.cloned().collect(),
             targets: blocked.targets.iter().cloned().collect(),
             classes: Vec::new(),
-            avoid: self.avoided_tools().into_iter().chain(must_not.iter().map(AvoidedTool::from)).collect(),
+            avoid,
         }
     }
 

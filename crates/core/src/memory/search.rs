@@ -29,10 +29,10 @@ pub struct MemoryFindings {
 }
 
 impl MemoryFindings {
-    /// Returns the findings of two searches as one.
-    pub fn and(self, other: Self) -> Self {
-        let is_external = self.is_external || other.is_external;
-        Self { text: format!("{}\n{}", self.text, other.text), is_external }
+    /// Adds the findings of another search.
+    pub fn append(&mut self, other: &Self) {
+        self.is_external |= other.is_external;
+        let _ = write!(self.text, "\n{}", other.text);
     }
 }
 

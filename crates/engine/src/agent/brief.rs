@@ -165,12 +165,7 @@ impl AttemptTask {
             tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = work.session.as_ref().map(|used| ContinuedSession {
-            name: used.name.clone(),
-            question: parts.question(),
-            event: work.persona.as_ref().and_then(|persona| persona.event),
-            has_moods: work.persona.as_ref().is_some_and(|persona| persona.moods.is_some()),
-        });
+        let continued = ContinuedSession::of(work, parts.question());
         let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?

@@ -5,16 +5,18 @@ use tokio::sync::watch;
 
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
+use crate::EngineError;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply, ModelRequest};
 use wf_core::machine::{
-    Attempt, AttemptUsage, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel, RequestedTool,
+    Attempt, AttemptUsage, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel,
+    RequestedTool,
 };
 use wf_exec::StopLevel;
-use wf_gateway::ModelCallError;
 use wf_gateway::retry::CallFailureClass;
+use wf_gateway::{ModelCallError, ModelCallResult};
 use wf_model::{FailureClass, Money, TokenUsage};
 
 /// A model call of an agent.
@@ -42,27 +44,16 @@ pub(in super::super) async fn call_model(
     let mut dialogue = session.dialogue.lock().await;
     dialogue.begin_call(&ask);
     let ModelCall { attempt, call, context, supplement, .. } = ask;
-    let mut end = ModelCallEnd {
-        attempt,
-        call,
-        outcome: ModelCallOutcome::Stopped,
-        usage: TokenUsage::default(),
-        cost: Money::default(),
-        answered_by: None,
-        passed_over: Vec::new(),
-        breakers: Vec::new(),
-        requests: 1,
-        duration_ms: 0,
-    };
+    let mut end = unsent(attempt, call);
     let added = match (&supplement.reply, session.added_context(&supplement)) {
         (None, Ok(added)) => added,
         (Some(given), _) => {
             session.answer_by_gate(&mut dialogue, given, &mut end);
-            return session.replied(&dialogue, end);
+            return Ok(Some(session.replied(&dialogue, end)));
         }
         (None, Err(unable)) => {
             dialogue.fail_call(unable, &mut end);
-            return session.replied(&dialogue, end);
+            return Ok(Some(session.replied(&dialogue, end)));
         }
     };
     if let Some(added) = &added {
@@ -79,7 +70,7 @@ pub(in super::super) async fn call_model(
         let reason = format!("the budget does not allow a model call: {over}");
         end.outcome = dialogue.fail(FailedAgentCall { reason, failure_class: FailureClass::Logical });
         end.requests = 0;
-        return session.replied(&dialogue, end);
+        return Ok(Some(session.replied(&dialogue, end)));
     }
     let began = run.session.clock.now();
     let answered = tokio::select! {
@@ -94,34 +85,25 @@ pub(in super::super) async fn call_model(
         end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage));
     }
     if let Some(answered) = answered {
-        end.requests = answered.tries;
-        (end.usage, end.cost) = (answered.usage, answered.cost);
-        for note in &answered.breakers {
-            dialogue.log_note(&format!("[breaker] {note}"));
-        }
-        end.breakers.clone_from(&answered.breakers);
-        for failed in &answered.passed_over {
-            dialogue.log_note(&format!("[failed] {failed}"));
-            let (model, reason) = (failed.model.clone(), failed.reason());
-            end.passed_over.push(PassedOverModel { model, reason });
-        }
-        end.outcome = match answered.outcome {
-            Ok(reply) => {
-                let outcome = ModelCallOutcome::Replied {
-                    model: answered.model,
-                    reply: session.bodies.put(&reply).await?,
-                    stop: reply.stop,
-                    reply_tokens: reply.estimated_tokens(),
-                    tool_calls: session.screen(&reply),
-                };
-                dialogue.log_reply(&reply);
-                dialogue.reply = Some(reply);
-                outcome
-            }
-            Err(error) => dialogue.fail(FailedAgentCall::from(&error)),
-        };
+        session.take_answer(&mut dialogue, answered, &mut end).await?;
     }
-    session.replied(&dialogue, end)
+    Ok(Some(session.replied(&dialogue, end)))
+}
+
+/// Creates the end of a call that was not sent yet.
+fn unsent(attempt: Attempt, call: u32) -> ModelCallEnd {
+    ModelCallEnd {
+        attempt,
+        call,
+        outcome: ModelCallOutcome::Stopped,
+        usage: TokenUsage::default(),
+        cost: Money::default(),
+        answered_by: None,
+        passed_over: Vec::new(),
+        breakers: Vec::new(),
+        requests: 1,
+        duration_ms: 0,
+    }
 }
 
 impl From<&ModelCallError> for FailedAgentCall {
@@ -165,10 +147,46 @@ impl AgentSession {
         AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
     }
 
-    /// Reports the end of a model call.
-    fn replied(&self, dialogue: &AgentDialogue, end: ModelCallEnd) -> UnitResult {
+    /// Returns the report of the end of a model call.
+    fn replied(&self, dialogue: &AgentDialogue, end: ModelCallEnd) -> InputKind {
         let mistake = dialogue.mistake(&self.outputs);
-        Ok(Some(InputKind::Replied { end: Box::new(end), mistake }))
+        InputKind::Replied { end: Box::new(end), mistake }
+    }
+
+    /// Takes what came of a call that was sent.
+    async fn take_answer(
+        &self,
+        dialogue: &mut AgentDialogue,
+        answered: ModelCallResult,
+        end: &mut ModelCallEnd,
+    ) -> Result<(), EngineError> {
+        end.requests = answered.tries;
+        (end.usage, end.cost) = (answered.usage, answered.cost);
+        for note in &answered.breakers {
+            dialogue.log_note(&format!("[breaker] {note}"));
+        }
+        end.breakers.clone_from(&answered.breakers);
+        for failed in &answered.passed_over {
+            dialogue.log_note(&format!("[failed] {failed}"));
+            let (model, reason) = (failed.model.clone(), failed.reason());
+            end.passed_over.push(PassedOverModel { model, reason });
+        }
+        end.outcome = match answered.outcome {
+            Ok(reply) => {
+                let outcome = ModelCallOutcome::Replied {
+                    model: answered.model,
+                    reply: self.bodies.put(&reply).await?,
+                    stop: reply.stop,
+                    reply_tokens: reply.estimated_tokens(),
+                    tool_calls: self.screen(&reply),
+                };
+                dialogue.log_reply(&reply);
+                dialogue.reply = Some(reply);
+                outcome
+            }
+            Err(error) => dialogue.fail(FailedAgentCall::from(&error)),
+        };
+        Ok(())
     }
 
     /// Returns the tools that a reply calls, each with the mistake for which it is not executed.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::session::AgentDialogue;
 use crate::dispatch::UnitResult;
+use crate::model_asker::ModelAsker;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_base::name::Name;
@@ -50,20 +51,10 @@ pub(in super::super) async fn compact(
         CompactionReply { start, said: Err(String::new()), model: None, usage: AttemptUsage::default() };
     match find(&run.session.models) {
         None => reply.said = Err(format!("wf.yaml gives no model the role `{ROLE}`")),
-        Some(model) => match obstacle(model, &question) {
-            Some(why) => reply.said = Err(why),
-            None => ask(&run, model, &question, stop, &mut reply).await,
-        },
+        Some(model) => ask(&run, model, &question, stop, &mut reply).await,
     }
     dialogue.log_compaction(&reply.said);
     Ok(Some(InputKind::Compacted(Box::new(reply))))
-}
-
-fn obstacle(model: &ModelDefinition, question: &ModelRequest) -> Option<String> {
-    let tokens = question.estimated_tokens().saturating_add(question.max_output);
-    let (name, window) = (&model.name, model.context_window);
-    (tokens > window)
-        .then(|| format!("the question is too long for model `{name}`: {tokens} of {window} tokens"))
 }
 
 async fn ask(
@@ -73,27 +64,17 @@ async fn ask(
     stop: watch::Receiver<StopLevel>,
     reply: &mut CompactionReply,
 ) {
-    reply.model = Some(model.name.clone());
-    let called = tokio::select! {
-        called = tokio::time::timeout(TIMEOUT, run.call_model(model, question)) => {
-            called.map_err(|_| format!("it did not answer within {TIMEOUT:?}"))
-        }
+    let mut asker = ModelAsker::new(run, model);
+    reply.said = tokio::select! {
+        said = tokio::time::timeout(TIMEOUT, asker.ask(question)) => match said {
+            Ok(Ok(said)) => Ok(said.text),
+            Ok(Err(failed)) => Err(failed.reason),
+            Err(_) => Err(format!("it did not answer within {TIMEOUT:?}")),
+        },
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
-    match called {
-        Ok(called) => {
-            reply.usage = AttemptUsage { attempts: 0, tokens: called.usage.total(), cost: called.cost };
-            reply.said = called.outcome.map(|reply| reply.text).map_err(|error| error.to_string());
-            reply.model = Some(called.model);
-        }
-        Err(why) => {
-            // What a call is billed that nobody waited for is not known; that it was sent is.
-            let tokens = question.estimated_tokens();
-            let cost = model.price.map(|price| price.cost(tokens, 0, 0)).unwrap_or_default();
-            reply.usage = AttemptUsage { attempts: 0, tokens, cost };
-            reply.said = Err(why);
-        }
-    }
+    reply.usage = asker.usage();
+    reply.model = asker.asked.pop().map(|call| call.replied_by.unwrap_or(call.model));
 }
 
 impl AgentDialogue {

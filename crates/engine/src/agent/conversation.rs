@@ -14,7 +14,7 @@ use wf_base::name::Name;
 use wf_core::agent::{PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences};
 use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
-use wf_model::{AgentSessionUse, MoodWeights, PersonaEvent};
+use wf_model::{AgentSessionUse, AgentWork, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StepRow, StoreDurability, StoreError, StoreReader};
 
 /// The sessions that the agents of a recorded run continued, by the tasks above its run and the attempt.
@@ -63,6 +63,17 @@ pub(super) struct ContinuedSession {
 }
 
 impl ContinuedSession {
+    /// Returns the session of an agent that is asked something; `None`: it continues none.
+    pub(super) fn of(work: &AgentWork, question: String) -> Option<Self> {
+        let persona = work.persona.as_ref();
+        Some(Self {
+            name: work.session.as_ref()?.name.clone(),
+            question,
+            event: persona.and_then(|persona| persona.event),
+            has_moods: persona.is_some_and(|persona| persona.moods.is_some()),
+        })
+    }
+
     /// Adds the turn of an attempt that ended without an answer, where that counts.
     pub(super) async fn add_blocked(&self, run: &RunContext, attempt: &Attempt) -> Result<(), StoreError> {
         if !self.has_moods {

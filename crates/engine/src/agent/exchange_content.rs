@@ -71,8 +71,8 @@ impl AgentDialogue {
         }
         let repairs = start.and_then(|start| start.repairs.as_deref());
         let request: ModelRequest = self.next_request(&question.refusals, repairs);
-        let cut = start.map(|start| start.context).unwrap_or_default();
-        let bytes = serde_json::to_vec(request.after_cut(cut).as_ref()).unwrap_or_default();
+        let cut = start.map(|start| start.context.clone()).unwrap_or_default();
+        let bytes = serde_json::to_vec(request.after_cut(&cut).as_ref()).unwrap_or_default();
         Sha256Digest::of_bytes(&bytes)
     }
 }

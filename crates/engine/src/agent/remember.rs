@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use super::call_outcome::CallOutcome;
+use crate::memory;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::machine::Attempt;
 use wf_core::memory::{MemoryNote, NoteDraft};
-use wf_store::StoreError;
-
-/// The maximum number of new notes of an attempt (Silas 11).
-const MAX_NOTES: usize = 10;
 
 /// The author of a note.
 pub(super) struct NoteSource {
@@ -39,24 +36,10 @@ pub(super) async fn remember(
         Ok(note) => note,
         Err(bad) => return CallOutcome::failed(format!("nothing is remembered: {bad}")),
     };
-    let added = tokio::task::spawn_blocking(move || add(&run, note));
+    let added = tokio::task::spawn_blocking(move || memory::add_note(&run, note));
     match added.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
-        Ok(text) => text,
+        Ok(Ok(text)) => CallOutcome { text, is_error: false, outside: None },
+        Ok(Err(refusal)) => CallOutcome::failed(refusal),
         Err(unable) => CallOutcome::failed(format!("memory cannot be written: {unable}")),
     }
-}
-
-fn add(run: &RunContext, note: MemoryNote) -> Result<CallOutcome, StoreError> {
-    let id = note.id.short();
-    let known = run.session.store.reader()?.notes()?;
-    let is_new = known.iter().all(|one| one.id != note.id);
-    if is_new && known.iter().filter(|one| one.source == note.source).count() >= MAX_NOTES {
-        return Ok(CallOutcome::failed(format!(
-            "an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered"
-        )));
-    }
-    run.session.store.add_notes(vec![note]).wait()?;
-    let text =
-        if is_new { format!("remembered as note {id}") } else { format!("note {id} was known before") };
-    Ok(CallOutcome { text, is_error: false, outside: None })
 }

@@ -5,12 +5,13 @@ use crate::EngineError;
 use crate::current_step::step_of;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
-use wf_core::agent::{ModelReply, StopReason, TokenUsage, context_block, estimate_tokens};
+use wf_core::agent::{ModelReply, StopReason, context_block, estimate_tokens};
 use wf_core::gate::GateOutcome;
 use wf_core::machine::{
     AddedContext, CallSupplement, ExchangeQuestion, GateReply, ModelCallEnd, ModelCallOutcome,
 };
 use wf_exec::WorkError;
+use wf_model::TokenUsage;
 
 /// Stores the texts that gates give to a model call, masked. What a gate read is not known: if the step reads what is from
 /// outside, or its agent was given such text, so is its context.

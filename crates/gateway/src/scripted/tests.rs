@@ -123,7 +123,7 @@ fn mistakes_have_locations() {
         ("- text: a\n  usage: {input: -1}", "2:18: expected a whole number, found a number"),
         (
             "- text: a\n  usage: {tokens: 1}",
-            "2:11: unknown key `tokens`: expected input, output, cached_input",
+            "2:11: unknown key `tokens`: expected input, output, cached_input, cache_write",
         ),
         ("- tool_calls: [{arguments: {}}]", "1:17: `tool` is missing"),
         ("- tool_calls: [{tool: a, arguments: [1]}]", "1:37: expected a mapping or text, found a list"),

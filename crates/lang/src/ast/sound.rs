@@ -62,14 +62,14 @@ pub(super) fn check_output_values(
 }
 
 /// Notes what is listed twice.
-pub(super) fn check_duplicates<T: PartialEq + ToString>(
+pub(super) fn check_duplicates<T: PartialEq + std::fmt::Display>(
     noun: &str,
     listed: &[Spanned<T>],
     decoder: &mut SpecDecoder<'_>,
 ) {
     for (at, own) in listed.iter().enumerate() {
         if let Some(first) = listed.iter().take(at).find(|other| other.value == own.value) {
-            let message = format!("the {noun} `{}` is listed twice", own.value.to_string());
+            let message = format!("the {noun} `{}` is listed twice", own.value);
             let mistake = Diagnostic::new(Code::DuplicateId, own.span, message);
             decoder.emit(mistake.with_related(first.span, "the other one is here"));
         }

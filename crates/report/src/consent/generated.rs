@@ -43,10 +43,7 @@ fn within(envelope: &PlanEnvelope, used: &mut ShownPlans, sheet: &mut SummaryBui
     }
     permissions(allow, sheet);
     budget::budget(budget.as_ref(), "uses.within.budget", sheet);
-    let (level, text) = match untrusted {
-        true => (1.0, "true: its text may be from outside"),
-        false => (0.0, "false"),
-    };
+    let (level, text) = if *untrusted { (1.0, "true: its text may be from outside") } else { (0.0, "false") };
     sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "uses.within.untrusted", text);
     sheet.mark_default(!untrusted);
 }
@@ -62,9 +59,10 @@ fn permissions(allow: &SandboxPermissions, sheet: &mut SummaryBuilder) {
         let key = format!("uses.within.allow.{key}");
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), &key, text);
     };
-    match net {
-        true => reach(1.0, "net", "true: any host"),
-        false => reach(0.0, "net", "false"),
+    if *net {
+        reach(1.0, "net", "true: any host");
+    } else {
+        reach(0.0, "net", "false");
     }
     match exec {
         None => reach(1.0, "exec", "every program that it can read"),

@@ -6,8 +6,8 @@ use super::{RiskDirection, SummaryBuilder, SummaryLineKind, budget, check, gate,
 use wf_base::name::SkillName;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
-    EnvVar, Gate, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration, SecretSource, Step,
-    TaintLevel,
+    EnvVar, Gate, InteractionMode, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
+    SecretSource, Step, TaintLevel, WorkItemType,
 };
 
 /// The plans that are shown already, or will be.
@@ -67,6 +67,30 @@ pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut SummaryBuilder) {
     }
 }
 
+/// The parameters of a plan.
+fn inputs(params: &[PlanParam], sheet: &mut SummaryBuilder) {
+    for own in params {
+        param(own, sheet);
+    }
+}
+
+/// The secrets of a plan.
+fn hidden(secrets: &[SecretDeclaration], sheet: &mut SummaryBuilder) {
+    for own in secrets {
+        secret(own, sheet);
+    }
+}
+
+/// The kind of work that a plan says to be, and how its agents deal with people.
+fn kind_of_work(kind: Option<WorkItemType>, mode: Option<InteractionMode>, sheet: &mut SummaryBuilder) {
+    if let Some(kind) = kind {
+        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "type", kind.as_str());
+    }
+    if let Some(mode) = mode {
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "interaction_mode", mode.as_str());
+    }
+}
+
 fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let PlanParts {
         id,
@@ -92,18 +116,12 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         briefing,
     } = plan.parts();
     sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "id", id.as_str());
-    if let Some(kind) = work_type {
-        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "type", kind.as_str());
-    }
+    kind_of_work(*work_type, *interaction_mode, sheet);
     about(sheet, title.as_deref(), Some(briefing));
     order(plan, sheet);
-    for own in params {
-        param(own, sheet);
-    }
+    inputs(params, sheet);
     env(variables, sheet);
-    for own in secrets {
-        secret(own, sheet);
-    }
+    hidden(secrets, sheet);
     may_use(skills.as_deref(), sheet);
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
@@ -118,9 +136,6 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     gate::escalations(escalations, sheet);
     super::replan::replan(replan.as_ref(), sheet);
     super::replan::planner(planner.as_ref(), *on_stuck, sheet);
-    if let Some(mode) = interaction_mode {
-        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "interaction_mode", mode.as_str());
-    }
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };

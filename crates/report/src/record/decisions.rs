@@ -198,6 +198,7 @@ impl RunDecisions {
             let (style, word) = match result.action {
                 GateAction::Block => (BAD, "blocked"),
                 GateAction::RequireApproval => (WARN, "asks"),
+                GateAction::Continue if result.gives_call_texts() => (WARN, "gave"),
                 GateAction::Continue if !result.changed.is_empty() => (WARN, "rewrote"),
                 GateAction::Continue if !result.flags.is_empty() => (WARN, "flagged"),
                 GateAction::Continue => continue,

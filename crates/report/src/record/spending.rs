@@ -6,7 +6,8 @@ use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
 use wf_core::machine::{
-    AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome, PlannerRejection,
+    AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome, PlannerCalls,
+    PlannerRejection,
 };
 use wf_model::Money;
 
@@ -112,19 +113,17 @@ impl SpendingFold {
                 let call = ModelSpending::one_call(ModelCaller::Agents, end.usage.total(), end.cost);
                 self.add(ModelSpending { model, ..call });
             }
-            EventKind::PlannerAccepted { asked, .. }
-            | EventKind::PlannerRejected(PlannerRejection { asked, .. })
-            | EventKind::GuidanceEnded(GuidanceEnd { asked, .. })
-                if !asked.is_empty() =>
-            {
-                self.add_calls(ModelCaller::Planners, asked);
+            EventKind::PlannerAccepted { calls, .. }
+            | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
+                self.add_calls(ModelCaller::Planners, &calls.asked);
+                // Older records have the amounts alone.
+                if calls.asked.is_empty() && calls.usage.tokens > 0 {
+                    let PlannerCalls { usage, .. } = calls;
+                    self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));
+                }
             }
-            // Older records have the amounts alone.
-            EventKind::PlannerAccepted { usage, .. }
-            | EventKind::PlannerRejected(PlannerRejection { usage, .. })
-                if usage.tokens > 0 =>
-            {
-                self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));
+            EventKind::GuidanceEnded(GuidanceEnd { asked, .. }) if !asked.is_empty() => {
+                self.add_calls(ModelCaller::Planners, asked);
             }
             EventKind::GuidanceEnded(GuidanceEnd { calls, usage, .. }) if *calls > 0 => {
                 let all = ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost);

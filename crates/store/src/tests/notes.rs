@@ -1,5 +1,5 @@
 use super::super::StoreReader;
-use super::fixture::{NOW, open};
+use super::fixture::{NOW, open, stranger};
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteConfirmation, NoteDraft, NoteQuery, NoteTrust};
 
@@ -45,7 +45,7 @@ fn a_row_that_the_log_does_not_yield_is_no_note() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.add_notes(vec![note("never push to main", &[])]).wait().unwrap();
-    let stored = rusqlite::Connection::open(store.folder().database()).unwrap();
+    let stored = stranger(dir.path());
     stored.execute("UPDATE main.notes SET note = replace(note, 'never', 'always')", []).unwrap();
     stored.execute("INSERT INTO main.notes SELECT 'x', created, note FROM main.notes", []).unwrap();
     assert_eq!(found(&store.reader().unwrap(), "push"), ["never push to main"]);
@@ -60,9 +60,9 @@ fn trust_is_changed_in_place_and_what_is_forgotten_leaves_no_text() {
     let confirmed = NoteConfirmation { who: "ada".into(), at: Moment::from_millis(NOW.millis() + 5) };
     let verified = own.trusted(NoteTrust::Verified, confirmed).unwrap();
     assert_eq!(store.replace_note(verified.clone()).wait().unwrap(), 1);
-    assert_eq!(store.reader().unwrap().notes().unwrap(), [verified.clone()]);
+    assert_eq!(store.reader().unwrap().notes().unwrap(), std::slice::from_ref(&verified));
     store.rebuild().wait().unwrap();
-    assert_eq!(store.reader().unwrap().notes().unwrap(), [verified.clone()]);
+    assert_eq!(store.reader().unwrap().notes().unwrap(), std::slice::from_ref(&verified));
 
     assert_eq!(store.forget(vec![verified.id]).wait().unwrap(), 1);
     assert_eq!(store.scrub(), Ok(true));

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::super::{ModelRequest, TokenUsage};
-use wf_model::{ModelDefinition, ModelPrice, Money};
+use super::super::ModelRequest;
+use wf_model::{ModelDefinition, ModelPrice, Money, TokenUsage};
 
 /// The limits on the calls of one request for a plan. Reaching a limit counts as spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,9 +59,7 @@ impl AuthoringUsage {
     /// Adds a call.
     pub fn add(&mut self, usage: TokenUsage, cost: Money) {
         self.calls = self.calls.saturating_add(1);
-        self.tokens.input = self.tokens.input.saturating_add(usage.input);
-        self.tokens.cached_input = self.tokens.cached_input.saturating_add(usage.cached_input);
-        self.tokens.output = self.tokens.output.saturating_add(usage.output);
+        self.tokens = self.tokens.plus(usage);
         self.cost = self.cost.plus(cost);
     }
 }
@@ -77,9 +75,8 @@ impl PlanningMeter {
     ) -> Result<CallReserve, String> {
         let input = request.estimated_tokens();
         let output = request.max_output.min(model.max_output);
-        // Whether the provider has cached the request is not known, nor which of both is cheaper.
-        let cost = |cached| price.map_or(Money::default(), |price| price.cost(input, cached, output));
-        let reserve = CallReserve { tokens: input.saturating_add(output), cost: cost(0).max(cost(input)) };
+        let cost = price.map_or(Money::default(), |price| price.highest_cost(input, output));
+        let reserve = CallReserve { tokens: input.saturating_add(output), cost };
         if reserve.tokens > model.context_window {
             let (tokens, window) = (reserve.tokens, model.context_window);
             return Err(format!(
@@ -112,6 +109,7 @@ mod tests {
         input: Money::of_micros(3_000_000),
         output: Money::of_micros(15_000_000),
         cached_input: None,
+        cache_write: None,
     };
 
     fn model() -> ModelDefinition {
@@ -161,7 +159,7 @@ mod tests {
             assert_eq!(admitted.err().as_deref(), why);
         }
         let mut spent = meter(Some(500), None);
-        spent.used.add(TokenUsage { input: 201, cached_input: 0, output: 0 }, Money::default());
+        spent.used.add(TokenUsage { input: 201, ..TokenUsage::default() }, Money::default());
         let refused = spent.admit(&model(), Some(PRICE), &request(700)).unwrap_err();
         assert_eq!(refused, "it may use 300 tokens, and the budget has 299 of 500 left");
         let refused = meter(None, None).admit(&model(), None, &request(40_000)).unwrap_err();
@@ -183,7 +181,7 @@ mod tests {
             let mut meter = meter(Some(most), Some(most * 4));
             for size in sizes {
                 if let Ok(reserve) = meter.admit(&model(), Some(PRICE), &request(size)) {
-                    let usage = TokenUsage { input: reserve.tokens, cached_input: 0, output: 0 };
+                    let usage = TokenUsage { input: reserve.tokens, ..TokenUsage::default() };
                     meter.used.add(usage, reserve.cost);
                 }
             }

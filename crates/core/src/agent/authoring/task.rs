@@ -91,33 +91,25 @@ pub fn task_question(raw_input: &str, past: &[PastWish]) -> ModelRequest {
     }
 }
 
+/// Returns the schema of a task or of questions. Providers demand one object in which every key is required; `null` stands
+/// for what is not said.
 fn answer_schema() -> Value {
-    let questions =
-        json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_QUESTIONS});
-    let asks = json!({
-        "type": "object",
-        "properties": {"questions": questions},
-        "required": ["questions"],
+    let text = || json!({"type": ["string", "null"]});
+    let constraints = json!({
+        "type": ["object", "null"],
+        "properties": {"scope": text(), "deadline": text()},
+        "required": ["scope", "deadline"],
         "additionalProperties": false,
     });
-    json!({"anyOf": [task_schema(), asks]})
-}
-
-fn task_schema() -> Value {
-    let text = || json!({"type": ["string", "null"]});
     json!({
         "type": "object",
         "properties": {
-            "task_id": {"type": "string", "pattern": "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"},
-            "intent": {"type": "string", "minLength": 1},
-            "constraints": {
-                "type": "object",
-                "properties": {"scope": text(), "deadline": text()},
-                "required": ["scope", "deadline"],
-                "additionalProperties": false,
-            },
+            "task_id": text(),
+            "intent": text(),
+            "constraints": constraints,
+            "questions": {"type": ["array", "null"], "items": {"type": "string"}},
         },
-        "required": ["task_id", "intent", "constraints"],
+        "required": ["task_id", "intent", "constraints", "questions"],
         "additionalProperties": false,
     })
 }
@@ -126,6 +118,7 @@ fn task_schema() -> Value {
 pub fn read_perception(text: &str, raw_input: &str) -> Result<Perception, String> {
     let UniqueKeyJson(value) = serde_json::from_str(unfence(text))
         .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
+    let value = said(value);
     if value.get("questions").is_some() {
         return read_questions(value).map(Perception::Questions);
     }
@@ -141,6 +134,14 @@ pub fn read_perception(text: &str, raw_input: &str) -> Result<Perception, String
     match task.plan_id() {
         Some(_) => Ok(Perception::Task(task)),
         None => Err("`task_id` must be lower-case words joined by single underscores".into()),
+    }
+}
+
+/// Returns an answer without the keys that say nothing.
+fn said(value: Value) -> Value {
+    match value {
+        Value::Object(keys) => keys.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        other => other,
     }
 }
 

@@ -59,8 +59,12 @@ fn a_perceiver_may_ask_a_few_short_questions() {
     let read = |questions: &str| read_perception(&format!("{{\"questions\": {questions}}}"), "do it again");
     let asked = vec!["Which file?".to_owned(), "When?".to_owned()];
     assert_eq!(read(r#"["Which file?", "When?"]"#), Ok(Perception::Questions(asked)));
+    // Strict schemas want every key.
+    let whole = r#"{"questions": ["a"], "task_id": null, "intent": null, "constraints": null}"#;
+    assert_eq!(read_perception(whole, "x"), Ok(Perception::Questions(vec!["a".into()])));
+    assert!(read_task(&TASK.replace("{\"task_id\"", "{\"questions\": null, \"task_id\""), "x").is_ok());
     let long = format!("[\"{}\"]", "x".repeat(401));
-    for wrong in ["[]", r#"[""]"#, r#"["a","b","c","d","e","f"]"#, &long, "3", r#"[3]"#] {
+    for wrong in ["[]", r#"[""]"#, r#"["a","b","c","d","e","f"]"#, &long, "3", "[3]"] {
         assert!(read(wrong).unwrap_err().contains("questions"), "{wrong}");
     }
     assert!(read_perception(r#"{"questions": ["a"], "intent": "b"}"#, "x").is_err());
@@ -90,7 +94,7 @@ fn a_record_is_the_fold_of_its_entries() {
     let entry = |fact| PlanningEntry { at: Moment::from_millis(0), fact };
     let (role, model) = ("planner".to_owned(), wf_base::name::Name::parse("m").unwrap());
     let digest = wf_base::digest::Sha256Digest::of_bytes(b"x");
-    let usage = TokenUsage { input: 7, cached_input: 0, output: 3 };
+    let usage = TokenUsage { input: 7, output: 3, ..TokenUsage::default() };
     let end = PlanningCallEnd {
         request: digest,
         reply: PlanningReply::Replied { model: model.clone(), reply: digest },

@@ -5,7 +5,7 @@ use super::{BriefingParts, estimate_tokens, read_answer};
 use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
 use crate::machine::{AttemptFeedback, FailedCheck, FailureCount, TaskId};
 use wf_base::name::Name;
-use wf_model::{CheckPhase, JsonObject, RequiredOutput, TokenUsage, ValueSchema};
+use wf_model::{CheckPhase, InteractionMode, JsonObject, RequiredOutput, TokenUsage, ValueSchema};
 
 fn outputs() -> Vec<RequiredOutput> {
     let output = |name: &str, kind: &str| RequiredOutput {
@@ -78,6 +78,7 @@ fn untrusted_values_are_in_a_block_and_the_model_is_told_what_that_means() {
 fn the_next_attempt_gets_the_findings_of_the_checks() {
     let feedback = AttemptFeedback {
         guidance: Some("Add, do not multiply.".into()),
+        person_guidance: Some("robin: try the other file".into()),
         place: TaskId::of_step(&Name::parse("fix").unwrap()),
         attempt: 2,
         looped: None,
@@ -97,8 +98,35 @@ fn the_next_attempt_gets_the_findings_of_the_checks() {
     let request = request(Some(&feedback), &JsonObject::new());
     let text = first_message(&request);
     let end = "## Previous attempt 2 failed\n\nA check failed.\nMake it pass.\n\n- check `tests`: expected exit code 0, \
-               found exit code 1\n\n```text\nassert 3 == 4\n```\n\n## Planner guidance\n\nAdd, do not multiply.";
+               found exit code 1\n\n```text\nassert 3 == 4\n```\n\n## Planner guidance\n\nAdd, do not multiply.\n\n\
+               ## Guidance of people\n\nrobin: try the other file";
     assert!(text.ends_with(end), "{text}");
+}
+
+#[test]
+fn the_mode_of_the_plan_is_told_to_its_agents() {
+    let modes = [
+        InteractionMode::DefaultAndOffer,
+        InteractionMode::ActAndReport,
+        InteractionMode::ConfirmOnlyWhenRequired,
+    ];
+    for mode in modes {
+        let request = ModelRequest::from_briefing(BriefingParts {
+            briefing: "Mend it.",
+            values: &JsonObject::new(),
+            skills: &[],
+            feedback: None,
+            session: None,
+            persona: None,
+            interaction_mode: Some(mode),
+            outputs: &[],
+            may_be_untrusted: false,
+            untrusted_values: None,
+            tools: Vec::new(),
+            max_output: 100,
+        });
+        assert!(request.system.contains(mode.directive()), "{}", request.system);
+    }
 }
 
 #[test]

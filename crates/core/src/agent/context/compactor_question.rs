@@ -95,7 +95,8 @@ fn start(text: &str, chars: usize) -> String {
 mod tests {
     use super::compactor_question;
     use crate::agent::context::compaction::{ANSWER_TOKENS, QUESTION_TOKENS};
-    use crate::agent::{Message, ModelReply, ModelRequest, StopReason, TokenUsage, ToolCall, ToolResult};
+    use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
+    use wf_model::TokenUsage;
 
     fn conversation(turns: usize, text: &str) -> ModelRequest {
         let mut request = ModelRequest {

@@ -1,7 +1,7 @@
 use super::ProposedAgent;
 use super::values::KnownReads;
 use crate::agent::plain_guidance;
-use wf_model::{AgentWork, ModelChoice, Plan, StepWork};
+use wf_model::{AgentWork, ModelChoice, Plan, Step, StepWork};
 
 impl ProposedAgent {
     /// Returns the work of an agent as proposed: its tools, its sandbox and its limits stay.
@@ -55,7 +55,7 @@ impl ProposedAgent {
 
 /// Returns the agents of a plan, in every alternative of its steps.
 fn agents(plan: &Plan) -> impl Iterator<Item = &AgentWork> {
-    let ways = plan.steps().iter().flat_map(|step| step.ways());
+    let ways = plan.steps().iter().flat_map(Step::ways);
     ways.filter_map(|way| match &way.work {
         StepWork::Agent(agent) => Some(agent.as_ref()),
         _ => None,

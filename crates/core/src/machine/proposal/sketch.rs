@@ -20,14 +20,12 @@ pub(super) fn work_of(step: &Step) -> Value {
 /// Returns the execution of an alternative: of a process, regardless of its inputs; of an agent, regardless of its
 /// values and limits.
 pub(super) fn executes(step: &Step) -> Value {
-    match &step.work {
-        StepWork::Agent(agent) => json!([agent.model, agent.engine, agent.command, agent.briefing]),
-        _ => {
-            let way = sketch(step);
-            let keys = ["shell", "run", "exec", "http", "uses", "with", "skill"];
-            keys.map(|key| way.get(key).cloned().unwrap_or_default()).to_vec().into()
-        }
+    if let StepWork::Agent(agent) = &step.work {
+        return json!([agent.model, agent.engine, agent.command, agent.briefing]);
     }
+    let way = sketch(step);
+    let keys = ["shell", "run", "exec", "http", "uses", "with", "skill"];
+    keys.map(|key| way.get(key).cloned().unwrap_or_default()).to_vec().into()
 }
 
 /// Formats an alternative in the plan language, without its title and its checks.
@@ -52,6 +50,7 @@ pub(in super::super) fn sketch(step: &Step) -> Value {
                 put("with", json!(sources(&nested.with)));
             }
         }
+        StepWork::Generated(made) => put("uses", json!({ "text": made.text.source() })),
         StepWork::Wait(_) => put("wait", json!({})),
         StepWork::Approve(_) => put("approve", json!({})),
     }

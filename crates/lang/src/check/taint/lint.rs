@@ -280,6 +280,10 @@ fn help(code: Code) -> &'static str {
             "the sender of the value controls the decision of the gate: decide by a trusted value, \
              or have it reviewed first: `approve` with `show`"
         }
+        Code::TaintPlan => {
+            "such a text is refused: have it reviewed first (`approve` with `show`), or allow it with \
+             `within: {untrusted: true}`"
+        }
         _ => {
             "restrict it by its schema (a number, an `enum`, a `pattern` from ^ to $), or have it \
              reviewed first: `approve` with `show`"

@@ -225,7 +225,7 @@ steps:
           fetch: [pages.example.com]
           max_turns: 215
           workspace: worktree
-          persona: {context: code_review, warmth: 0.11, assertiveness: 0.12, verbosity: 0.13, formality: 0.14, humor: 0.15, initiative: 0.16, certainty: 0.17}
+          persona: {file: a.persona.md, event: compliment, context: code_review, warmth: 0.11, assertiveness: 0.12, verbosity: 0.13, formality: 0.14, humor: 0.15, initiative: 0.16, certainty: 0.17}
       - {id: by_program, agent: {role: the_role, engine: command, command: [a_program, a_word], max_turns: 217}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
@@ -359,10 +359,20 @@ pub(crate) fn goal(text: &str) -> (Arc<Plan>, Arc<Goal>) {
     (plan, lower_goal(&loaded).unwrap())
 }
 
+const PERSONA: &str = "---\nkind: persona\nevents: {}\n---\n\nNever invent a fact.\n";
+
+const OTHER_PERSONA: &str = "---\nkind: persona\nevents: {}\n---\n\nNever invent a source.\n";
+
 fn files(text: &str) -> InMemoryFiles {
     // The last is another value of a key that names a file.
-    let files =
-        [("plan.md", text), ("parts.md", PARTS), ("skills/tools/SKILL.md", TOOLS), ("parts.mdx", PARTS)];
+    let files = [
+        ("plan.md", text),
+        ("parts.md", PARTS),
+        ("skills/tools/SKILL.md", TOOLS),
+        ("parts.mdx", PARTS),
+        ("a.persona.md", PERSONA),
+        ("a.persona.mdx", OTHER_PERSONA),
+    ];
     InMemoryFiles(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into())
 }
 

@@ -9,7 +9,7 @@ use wf_base::name::{CallAsker, Name};
 use wf_base::units::plural;
 use wf_base::untrusted::{NAME, paint, untrusted};
 use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, Event, EventKind, TaskId};
+use wf_core::machine::{AskedModel, Event, EventKind, PlannerRejection, TaskId};
 
 /// A model call of a judge, a gate or a planner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -160,8 +160,9 @@ impl AskedFold {
                     self.add(place.clone(), None, &CallAsker::Gate(result.gate.clone()), call);
                 }
             }
-            EventKind::PlannerAccepted { asked, .. } | EventKind::PlannerRejected { asked, .. } => {
-                for call in asked {
+            EventKind::PlannerAccepted { calls, .. }
+            | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
+                for call in &calls.asked {
                     self.add(None, None, &CallAsker::Planner, call);
                 }
             }

@@ -21,9 +21,9 @@ pub struct CallChain {
 /// The calls of a run, for its chain.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSources<'a> {
-    /// Those of its agents.
+    /// The calls of its agents.
     pub agents: &'a [AgentCalls],
-    /// Those of its judges, gates and planners.
+    /// The calls of its judges, gates and planners.
     pub asked: &'a [AskedCall],
     /// The runs nested in it.
     pub nested: &'a [NestedRunRecord],

@@ -75,6 +75,7 @@ pub fn planning_text(number: u32, record: &PlanningRecord, bodies: BodyReader<'_
 }
 
 /// A call, and the request before it, which it may continue.
+#[derive(Clone, Copy)]
 struct PlannedCallView<'a> {
     call: &'a PlanningCall,
     earlier: Option<&'a ModelRequest>,

@@ -23,10 +23,12 @@ use wf_store::{StoreError, StoreReader};
 mod diagnostics;
 mod generated;
 mod other;
+mod recorded;
 mod settings;
 
 use diagnostics::declaration_sites;
 use other::NonPlanFile;
+use recorded::RecordedFiles;
 
 pub use diagnostics::diagnostics_by_file;
 pub use generated::SnapshotReader;
@@ -246,11 +248,11 @@ fn recorded_plan_unless(
         Err(error) => return Err(error.into()),
     };
     let begun = RunOptions::recorded(&reader.config(run)?);
-    let texts = reader.sources(run)?;
-    if let Some(plan) = known(&path, &begun, &texts) {
+    if let Some(plan) = known(&path, &begun, &reader.sources(run)?) {
         return Ok(Some(plan));
     }
-    Ok(collect_plan(&memory_files(texts), &path, begun))
+    let RecordedFiles { files, top } = RecordedFiles::of(reader, run)?;
+    Ok(collect_plan(&files, &path, RunOptions::recorded(&reader.config(&top)?)))
 }
 
 /// The plan in some files, or nothing if they contain none. Prints no diagnostics.
@@ -274,12 +276,6 @@ pub fn collect_plan_and_goal(
     Some((plan, lang::lower_goal(&loaded).ok()))
 }
 
-/// Recorded texts as files.
-fn memory_files(texts: Vec<(String, String)>) -> InMemoryFiles {
-    let files = texts.into_iter();
-    InMemoryFiles(files.map(|(path, text)| (path, text.into_bytes())).collect())
-}
-
 /// The plan that a run was recorded with, and the configuration of the workspace then.
 pub fn load_recorded(
     caller: &dyn Caller,
@@ -296,16 +292,8 @@ pub fn load_recorded_as(
     run: &RunId,
     part: Option<ReconciliationPart>,
 ) -> Result<LoadedPlan, CommandError> {
-    // A nested run has its text from the run that it is part of, unless that made it.
     let path = reader.run(run)?.path;
-    let mut top = run.clone();
-    let mut files = memory_files(reader.sources(run)?);
-    while let Some((above, _)) = reader.run(&top)?.parent {
-        top = above;
-        for (path, text) in memory_files(reader.sources(&top)?).0 {
-            files.0.entry(path).or_insert(text);
-        }
-    }
+    let RecordedFiles { files, top } = RecordedFiles::of(reader, run)?;
     if !files.0.contains_key(&path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(CommandError::new(CliExitCode::State, message));

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use super::{LoadedPlan, load_with_gates, memory_files};
+use super::recorded::memory_files;
+use super::{LoadedPlan, load_with_gates};
 use crate::config::WorkspaceConfig;
 use wf_base::diag::Severity;
 use wf_engine::PlanReader;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::collect::SpecFileSet;
 use super::load::{load_with_gates, system_gates};
-use super::{CliExitCode, CommandError, Workspace};
+use super::{CONFIG, CliExitCode, CommandError, Workspace};
 use crate::Host;
 use wf_base::diag::{Severity, nearest};
 use wf_base::name::PlanId;
@@ -85,14 +85,18 @@ pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
     }
 }
 
-/// The paths of potential plans and goals.
+/// The paths of potential plans and goals, without those of workspaces inside this one.
 fn paths(workspace: &Workspace) -> Vec<String> {
     let mut found = SpecFileSet::default();
     for folder in FOLDERS {
         found.add_folder(&workspace.root.join(folder));
     }
     found.add_top_level(&workspace.root);
-    let mut paths: Vec<String> = found.plans.iter().map(|path| workspace.name(path)).collect();
+    let is_own = |path: &&PathBuf| {
+        let mut folders = path.ancestors().skip(1).take_while(|folder| **folder != workspace.root);
+        folders.all(|folder| !folder.join(CONFIG).exists())
+    };
+    let mut paths: Vec<String> = found.plans.iter().filter(is_own).map(|path| workspace.name(path)).collect();
     paths.sort();
     paths
 }

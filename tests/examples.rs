@@ -1,6 +1,7 @@
 //! Every example, run by the real program in a copy of the workspace.
 
 mod approval;
+mod artoo;
 mod fix_test;
 mod goal;
 mod healed;

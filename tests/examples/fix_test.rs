@@ -20,7 +20,7 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-fn copy(from: &Path, to: &Path, sandbox: &Sandbox) {
+pub(super) fn copy(from: &Path, to: &Path, sandbox: &Sandbox) {
     for entry in std::fs::read_dir(from).expect("a folder can be read").flatten() {
         let (path, to) = (entry.path(), to.join(entry.file_name()));
         if path.is_dir() {

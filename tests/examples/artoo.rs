@@ -1,0 +1,32 @@
+//! The pack of artoo: a request, a plan by a model that is refused by a judge, and another round that holds.
+
+use std::path::Path;
+
+use crate::support::Sandbox;
+
+#[test]
+fn a_request_is_planned_judged_and_planned_again() {
+    let place = Sandbox::new();
+    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let request = "request=Which text is the longest, and how long is it?";
+    let ran = place.wf(&["run", "ask.md", "-p", request]).exits(0);
+    let ran = ran.says("check does_what_was_asked failed").says("proposed attempt: `counted`");
+    ran.says("accept · all checks pass (D = 0)");
+    assert_eq!(place.read("out/answer.md"), "texts/wheat.txt is the longest: 3 lines.\n");
+    let shown = place.wf(&["show", "--last"]).exits(0);
+    // Perceiver 1, planner 1 and 2, executors 3 and 3, judge 1 and 1, planner of the round 1.
+    shown.says("agents with recorded: 10 calls").says("13 calls in sequence");
+}
+
+#[test]
+fn a_plan_of_the_model_that_reaches_further_does_not_begin() {
+    let place = Sandbox::new();
+    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let replies = place.read("replies.yaml").replace("allow: {write: [out]}", "allow: {write: [.]}");
+    place.file("replies.yaml", replies);
+    place
+        .wf(&["run", "ask.md", "-p", "request=Which text is the longest?"])
+        .exits(1)
+        .says("the generated plan was refused: step `answer` may write `.`");
+    assert!(!place.at("out/answer.md").exists());
+}

@@ -113,7 +113,7 @@ impl DecodeSpec for SandboxSection {
         if let YamlValue::Map(_) = node.value {
             return SandboxReadPaths::decode(node, decoder).map(Self::With);
         }
-        one_of(node, &["on", "off"], &[], decoder).map(|word| Self::Is(word == "on"))
+        one_of(node, &["on", "off"], decoder).map(|word| Self::Is(word == "on"))
     }
 }
 

@@ -42,7 +42,7 @@ codes! {
     YamlDuplicateKey "yaml/duplicate-key" Error "Duplicate key in a mapping."
     YamlTooLarge "yaml/too-large" Error "The front matter is nested too deeply or has too many nodes."
     KindUnknown "spec/unknown-kind" Error "Unknown `kind`."
-    KindNotBuilt "spec/not-built-yet" Error "The `kind`, key or value is not implemented yet."
+    FeatureMissing "spec/not-built-in" Error "A value needs a feature that this `wf` was built without."
     KeyUnknown "spec/unknown-key" Error "Unknown key."
     KeyMissing "spec/missing-key" Error "A required key is missing."
     TypeWrong "spec/wrong-type" Error "The value has the wrong type."

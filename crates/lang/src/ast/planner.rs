@@ -43,7 +43,7 @@ fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &
 
 impl DecodeSpec for OnStuck {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        word(node, &[], decoder)
+        word(node, decoder)
     }
 }
 

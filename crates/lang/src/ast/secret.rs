@@ -86,7 +86,7 @@ fn keyring_unsupported(secret: &SecretSpec) -> Diagnostic {
     let service = word(&secret.service, "SERVICE".into());
     let account = word(&secret.account, "ACCOUNT".into());
     let message = "this wf was built without the `keyring` feature";
-    Diagnostic::new(Code::KindNotBuilt, secret.from.span, message).with_help(format!(
+    Diagnostic::new(Code::FeatureMissing, secret.from.span, message).with_help(format!(
         "build it with `cargo install --path . --features keyring`, or use a command: `{{from: \
          command, run: [secret-tool, lookup, service, {service}, username, {account}]}}`"
     ))

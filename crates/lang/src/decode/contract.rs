@@ -68,6 +68,6 @@ fn types(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
         YamlValue::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let wrong = items.iter().filter(|item| one_of(item, &TYPES, &[], decoder).is_none());
+    let wrong = items.iter().filter(|item| one_of(item, &TYPES, decoder).is_none());
     wrong.count() == 0
 }

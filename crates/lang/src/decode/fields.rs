@@ -25,8 +25,6 @@ pub struct MappingShape {
     pub noun: &'static str,
     /// The allowed keys.
     pub known: &'static [&'static str],
-    /// Keys that are known but not implemented yet.
-    pub unimplemented: &'static [&'static str],
     /// Keys that are not allowed, and the advice for each.
     pub replacements: &'static [(&'static str, &'static str)],
     /// Keys of other tools with the same meaning.
@@ -107,17 +105,13 @@ impl<'n, 'a> MappingFields<'n, 'a> {
     }
 
     fn refuse_others(&mut self, decoder: &mut SpecDecoder<'_>) {
-        let MappingShape { known, unimplemented: later, .. } = self.shape;
+        let MappingShape { known, .. } = self.shape;
         for entry in self.entries {
             let key: &str = &entry.key;
-            if known.contains(&key) || decoder.is_full() {
-                continue;
+            if !known.contains(&key) && !decoder.is_full() {
+                let mistake = self.unknown(key, entry.at);
+                decoder.emit(mistake);
             }
-            decoder.emit(if later.contains(&key) {
-                not_implemented(key, entry.at)
-            } else {
-                self.unknown(key, entry.at)
-            });
         }
     }
 
@@ -173,9 +167,4 @@ fn mark(key: &str) -> u64 {
 fn plain(key: &str) -> String {
     let letters = key.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).take(FEW * 2).collect()
-}
-
-fn not_implemented(key: &str, at: Span) -> Diagnostic {
-    let message = format!("`{key}` is not implemented yet");
-    Diagnostic::new(Code::KindNotBuilt, at, message).with_help("remove it for now")
 }

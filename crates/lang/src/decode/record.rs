@@ -77,8 +77,7 @@ pub const fn key_of(field: &'static str) -> &'static str {
 /// Declares a mapping with fixed keys, once: the struct, its `Decode` and its JSON Schema.
 ///
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
-/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `later` lists keys that
-/// are known but not implemented yet; `instead` gives advice for keys that are not allowed; `foreign` names a
+/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `instead` gives advice for keys that are not allowed; `foreign` names a
 /// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
 /// elsewhere; `finish` names a function that checks the whole; `blank` makes a constructor from the one
 /// required key.
@@ -89,7 +88,6 @@ macro_rules! record {
         pub struct $name:ident as $what:literal {
             $( $(#[doc = $doc:literal])* $mode:ident $field:ident: $type:ty, )*
         }
-        $(later { $($later:literal),* $(,)? })?
         $(instead { $($other:literal => $help:literal),* $(,)? })?
         $(foreign $foreign:path;)?
         $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
@@ -121,7 +119,6 @@ macro_rules! record {
                 let shape = $crate::decode::MappingShape {
                     noun: $what,
                     known: Self::KEYS,
-                    unimplemented: &[$($($later),*)?],
                     replacements: &[$($(($other, $help)),*)?],
                     foreign: $crate::record!(@foreign $($foreign)?),
                 };

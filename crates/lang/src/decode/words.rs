@@ -3,19 +3,14 @@ use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword;
 
-/// Reads one of the words of a type; those of `later` are known but not implemented yet.
-pub fn word<T: Keyword>(node: &YamlNode<'_>, later: &[&str], decoder: &mut SpecDecoder<'_>) -> Option<T> {
+/// Reads one of the words of a type.
+pub fn word<T: Keyword>(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<T> {
     let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
-    one_of(node, &words, later, decoder).and_then(T::from_word)
+    one_of(node, &words, decoder).and_then(T::from_word)
 }
 
-/// Reads one of a set of words; those of `later` are known but not implemented yet.
-pub fn one_of<'w>(
-    node: &YamlNode<'_>,
-    words: &[&'w str],
-    later: &[&str],
-    decoder: &mut SpecDecoder<'_>,
-) -> Option<&'w str> {
+/// Reads one of a set of words.
+pub fn one_of<'w>(node: &YamlNode<'_>, words: &[&'w str], decoder: &mut SpecDecoder<'_>) -> Option<&'w str> {
     let YamlValue::Text(text) = &node.value else {
         let list: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
         decoder.wrong_type(node, &list.join(" or "));
@@ -26,15 +21,10 @@ pub fn one_of<'w>(
         return Some(word);
     }
     let span = decoder.content(node);
-    decoder.emit(if later.contains(&&**text) {
-        let message = format!("`{text}` is not implemented yet");
-        Diagnostic::new(Code::KindNotBuilt, span, message).with_help("remove it for now")
-    } else {
-        let mistake = Diagnostic::new(Code::ValueWrong, span, format!("invalid value `{text}`"));
-        match nearest(text, words.iter().copied()) {
-            Some(near) => mistake.with_suggestion(Some(near)),
-            None => mistake.with_help(format!("use {}", words.join(" or "))),
-        }
+    let mistake = Diagnostic::new(Code::ValueWrong, span, format!("invalid value `{text}`"));
+    decoder.emit(match nearest(text, words.iter().copied()) {
+        Some(near) => mistake.with_suggestion(Some(near)),
+        None => mistake.with_help(format!("use {}", words.join(" or "))),
     });
     None
 }
@@ -47,7 +37,7 @@ macro_rules! words {
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
                 decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
-                $crate::decode::word(node, &[], decoder)
+                $crate::decode::word(node, decoder)
             }
         }
     )+ };

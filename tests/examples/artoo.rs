@@ -16,6 +16,9 @@ fn a_request_is_planned_judged_and_planned_again() {
     let shown = place.wf(&["show", "--last"]).exits(0);
     // Perceiver 1, planner 1 and 2, executors 3 and 3, judge 1 and 1, planner of the round 1.
     shown.says("agents with recorded: 10 calls").says("13 calls in sequence");
+    // How long the rounds took is not the same again.
+    std::fs::remove_dir_all(place.at("out")).expect("it is there");
+    place.wf(&["replay", "--last"]).exits(0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::{Message, ModelRequest};
-use crate::machine::PlanRequest;
+use crate::machine::{PlanRequest, forget_round_time};
 
 /// The maximum tokens of a proposal.
 const MAX_OUTPUT: u64 = 4096;
@@ -19,8 +19,11 @@ with `http`, {\"http\": {\"url\": of the same host, \"body\": TEXT}}; with `uses
 
 /// Returns the question to a model for alternatives.
 pub fn planner_question(request: &PlanRequest) -> ModelRequest {
-    let text = serde_json::to_string_pretty(request).unwrap_or_default();
-    let text = format!("{text}\n{}", request.calibration.section());
+    let mut told = serde_json::to_value(request).unwrap_or_default();
+    for key in ["round", "history"] {
+        told.get_mut(key).into_iter().for_each(forget_round_time);
+    }
+    let text = format!("{told:#}\n{}", request.calibration.section());
     ModelRequest {
         system: INSTRUCTIONS.into(),
         messages: vec![Message::User { text }],

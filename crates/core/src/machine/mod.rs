@@ -167,7 +167,9 @@ pub use request::{
     AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions, PreferredTool,
 };
 pub use restore::RestoreError;
-pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundExhaustion, RoundFailureClass};
+pub use round::{
+    AlternativeSwitch, CriteriaCount, Round, RoundExhaustion, RoundFailureClass, forget_round_time,
+};
 pub use rounds::NO_ALTERNATIVE_LEFT;
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};

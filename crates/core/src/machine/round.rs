@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{NO_ALTERNATIVE_LEFT, UsedAlternative};
 use crate::ggs::{Directive, SolverOutcome};
@@ -47,6 +48,21 @@ pub struct Round {
     pub stop_reason: Option<String>,
     /// The rationale, in one sentence.
     pub rationale: String,
+}
+
+/// Removes from rounds in JSON, one or a list, what follows from how long they took: a replay takes another time, and must
+/// ask and find the same.
+pub fn forget_round_time(rounds: &mut Value) {
+    match rounds {
+        Value::Array(rounds) => rounds.iter_mut().for_each(forget_round_time),
+        Value::Object(round) => {
+            round.retain(|key, _| !matches!(key.as_str(), "gradient" | "rationale"));
+            if let Some(loss) = round.get_mut("loss").and_then(Value::as_object_mut) {
+                loss.retain(|key, _| !matches!(key.as_str(), "omega" | "l"));
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The number of criteria that pass.

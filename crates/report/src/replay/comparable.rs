@@ -1,5 +1,6 @@
 use serde_json::{Map, Value};
 use wf_base::duration_text::without_durations;
+use wf_core::machine::forget_round_time;
 
 /// A function that returns the digest of a body without what cannot be the same; `None` if there is no such body.
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
@@ -61,6 +62,9 @@ pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value>
         }
     }
     let mut event = Value::Object(fields);
+    if kind == "round_completed" {
+        forget_round_time(&mut event);
+    }
     steady(&mut event);
     Some(event)
 }
@@ -87,6 +91,16 @@ mod tests {
 
     fn comparable(event: &Value) -> Option<Value> {
         comparable_event(event, &|digest| (digest == "known").then(|| "same".to_owned()))
+    }
+
+    #[test]
+    fn what_a_round_owes_to_its_duration_is_left_out_and_what_it_decides_is_not() {
+        let round = |omega: f64, directive: &str| {
+            json!({"event": "round_completed", "round": 1, "loss": {"d": 0.5, "p": 1.0, "omega": omega, "l": omega},
+                   "gradient": omega, "directive": directive, "rationale": format!("Ω {omega}")})
+        };
+        assert_eq!(comparable(&round(0.1, "refine")), comparable(&round(0.2, "refine")));
+        assert_ne!(comparable(&round(0.1, "refine")), comparable(&round(0.1, "abandon")));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_exec::StopLevel;
 use wf_model::{Check, CheckJudge, FailureClass, ModelChoice};
 
-use super::model_asker::{FailedAsk, ModelAsker};
+use super::model_asker::ModelAsker;
+use super::model_call::ModelCallFailure;
 use super::run::RunContext;
 use super::supply::wait_for_stop;
 
@@ -101,7 +102,7 @@ impl JudgeCalls<'_> {
         let limit = self.timeout;
         let reply = tokio::select! {
             reply = tokio::time::timeout(limit, self.model.ask(request)) => {
-                reply.unwrap_or_else(|_| Err(FailedAsk {
+                reply.unwrap_or_else(|_| Err(ModelCallFailure {
                     reason: format!("the judge did not answer within {limit:?}"),
                     failure_class: FailureClass::Environmental,
                 }))

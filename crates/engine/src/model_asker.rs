@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::agent::CallBodies;
+use super::model_call::{ModelCallFailure, passed_over};
 use super::run::RunContext;
 use super::run_account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, AttemptUsage, PassedOverModel};
+use wf_core::machine::{AskedModel, AttemptUsage};
 use wf_gateway::ModelCallResult;
-use wf_gateway::retry::CallFailureClass;
-use wf_model::{FailureClass, ModelDefinition, Money, Plan, TokenUsage};
+use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
 
 /// A caller of one model, and its calls.
 pub(super) struct ModelAsker<'a> {
@@ -19,12 +19,6 @@ pub(super) struct ModelAsker<'a> {
     set_aside: SetAside,
     /// The calls so far, in order. One that is dropped before its end counts as stopped.
     pub(super) asked: Vec<AskedModel>,
-}
-
-/// The reason why a model did not reply.
-pub(super) struct FailedAsk {
-    pub(super) reason: String,
-    pub(super) failure_class: FailureClass,
 }
 
 impl<'a> ModelAsker<'a> {
@@ -51,10 +45,10 @@ impl<'a> ModelAsker<'a> {
     }
 
     /// Makes a call, unless the model could not answer it or a budget does not allow it.
-    pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, FailedAsk> {
+    pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, ModelCallFailure> {
         self.check_limits(request)?;
         let request = &self.run.masked_request(request).await;
-        let digest = self.bodies.put_request(request).await.map_err(|error| FailedAsk {
+        let digest = self.bodies.put_request(request).await.map_err(|error| ModelCallFailure {
             reason: error.to_string(),
             failure_class: FailureClass::Environmental,
         })?;
@@ -82,29 +76,26 @@ impl<'a> ModelAsker<'a> {
     }
 
     /// Notes the end of the last call. A reply that cannot be stored does not count.
-    async fn note(&mut self, result: ModelCallResult, took: Duration) -> Result<ModelReply, FailedAsk> {
+    async fn note(
+        &mut self,
+        result: ModelCallResult,
+        took: Duration,
+    ) -> Result<ModelReply, ModelCallFailure> {
+        let passed_over = passed_over(&result);
         let stored = match &result.outcome {
             Ok(reply) => self.bodies.put(reply).await.map(Some),
             Err(_) => Ok(None),
         };
         let outcome = match (result.outcome, stored) {
             (Ok(reply), Ok(digest)) => Ok((reply, digest)),
-            (Ok(_), Err(error)) => {
-                Err(FailedAsk { reason: error.to_string(), failure_class: FailureClass::Environmental })
-            }
-            (Err(error), _) => Err(FailedAsk {
-                failure_class: match error.class() {
-                    CallFailureClass::Transient => FailureClass::Environmental,
-                    CallFailureClass::Permanent => FailureClass::Logical,
-                },
+            (Ok(_), Err(error)) => Err(ModelCallFailure {
                 reason: error.to_string(),
+                failure_class: FailureClass::Environmental,
             }),
+            (Err(error), _) => Err(ModelCallFailure::from(&error)),
         };
         if let Some(call) = self.asked.last_mut() {
-            let passed_over = result.passed_over.iter();
-            call.passed_over = passed_over
-                .map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() })
-                .collect();
+            call.passed_over = passed_over;
             call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
             call.reply = outcome.as_ref().ok().and_then(|(_, digest)| *digest);
             call.failure = outcome.as_ref().err().map(|failed| failed.reason.clone());
@@ -116,19 +107,16 @@ impl<'a> ModelAsker<'a> {
     }
 
     /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
-    fn check_limits(&mut self, request: &ModelRequest) -> Result<(), FailedAsk> {
-        let refused = |reason: String| FailedAsk { reason, failure_class: FailureClass::Logical };
-        let input = request.estimated_tokens();
-        let output = request.max_output.min(self.model.max_output);
-        let (tokens, window) = (input.saturating_add(output), self.model.context_window);
+    fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
+        let refused = |reason: String| ModelCallFailure { reason, failure_class: FailureClass::Logical };
+        let reserve = self.run.call_reserve(self.model, request);
+        let (tokens, window) = (reserve.tokens, self.model.context_window);
         if tokens > window {
             let name = &self.model.name;
             let reason = format!("the request is too long for model `{name}`: {tokens} of {window} tokens");
             return Err(refused(reason));
         }
-        let price = self.run.session.models.dearest_price(self.model);
-        let cost = price.map_or(Money::default(), |price| price.highest_cost(input, output));
-        let wanted = self.usage().plus(AttemptUsage { attempts: 0, tokens, cost });
+        let wanted = self.usage().plus(reserve);
         let over = self.set_aside.change(wanted);
         over.map_err(|over| refused(format!("the budget does not allow a model call: {over}")))
     }

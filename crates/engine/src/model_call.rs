@@ -4,10 +4,45 @@ use super::model_health;
 use super::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
-use wf_gateway::ModelCallResult;
-use wf_model::ModelDefinition;
+use wf_core::machine::{AttemptUsage, PassedOverModel};
+use wf_gateway::retry::CallFailureClass;
+use wf_gateway::{ModelCallError, ModelCallResult};
+use wf_model::{FailureClass, ModelDefinition};
+
+/// The reason why a model did not reply.
+#[derive(Clone, Debug)]
+pub(super) struct ModelCallFailure {
+    /// The reason, in one sentence.
+    pub(super) reason: String,
+    pub(super) failure_class: FailureClass,
+}
+
+impl From<&ModelCallError> for ModelCallFailure {
+    fn from(error: &ModelCallError) -> Self {
+        let failure_class = match error.class() {
+            CallFailureClass::Transient => FailureClass::Environmental,
+            CallFailureClass::Permanent => FailureClass::Logical,
+        };
+        Self { reason: error.to_string(), failure_class }
+    }
+}
+
+/// Returns the models that failed before the one that ended a call.
+pub(super) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
+    let failed = result.passed_over.iter();
+    failed.map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() }).collect()
+}
 
 impl RunContext {
+    /// Returns the most that a call may use, whichever fallback replies.
+    pub(super) fn call_reserve(&self, model: &ModelDefinition, request: &ModelRequest) -> AttemptUsage {
+        let input = request.estimated_tokens();
+        let output = request.max_output.min(model.max_output);
+        let price = self.session.models.dearest_price(model);
+        let cost = price.map(|price| price.highest_cost(input, output)).unwrap_or_default();
+        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
+    }
+
     /// Returns a request without the secrets of the run.
     pub(super) async fn masked_request(&self, request: &ModelRequest) -> ModelRequest {
         let mut request = request.clone();

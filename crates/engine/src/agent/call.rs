@@ -4,20 +4,17 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::parse::AgentCall;
-use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
+use super::session::{AgentDialogue, AgentSession};
 use crate::EngineError;
 use crate::dispatch::UnitResult;
+use crate::model_call::{ModelCallFailure, passed_over};
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
-use wf_core::agent::{ContextCut, ModelReply, ModelRequest};
-use wf_core::machine::{
-    Attempt, AttemptUsage, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, PassedOverModel,
-    RequestedTool,
-};
-use wf_exec::StopLevel;
-use wf_gateway::retry::CallFailureClass;
-use wf_gateway::{ModelCallError, ModelCallResult};
-use wf_model::{FailureClass, Money, TokenUsage};
+use wf_core::agent::{ContextCut, ModelReply};
+use wf_core::machine::{Attempt, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
+use wf_exec::{StopLevel, WorkError};
+use wf_gateway::ModelCallResult;
+use wf_model::{Money, TokenUsage};
 
 /// A model call of an agent.
 pub(in super::super) struct ModelCall {
@@ -66,10 +63,9 @@ pub(in super::super) async fn call_model(
     let estimated_input = request.estimated_tokens();
     // The machine has asked the budget of the run itself.
     let mut set_aside = run.account.nothing_set_aside();
-    if let Err(over) = set_aside.change_around(session.reserve(&run, &request)) {
+    if let Err(over) = set_aside.change_around(run.call_reserve(&session.model, &request)) {
         let reason = format!("the budget does not allow a model call: {over}");
-        end.outcome = dialogue.fail(FailedAgentCall { reason, failure_class: FailureClass::Logical });
-        end.requests = 0;
+        dialogue.fail_call(WorkError::logical(reason), &mut end);
         return Ok(Some(session.replied(&dialogue, end)));
     }
     let began = run.session.clock.now();
@@ -106,21 +102,11 @@ fn unsent(attempt: Attempt, call: u32) -> ModelCallEnd {
     }
 }
 
-impl From<&ModelCallError> for FailedAgentCall {
-    fn from(error: &ModelCallError) -> Self {
-        let failure_class = match error.class() {
-            CallFailureClass::Transient => FailureClass::Environmental,
-            CallFailureClass::Permanent => FailureClass::Logical,
-        };
-        Self { reason: error.to_string(), failure_class }
-    }
-}
-
 impl AgentDialogue {
     /// Notes the failure of a call, and returns its outcome.
-    fn fail(&mut self, failure: FailedAgentCall) -> ModelCallOutcome {
+    pub(super) fn fail(&mut self, failure: ModelCallFailure) -> ModelCallOutcome {
         self.failure = Some(failure.clone());
-        let FailedAgentCall { reason, failure_class } = failure;
+        let ModelCallFailure { reason, failure_class } = failure;
         ModelCallOutcome::Failed { reason, failure_class }
     }
 
@@ -138,15 +124,6 @@ impl AgentDialogue {
 }
 
 impl AgentSession {
-    /// Returns the most that a call may use.
-    fn reserve(&self, run: &RunContext, request: &ModelRequest) -> AttemptUsage {
-        let input = request.estimated_tokens();
-        let output = request.max_output.min(self.model.max_output);
-        let price = run.session.models.dearest_price(&self.model);
-        let cost = price.map(|price| price.highest_cost(input, output)).unwrap_or_default();
-        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
-    }
-
     /// Returns the report of the end of a model call.
     fn replied(&self, dialogue: &AgentDialogue, end: ModelCallEnd) -> InputKind {
         let mistake = dialogue.mistake(&self.outputs);
@@ -168,9 +145,8 @@ impl AgentSession {
         end.breakers.clone_from(&answered.breakers);
         for failed in &answered.passed_over {
             dialogue.log_note(&format!("[failed] {failed}"));
-            let (model, reason) = (failed.model.clone(), failed.reason());
-            end.passed_over.push(PassedOverModel { model, reason });
         }
+        end.passed_over = passed_over(&answered);
         end.outcome = match answered.outcome {
             Ok(reply) => {
                 let outcome = ModelCallOutcome::Replied {
@@ -184,7 +160,7 @@ impl AgentSession {
                 dialogue.reply = Some(reply);
                 outcome
             }
-            Err(error) => dialogue.fail(FailedAgentCall::from(&error)),
+            Err(error) => dialogue.fail(ModelCallFailure::from(&error)),
         };
         Ok(())
     }

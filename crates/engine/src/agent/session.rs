@@ -10,15 +10,14 @@ use crate::EngineError;
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
+use crate::model_call::ModelCallFailure;
 use crate::run::RunContext;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
 use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
-use wf_model::{
-    AgentDispatch, AgentSkill, AgentTool, FailureClass, FetchHost, ModelDefinition, RequiredOutput,
-};
+use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition, RequiredOutput};
 
 /// The agents of a run that are at work.
 #[derive(Default)]
@@ -52,14 +51,6 @@ pub(in super::super) struct AgentSession {
     pub(super) continued: Option<ContinuedSession>,
 }
 
-/// The failure of a model call.
-#[derive(Clone, Debug)]
-pub(super) struct FailedAgentCall {
-    /// The reason, in one sentence.
-    pub(super) reason: String,
-    pub(super) failure_class: FailureClass,
-}
-
 /// The conversation of an agent.
 pub(super) struct AgentDialogue {
     /// The last request that was, or is to be, sent.
@@ -67,7 +58,7 @@ pub(super) struct AgentDialogue {
     /// The last reply, until it is part of the next request.
     pub(super) reply: Option<ModelReply>,
     /// The failure of the last call.
-    pub(super) failure: Option<FailedAgentCall>,
+    pub(super) failure: Option<ModelCallFailure>,
     /// The results of its tool calls, by position.
     pub(super) results: BTreeMap<u32, ToolResult>,
     /// The position of a tool call that was under way when an engine died.

@@ -1,8 +1,9 @@
 //! The texts of gates for a model call: how they reach the model, or take its place.
 
-use super::session::{AgentDialogue, AgentSession, FailedAgentCall};
+use super::session::{AgentDialogue, AgentSession};
 use crate::EngineError;
 use crate::current_step::step_of;
+use crate::model_call::ModelCallFailure;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ModelReply, StopReason, context_block, estimate_tokens};
@@ -87,8 +88,7 @@ impl AgentDialogue {
     /// Lets a model call fail before anything is sent.
     pub(super) fn fail_call(&mut self, unable: WorkError, end: &mut ModelCallEnd) {
         let WorkError { reason, failure_class, .. } = unable;
-        self.failure = Some(FailedAgentCall { reason: reason.clone(), failure_class });
-        end.outcome = ModelCallOutcome::Failed { reason, failure_class };
+        end.outcome = self.fail(ModelCallFailure { reason, failure_class });
         end.requests = 0;
     }
 }

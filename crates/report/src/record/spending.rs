@@ -6,8 +6,7 @@ use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
 use wf_core::machine::{
-    AskedModel, Attempt, CompactionEnd, Event, EventKind, GuidanceEnd, ModelCallOutcome, PlannerCalls,
-    PlannerRejection,
+    AskedModel, Attempt, CompactionEnd, Event, EventKind, ModelCallOutcome, PlannerRejection,
 };
 use wf_model::Money;
 
@@ -116,36 +115,18 @@ impl SpendingFold {
             EventKind::PlannerAccepted { calls, .. }
             | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
                 self.add_calls(ModelCaller::Planners, &calls.asked);
-                // Older records have the amounts alone.
-                if calls.asked.is_empty() && calls.usage.tokens > 0 {
-                    let PlannerCalls { usage, .. } = calls;
-                    self.add(ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost));
-                }
             }
-            EventKind::GuidanceEnded(GuidanceEnd { asked, .. }) if !asked.is_empty() => {
-                self.add_calls(ModelCaller::Planners, asked);
-            }
-            EventKind::GuidanceEnded(GuidanceEnd { calls, usage, .. }) if *calls > 0 => {
-                let all = ModelSpending::one_call(ModelCaller::Planners, usage.tokens, usage.cost);
-                self.add(ModelSpending { calls: u64::from(*calls), ..all });
-            }
+            EventKind::GuidanceEnded(end) => self.add_calls(ModelCaller::Planners, &end.asked),
             EventKind::CompactionEnded(CompactionEnd { model: Some(model), usage, .. }) => {
                 let call = ModelSpending::one_call(ModelCaller::Compactor, usage.tokens, usage.cost);
                 self.add(ModelSpending { model: Some(model.clone()), ..call });
             }
-            EventKind::GateEvaluated { result, .. } if result.asked.is_some() => {
-                let calls = result.asked.iter();
-                self.add_calls(ModelCaller::Gates, calls.map(|call| &**call));
-            }
-            EventKind::GateEvaluated { result, .. } if result.tokens > 0 => {
-                self.add(ModelSpending::one_call(ModelCaller::Gates, result.tokens, result.cost));
+            EventKind::GateEvaluated { result, .. } => {
+                self.add_calls(ModelCaller::Gates, result.asked.as_deref());
             }
             EventKind::CheckCompleted { verdict, .. } => {
-                if let Some(judged) = verdict.judgement.as_ref().filter(|judged| judged.calls > 0) {
-                    let all = ModelSpending::one_call(ModelCaller::Judges, judged.tokens, judged.cost);
-                    let (model, calls) = (judged.model.clone(), u64::from(judged.calls));
-                    self.add(ModelSpending { model, calls, ..all });
-                }
+                let judged = verdict.judgement.iter().flat_map(|judged| &judged.asked);
+                self.add_calls(ModelCaller::Judges, judged);
             }
             _ => {}
         }

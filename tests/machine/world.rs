@@ -238,6 +238,7 @@ impl World {
                 again: request.rejected.is_some(),
                 said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
                 must_not: Vec::new(),
+                problems: Vec::new(),
                 calls: wf_core::machine::PlannerCalls::default(),
             })),
             Effect::Guide { .. }

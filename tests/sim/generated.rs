@@ -31,7 +31,15 @@ impl Generated {
 
 /// A step that runs a plan of the run.
 pub fn work() -> StepWork {
-    let text = Template::literal("a text");
+    of(Some(Template::literal("a text")))
+}
+
+/// An open step: a planner may write its plan.
+pub fn open() -> StepWork {
+    of(None)
+}
+
+fn of(text: Option<Template>) -> StepWork {
     let envelope = PlanEnvelope::default();
     StepWork::Generated(Box::new(GeneratedPlan { text, path: "made.md".into(), with: Vec::new(), envelope }))
 }

@@ -47,6 +47,7 @@ fn answer(dice: &mut Dice, plan: &Plan, round: u32, steps: &[String]) -> Planner
                 way["tool"] = tool.into();
             }
             Some(StepWork::Uses(_)) => way["timeout"] = format!("{round}s").into(),
+            Some(StepWork::Generated(_)) => way["plan"] = format!("{step} {round}").into(),
             _ => {
                 way["exec"] = json!(["true", format!("{step} {round}")]);
                 way["tool"] = tool.into();
@@ -82,12 +83,20 @@ impl World {
             target: None,
             reason: "it never worked".into(),
         };
+        let mut problems = Vec::new();
+        if let PlannerReply::Text(text) = &said
+            && let Some((step, _)) = wf_core::machine::proposed_plans(text).first()
+            && dice.one_in(4)
+        {
+            problems.push(format!("step `{step}`: it may write `src`"));
+        }
         let must_not = ["a:x", "c:y"].iter().filter(|_| dice.one_in(3)).map(forbids).collect();
         InputKind::Planned(PlanReply {
             round,
             again,
             said,
             must_not,
+            problems,
             calls: PlannerCalls { usage, asked: Vec::new() },
         })
     }

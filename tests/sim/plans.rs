@@ -189,6 +189,7 @@ fn work(step: &mut Step, dice: &mut Dice, from: i64, steady: bool) {
         2 => step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag"))),
         3 => step.work = StepWork::Uses(Box::new(nested())),
         7 => step.work = super::generated::work(),
+        8 => step.work = super::generated::open(),
         6 => step.work = gates::approve(dice, steady),
         4 | 5 => {
             step.cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));

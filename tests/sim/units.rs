@@ -45,8 +45,9 @@ impl World {
         };
         let is_agent = worked.is_some_and(|attempt| self.is_agent(at, attempt));
         let is_generated = worked.is_some_and(|attempt| {
-            let step = step_of(&self.runs[at].plan, &attempt.place);
-            matches!(step.work, StepWork::Generated(_))
+            let engine = self.engine(at);
+            let step = step_of(engine.machine.plan(), &attempt.place);
+            matches!(step.work, StepWork::Generated(_)) && !step.is_open()
         });
         let engine = self.engine(at);
         let job = agents::job(&effect, is_agent).or_else(|| merges::job(&effect));

@@ -233,7 +233,8 @@ impl GateEvaluation {
                 let with = made.with.iter();
                 let with = with.map(|(name, value)| Ok((name.to_string(), value.value(&known)?)));
                 let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
-                Some(("uses".into(), json!({ "text": made.text.render(&known)?, "with": with })))
+                let text = made.text.as_ref().map(|text| text.render(&known)).transpose()?;
+                Some(("uses".into(), json!({ "text": text, "with": with })))
             }
             // The tool calls of an agent are asked about one by one.
             StepWork::Agent(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,

@@ -13,7 +13,7 @@ use super::run::RunContext;
 use super::{EngineError, EngineSession};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope;
-use wf_core::machine::{AttemptEnd, InputKind, PlanGeneration};
+use wf_core::machine::{self, AttemptEnd, InputKind, PlanGeneration, WorkExit};
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
@@ -36,8 +36,11 @@ pub trait PlanReader: Send + Sync {
     fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>>;
 }
 
-/// Reads and stores the plan of an attempt, and reports if it may run.
+/// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
 pub(super) async fn read(task: AttemptTask) -> UnitResult {
+    if step_of(&task.run, &task.attempt.place).is_open() {
+        return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
+    }
     match task.generate().await? {
         Ok(made) => Ok(Some(InputKind::Generated(made))),
         Err(unable) => task.collect(task.end_without_outputs(unable.into()), None).await,
@@ -90,7 +93,8 @@ impl AttemptTask {
         if run.session.sandboxes.is_none() {
             return Ok(Err(WorkError::logical(UNCONFINED)));
         }
-        let text = match self.with_template_values(&BTreeMap::new(), |known| made.text.render(known)) {
+        let template = made.text.as_ref().ok_or(EngineError::Stuck)?;
+        let text = match self.with_template_values(&BTreeMap::new(), |known| template.render(known)) {
             Ok(text) => text,
             Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
         };
@@ -110,25 +114,55 @@ impl AttemptTask {
             Ok(plan) => problems.extend(self.misfits(&step, made, &plan)),
             Err(more) => problems.extend(more),
         }
-        let mask = run.mask().await;
-        let count = problems.len();
-        let shorten = |problem: &String| mask.text(problem).chars().take(MOST_CHARS).collect();
-        let shortened = problems.iter().take(MOST_PROBLEMS).map(shorten);
-        let mut problems: Vec<String> = shortened.collect();
-        if let Some(more) = count.checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
-            problems.push(format!("and {more} more"));
-        }
+        let problems = shorten(run, &problems).await;
         Ok(Ok(PlanGeneration { attempt: self.attempt.clone(), text_digest, problems }))
     }
 
     /// Returns the parameters and outputs in which a plan is not what the step says of it.
     fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
         let params = nested::params(self, &made.with, plan, &made.path);
-        let outputs = step.outputs.iter().map(|output| &output.name);
-        let missing = outputs.filter(|name| plan.parts().outputs.iter().all(|output| output.name != **name));
-        let missing = missing.map(|name| format!("it has no output `{name}`, which the step declares"));
-        params.err().map(|unable| unable.reason).into_iter().chain(missing).collect()
+        params.err().map(|unable| unable.reason).into_iter().chain(missing_outputs(step, plan)).collect()
     }
+}
+
+/// Returns the problems of the plans in the output of a planner, each with its step: they are read before the
+/// proposal is accepted, and read again by the attempt that runs them.
+pub(super) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (id, text) in machine::proposed_plans(proposal) {
+        let step = run.plan.find(id.as_str()).map(|ix| run.plan.step(ix));
+        let Some((step, StepWork::Generated(made))) = step.map(|step| (step, &step.work)) else {
+            continue;
+        };
+        let found = if run.session.sandboxes.is_none() {
+            vec![UNCONFINED.to_owned()]
+        } else {
+            match read_in_envelope(run, made, &text) {
+                Ok(plan) => missing_outputs(step, &plan).collect(),
+                Err(found) => found,
+            }
+        };
+        problems.extend(found.into_iter().map(|problem| format!("step `{id}`: {problem}")));
+    }
+    shorten(run, &problems).await
+}
+
+/// Returns a sentence for each output that a step declares and a plan does not have.
+fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = String> {
+    let outputs = step.outputs.iter().map(|output| &output.name);
+    let missing = outputs.filter(|name| plan.parts().outputs.iter().all(|output| output.name != **name));
+    missing.map(|name| format!("it has no output `{name}`, which the step declares"))
+}
+
+/// Returns problems without secrets, and no more of them than an event should have.
+async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String> {
+    let mask = run.mask().await;
+    let shorten = |problem: &String| mask.text(problem).chars().take(MOST_CHARS).collect();
+    let mut shortened: Vec<String> = problems.iter().take(MOST_PROBLEMS).map(shorten).collect();
+    if let Some(more) = problems.len().checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
+        shortened.push(format!("and {more} more"));
+    }
+    shortened
 }
 
 /// Returns a text as the plan that it runs as; else everything that is wrong with it.

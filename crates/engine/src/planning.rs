@@ -13,6 +13,7 @@ use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
 use super::gating;
+use super::generated;
 use super::memory;
 use super::model_asker::ModelAsker;
 use super::run::RunContext;
@@ -41,11 +42,16 @@ pub(super) async fn ask(
     };
     run.session.executor.ensure_supervised()?;
     let PlannerAnswer { said, calls } = answer;
+    let problems = match &said {
+        Ok(text) => generated::proposal_problems(&run, text).await,
+        Err(_) => Vec::new(),
+    };
     Ok(Some(InputKind::Planned(PlanReply {
         round: request.round.round,
         again: request.rejected.is_some(),
         said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
         must_not: request.calibration.must_not,
+        problems,
         calls,
     })))
 }

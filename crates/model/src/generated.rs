@@ -9,8 +9,9 @@ use crate::expr::Template;
 /// declares.
 #[derive(Clone, Debug, Serialize)]
 pub struct GeneratedPlan {
-    /// The text: a workflow file.
-    pub text: Template,
+    /// The text: a workflow file; `None`: the planner of the rounds may write one, and until then there is nothing to
+    /// do.
+    pub text: Option<Template>,
     /// The path that the text has for messages, relative to the workspace; paths in it are relative to its folder.
     pub path: String,
     /// Its parameters.

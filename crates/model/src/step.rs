@@ -160,6 +160,11 @@ impl Step {
         self.allow.as_deref().into_iter().chain(generated)
     }
 
+    /// True if a planner may write what it does, and nothing is written yet.
+    pub fn is_open(&self) -> bool {
+        matches!(&self.work, StepWork::Generated(made) if made.text.is_none())
+    }
+
     /// Returns the number of alternatives, including the step as it is written.
     pub fn alternative_count(&self) -> usize {
         self.alternatives.len() + 1

@@ -45,7 +45,7 @@ impl StepWork {
             }
             Self::Uses(nested) => nested.with.iter().map(|(_, value)| value).collect(),
             Self::Generated(made) => {
-                std::iter::once(&made.text).chain(made.with.iter().map(|(_, value)| value)).collect()
+                made.text.iter().chain(made.with.iter().map(|(_, value)| value)).collect()
             }
             Self::Wait(WaitCondition::File(path)) => vec![path],
             Self::Approve(decision) => {

@@ -196,6 +196,7 @@ fn work(work: &StepWork) -> String {
         },
         StepWork::Http(http) => format!("http {}", http.method),
         StepWork::Uses(uses) => format!("uses {}", uses.path),
+        StepWork::Generated(made) if made.text.is_none() => "runs a plan that the planner may write".into(),
         StepWork::Generated(_) => "runs a plan that the run makes".into(),
         StepWork::Wait(_) => "wait".into(),
         StepWork::Approve(_) => "approve".into(),

@@ -14,7 +14,8 @@ of memory; such an answer is refused. `rejected` is why your last answer was. An
 {\"steps\": {STEP: {\"id\": NEW_NAME, \"tool\": WORD, …}}, \"reason\": TEXT}. An alternative may have `tool`, \
 `target` and `timeout`, and by the kind of its step: with `run` or `exec`, one of `run` (a shell script) and `exec` (a list of words), `env` and `cwd`; with `agent`, \
 {\"agent\": {\"role\" or \"model\": one that an agent of the plan has, \"max_turns\": COUNT, \"guidance\": TEXT for the agent, \"with\": {NAME: VALUE}}}; \
-with `http`, {\"http\": {\"url\": of the same host, \"body\": TEXT}}; with `uses`, {\"with\": {PARAMETER: VALUE}}; with `skill`, \
+with `http`, {\"http\": {\"url\": of the same host, \"body\": TEXT}}; with `uses`, {\"with\": {PARAMETER: VALUE}}; with `uses.within`, {\"plan\": TEXT}, a whole workflow file that does what is missing and has nothing \
+that `within` does not list (it runs where the step stands, before the checks are repeated); with `skill`, \
 {\"skill\": {\"args\": {NAME: VALUE}}}. It may have no other key. Whatever executes something needs a `tool`.";
 
 /// Returns the question to a model for alternatives.

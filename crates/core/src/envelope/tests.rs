@@ -90,7 +90,12 @@ fn an_alternative_is_compared_like_a_step() {
 fn no_generated_plan_runs_one() {
     let text = Template::read("{{ params.text }}").unwrap();
     let envelope = PlanEnvelope::default();
-    let made = wf_model::GeneratedPlan { text, path: "a.generated.md".into(), with: Vec::new(), envelope };
+    let made = wf_model::GeneratedPlan {
+        text: Some(text),
+        path: "a.generated.md".into(),
+        with: Vec::new(),
+        envelope,
+    };
     let all = PlanEnvelope { executors: EnvelopeExecutor::ALL.to_vec(), ..PlanEnvelope::default() };
     let plan = plan(vec![Step::new(name("again"), StepWork::Generated(Box::new(made)))]);
     let expected = ["step `again` runs a generated plan; a generated plan runs none"];

@@ -69,8 +69,8 @@ impl RoundMeasurement {
 
 impl Machine {
     /// Measures the round that has ended. Criteria of steps that were not reached count as failed,
-    /// without a failure class; steps skipped by rule or with a tolerated failure do not count, and
-    /// neither do the plan's own criteria before they were checked once.
+    /// without a failure class; steps skipped by rule or with a tolerated failure do not count, nor do open steps without
+    /// checks, and neither do the plan's own criteria before they were checked once.
     ///
     /// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
     /// order in which they came.
@@ -90,7 +90,7 @@ impl Machine {
                 if let Some(excused) = excused.get_mut(ix.index()) {
                     *excused = true;
                 }
-            } else if !record.allowed_to_fail {
+            } else if !record.allowed_to_fail && !self.did_nothing(ix, record) {
                 self.measure_step(ix, record, &mut measured);
             }
         }
@@ -110,6 +110,12 @@ impl Machine {
         let view =
             TaskScope { plan: &self.plan, state: &self.state, task: Some(TaskIx { step: ix.0, item: None }) };
         record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
+    }
+
+    /// True if a step ended and there was nothing to do and nothing to check.
+    fn did_nothing(&self, ix: StepIx, record: &StepRecord) -> bool {
+        let step = self.plan.step(ix);
+        step.is_open() && step.verify.is_empty() && record.state == StepState::Succeeded
     }
 
     fn measure_step(&self, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {

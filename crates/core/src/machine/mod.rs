@@ -159,6 +159,7 @@ pub use merge_event::{
 };
 pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
+pub use planner::proposed_plans;
 pub use planner_event::{PlanReply, PlannerRejection};
 pub use proposal::{ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript};
 pub use question::PersonAnswer;

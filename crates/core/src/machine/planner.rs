@@ -61,6 +61,13 @@ pub(super) struct ProposalRefusal {
     is_forbidden: bool,
 }
 
+impl ProposalRefusal {
+    /// Refuses plans for what they have that their envelopes do not allow.
+    fn of_plans(problems: &[String]) -> Self {
+        Self { reason: problems.join("; "), is_forbidden: true }
+    }
+}
+
 impl From<String> for ProposalRefusal {
     fn from(reason: String) -> Self {
         Self { reason, is_forbidden: false }
@@ -115,30 +122,29 @@ impl Machine {
         }
     }
 
-    /// Returns the steps whose work a planner may change: those that failed, or, if none did and
-    /// the plan as a whole failed, those that did something.
+    /// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
+    /// and the plan as a whole failed, those that did something.
     pub(super) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
-        let mut steps: Vec<u32> = if measured.failing.is_empty() {
-            self.main_steps()
-                .filter(|step| self.state.step_record(*step).state == StepState::Succeeded)
-                .collect()
-        } else {
-            measured.failing.iter().map(|(step, _)| *step).collect()
-        };
+        let has_failed = |step: u32| measured.failing.iter().any(|(failed, _)| *failed == step);
+        let has_succeeded = |step: u32| self.state.step_record(step).state == StepState::Succeeded;
+        let is_at_fault =
+            |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };
+        let is_open = |step: u32| self.base.step(StepIx(step)).is_open();
+        let mut steps: Vec<u32> =
+            self.main_steps().filter(|step| is_at_fault(*step) || is_open(*step)).collect();
         // A wait and a decision of people have no other way.
         let has_ways = |step: &u32| {
             let work = &self.base.step(StepIx(*step)).work;
             !matches!(work, StepWork::Wait(_) | StepWork::Approve(_))
         };
         steps.retain(has_ways);
-        steps.sort_unstable();
         steps
     }
 
     /// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
     /// asked once more.
     pub(super) fn on_planner_reply(&mut self, reply: PlanReply) {
-        let PlanReply { round, again, said, must_not, calls } = reply;
+        let PlanReply { round, again, said, must_not, problems, calls } = reply;
         let planning = self.state.control.planning.as_ref();
         let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
         let is_expected = round == self.state.control.rounds.saturating_add(1) && again == was_rejected;
@@ -149,7 +155,11 @@ impl Machine {
             Err(ProposalRefusal::from("the run is being cancelled".to_owned()))
         } else {
             let said: Result<String, String> = said.into();
-            said.map_err(ProposalRefusal::from).and_then(|text| self.read_proposal(&text, &must_not))
+            let proposed =
+                said.map_err(ProposalRefusal::from).and_then(|text| self.read_proposal(&text, &must_not));
+            proposed.and_then(|proposal| {
+                if problems.is_empty() { Ok(proposal) } else { Err(ProposalRefusal::of_plans(&problems)) }
+            })
         };
         match proposed {
             Ok((ways, reason)) => {
@@ -252,6 +262,12 @@ impl Machine {
     pub fn plan_digest(&self) -> Sha256Digest {
         digest(&self.base)
     }
+}
+
+/// Returns the plans in the output of a planner, by the steps that they are for; none if it cannot be read.
+pub fn proposed_plans(text: &str) -> Vec<(Name, String)> {
+    let ways = parse_proposal(text).map(|(ways, _)| ways).unwrap_or_default();
+    ways.into_iter().filter_map(|(step, proposed)| Some((step, proposed.plan?))).collect()
 }
 
 /// Returns a plan extended by a proposal.

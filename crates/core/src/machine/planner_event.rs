@@ -32,6 +32,9 @@ pub struct PlanReply {
     /// The tools that memory forbids, as the planner was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not: Vec<CalibrationEntry>,
+    /// The reasons why plans in the output may not run: mistakes in them, and what their envelopes do not allow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     /// Its model calls.
     #[serde(flatten)]
     pub calls: PlannerCalls,

@@ -24,7 +24,7 @@ use self::values::KnownReads;
 use wf_base::name::{EnvName, Name};
 use wf_base::time::parse_duration;
 use wf_model::expr::Template;
-use wf_model::{Alternative, EnvVar, Plan, Step, StepWork};
+use wf_model::{Alternative, EnvVar, GeneratedPlan, Plan, Step, StepWork};
 
 pub use parts::{ProposedAgent, ProposedArguments, ProposedRequest, ProposedScript};
 pub(super) use sketch::sketch;
@@ -70,6 +70,9 @@ pub struct ProposedAlternative {
     /// Parameters of the nested plan, added to those of the step or replacing them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with: BTreeMap<Name, Value>,
+    /// The text of a workflow file, for a step that runs a plan of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// The changes of a skill script's call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<ProposedScript>,
@@ -143,7 +146,7 @@ impl ProposedAlternative {
         }
         Ok(Alternative {
             id: self.id.clone(),
-            replaces: self.run.is_some() || self.exec.is_some(),
+            replaces: self.run.is_some() || self.exec.is_some() || self.plan.is_some(),
             step: Arc::new(step),
         })
     }
@@ -157,9 +160,7 @@ impl ProposedAlternative {
             StepWork::Http(_) => ("http", &["http"]),
             StepWork::Uses(_) => ("uses", &["uses", "with"]),
             StepWork::Skill(_) => ("skill", &["skill"]),
-            StepWork::Generated(_) => {
-                return Err("a step that runs a generated plan can be done only as it is written".into());
-            }
+            StepWork::Generated(_) => ("uses", &["plan"]),
             StepWork::Wait(_) => return Err("a step with `wait` can be done only as it is written".into()),
             StepWork::Approve(_) => return Err("a step with `approve` is decided by people alone".into()),
         };
@@ -170,6 +171,7 @@ impl ProposedAlternative {
             ("http", self.http.is_some()),
             ("uses", self.uses.is_some()),
             ("with", !self.with.is_empty()),
+            ("plan", self.plan.is_some()),
             ("skill", self.skill.is_some()),
             ("env", !self.env.is_empty()),
             ("cwd", self.cwd.is_some()),
@@ -199,18 +201,23 @@ impl ProposedAlternative {
                 let changed = self.skill.as_ref().map(|said| said.apply_to(call)).transpose()?;
                 changed.map(Box::new).map(StepWork::Skill)
             }
-            StepWork::Run(_)
-            | StepWork::Exec(_)
-            | StepWork::Generated(_)
-            | StepWork::Wait(_)
-            | StepWork::Approve(_) => None,
+            StepWork::Generated(made) => {
+                if self.plan.is_none() && made.text.is_none() {
+                    return Err("`plan` is missing: the step is open, and has nothing else to do".into());
+                }
+                let text = self.plan.as_deref().map(Template::literal);
+                let changed = text.map(|text| GeneratedPlan { text: Some(text), ..made.as_ref().clone() });
+                changed.map(Box::new).map(StepWork::Generated)
+            }
+            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
         };
         Ok(changed)
     }
 
     /// Returns its texts for a model.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.agent.as_ref().map(ProposedAgent::texts).unwrap_or_default()
+        let of_agent = self.agent.as_ref().map(ProposedAgent::texts).unwrap_or_default();
+        of_agent.into_iter().chain(self.plan.clone()).collect()
     }
 
     /// Checks that its words are well-formed, and its directory lies in the workspace.

@@ -138,7 +138,7 @@ impl Machine {
 
     /// Blocks the tool of a step if its approach failed and is to change, and its target if the
     /// environment was in the way. `refine` keeps the target: it could not be carried out
-    /// otherwise.
+    /// otherwise. An open step has done nothing.
     pub(super) fn rule_out(
         &self,
         step: u32,
@@ -148,6 +148,9 @@ impl Machine {
     ) {
         let written = self.base.step(StepIx(step));
         let way = self.state.control.alternative_of(step) as usize;
+        if way == 0 && written.is_open() {
+            return;
+        }
         let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
         if logical && approach {
             blocked.tools.insert(written.tool(way));

@@ -26,8 +26,9 @@ pub enum UsesSpec {
 record! {
     /// A plan that the run makes, and the limits of what it may be.
     pub struct GeneratedSpec as "the `uses` of a generated plan" {
-        /// The text of the plan, a workflow file: a template that reads an output of an earlier step.
-        required text: Spanned<Template>,
+        /// The text of the plan, a workflow file: a template that reads an output of an earlier step. If absent, the
+        /// `planner` may write one at the end of a round; until then the step does nothing.
+        optional text: Spanned<Template>,
         /// The limits of what the plan may be. Anything not named is refused.
         optional within: EnvelopeSpec,
     }
@@ -99,9 +100,9 @@ impl JsonSchema for UsesSpec {
 
 /// Notes a text that is written in the plan itself: it is no plan of the run.
 fn check_text(made: &mut GeneratedSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    if made.text.value.refs().is_empty() {
+    if let Some(text) = made.text.as_ref().filter(|text| text.value.refs().is_empty()) {
         let message = "`text` reads nothing from the run";
-        let mistake = Diagnostic::new(Code::ValueWrong, made.text.span, message);
+        let mistake = Diagnostic::new(Code::ValueWrong, text.span, message);
         decoder.emit(mistake.with_help(
             "write a template, `text: \"{{ steps.write.outputs.plan }}\"`, or put the plan into a file: `uses: PLAN.md`",
         ));

@@ -124,8 +124,8 @@ impl<'a> ExprReadCollector<'a> {
             let headers = http.headers.iter().map(|(_, value)| value);
             self.templates(ExprSite::Request, headers.chain(&http.body));
         }
-        let text = step.generated().map(|made| &made.text.value);
-        self.templates(ExprSite::Uses, text.into_iter());
+        let text = step.generated().and_then(|made| made.text.as_ref());
+        self.templates(ExprSite::Uses, text.into_iter().map(|text| &text.value));
         self.templates(ExprSite::With, step.with.iter().map(|(_, value)| &value.value.0));
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
         self.templates(ExprSite::File, file.map(|file| &file.value));

@@ -16,7 +16,7 @@ pub(super) fn plan(
     let own = lowering.loaded.sources.get(file).ok_or(LoweringError::Broken)?.path();
     let folder = own.rfind('/').and_then(|at| own.get(..=at)).unwrap_or_default();
     Ok(GeneratedPlan {
-        text: made.text.value.clone(),
+        text: made.text.as_ref().map(|text| text.value.clone()),
         path: format!("{folder}{}.generated.md", step.id.value),
         with,
         envelope: envelope(made.within.as_ref(), file, lowering)?,

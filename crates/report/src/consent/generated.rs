@@ -1,6 +1,7 @@
 use super::budget;
 use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
+use wf_model::expr::Template;
 use wf_model::{GeneratedPlan, PlanEnvelope, SandboxPermissions};
 
 /// The text of a plan that the run makes, and everything that it may be.
@@ -11,7 +12,9 @@ pub(super) fn generated(made: &GeneratedPlan, used: &mut ShownPlans, sheet: &mut
         with,
         envelope,
     } = made;
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "uses.text", text.source());
+    let text =
+        text.as_ref().map_or("what the planner may write; until then it does nothing", Template::source);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "uses.text", text);
     for (param, value) in with {
         let key = format!("with.{param}");
         sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wf_base::name::Name;
 use wf_base::time::format_duration;
 use wf_model::expr::Template;
-use wf_model::{AgentWork, HttpCall, ModelChoice, SkillCall, Step, StepWork};
+use wf_model::{AgentWork, HttpCall, ModelChoice, PlanEnvelope, SkillCall, Step, StepWork};
 
 /// Returns the work of an alternative, regardless of its name.
 pub(super) fn work_of(step: &Step) -> Value {
@@ -50,7 +50,12 @@ pub(in super::super) fn sketch(step: &Step) -> Value {
                 put("with", json!(sources(&nested.with)));
             }
         }
-        StepWork::Generated(made) => put("uses", json!({ "text": made.text.source() })),
+        StepWork::Generated(made) => {
+            put(
+                "uses",
+                json!({ "text": made.text.as_ref().map(Template::source), "within": within(&made.envelope) }),
+            );
+        }
         StepWork::Wait(_) => put("wait", json!({})),
         StepWork::Approve(_) => put("approve", json!({})),
     }
@@ -95,6 +100,33 @@ fn request(call: &HttpCall) -> Value {
         request["body"] = json!(body.source());
     }
     request
+}
+
+/// Returns the limits of a plan that is not written yet, in the plan language.
+fn within(envelope: &PlanEnvelope) -> Value {
+    let PlanEnvelope {
+        allow,
+        executors,
+        plans,
+        roles,
+        tools,
+        mcp,
+        fetch,
+        max_steps,
+        budget: _,
+        untrusted: _,
+    } = envelope;
+    let plans: Vec<&str> = plans.iter().map(|child| child.path.as_str()).collect();
+    json!({
+        "allow": allow,
+        "executors": executors,
+        "plans": plans,
+        "roles": roles,
+        "tools": tools,
+        "mcp": mcp,
+        "fetch": fetch,
+        "max_steps": max_steps,
+    })
 }
 
 fn script(call: &SkillCall) -> Value {

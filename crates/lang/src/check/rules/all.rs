@@ -1,7 +1,7 @@
 use super::{FileDiagnostics, RuleContext};
 use super::{
     agents, alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
-    names, never, order, scripts, secrets, skills, unused, upstream, uses,
+    names, never, open_steps, order, scripts, secrets, skills, unused, upstream, uses,
 };
 
 /// A rule, which looks at a file and notes the violations.
@@ -22,6 +22,7 @@ pub(in crate::check) const ALL: &[SpecRule] = &[
     secrets::check,
     unused::check,
     alternatives::check,
+    open_steps::check,
     uses::check,
     skills::check,
     agents::check,

@@ -17,6 +17,7 @@ mod literals;
 mod locks;
 mod names;
 mod never;
+mod open_steps;
 mod order;
 mod scripts;
 mod secrets;

@@ -46,9 +46,10 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
     }
     let may_be_untrusted =
         |made: &&GeneratedSpec| made.within.as_ref().is_some_and(|within| within.untrusted);
-    if let Some(made) = step.generated().filter(|made| !may_be_untrusted(made)) {
+    let made = step.generated().filter(|made| !may_be_untrusted(made));
+    if let Some(text) = made.and_then(|made| made.text.as_ref()) {
         let place = || format!("the plan that step `{id}` runs");
-        add(&mut sites, &made.text.value, Code::TaintPlan, &place);
+        add(&mut sites, &text.value, Code::TaintPlan, &place);
     }
     let place = || format!("a file name in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());

@@ -6,8 +6,8 @@ use wf_base::name::{ArgName, Name, SkillName};
 use wf_model::expr::Template;
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, Alternative, ApprovalRequirement, ApprovalStep,
-    HttpCall, ModelChoice, NestedPlan, PlanParam, SkillArg, SkillCall, Step, StepWork, TaintLevel,
-    ValueSchema, WaitCondition, WorktreeMerge,
+    GeneratedPlan, HttpCall, ModelChoice, NestedPlan, PlanEnvelope, PlanParam, SkillArg, SkillCall, Step,
+    StepWork, TaintLevel, ValueSchema, WaitCondition, WorktreeMerge,
 };
 
 fn name(text: &str) -> Name {
@@ -238,6 +238,35 @@ fn a_script_gets_other_arguments() {
         panic!("a script")
     };
     assert_eq!(call.words[0].source(), "b");
+}
+
+#[test]
+fn an_open_step_gets_a_plan() {
+    let open = GeneratedPlan {
+        text: None,
+        path: "fixes.generated.md".into(),
+        with: Vec::new(),
+        envelope: PlanEnvelope::default(),
+    };
+    let steps = vec![Step::new(name("fixes"), StepWork::Generated(Box::new(open)))];
+    let text = "---\nkind: plan\nsteps: [{id: a, exec: [echo, '{{ params.x }}']}]\n---\n";
+    let StepWork::Generated(made) = way(steps.clone(), json!({ "plan": text })).unwrap() else {
+        panic!("a generated plan")
+    };
+    // Its templates are those of the plan that it is, not of this one.
+    assert_eq!(made.text.unwrap().constant(), Some(json!(text)));
+    for (value, why) in [
+        (json!({ "timeout": "1s" }), "`plan` is missing: the step is open"),
+        (json!({ "plan": text, "with": { "x": 1 } }), "`with` can be set only in the plan"),
+        (json!({ "plan": text, "outputs": {} }), "`outputs` can be set only in the plan"),
+    ] {
+        refused(&steps, &value, why);
+    }
+    refused(
+        &[script(&[])],
+        &json!({ "plan": text }),
+        "`plan` can be set only in the plan: the step has `skill`",
+    );
 }
 
 #[test]

@@ -97,6 +97,7 @@ mod tests {
             alternatives: Vec::new(),
             changes: Vec::new(),
             reopened: Vec::new(),
+            escalated: Vec::new(),
             stop_reason: stop_reason.map(Into::into),
             rationale: String::new(),
         }

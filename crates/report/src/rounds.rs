@@ -39,6 +39,9 @@ pub fn rounds_table(rounds: &[Round], all: bool) -> String {
         if let Some(stop_reason) = &round.stop_reason {
             let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stop_reason)));
         }
+        if !round.escalated.is_empty() {
+            let _ = writeln!(text, "        {}", paint(WARN, &escalation_text(round)));
+        }
         if all {
             text.push_str(&details(round));
         }
@@ -152,5 +155,14 @@ pub fn round_text(round: &Round) -> String {
     if let Some(stop_reason) = &round.stop_reason {
         let _ = write!(text, " · {}", untrusted(stop_reason));
     }
+    if !round.escalated.is_empty() {
+        let _ = write!(text, " · {}", escalation_text(round));
+    }
     text
+}
+
+/// Returns the steps that people are asked about, in words.
+fn escalation_text(round: &Round) -> String {
+    let steps: Vec<String> = round.escalated.iter().map(|step| format!("`{step}`")).collect();
+    format!("people are asked about {}", steps.join(", "))
 }

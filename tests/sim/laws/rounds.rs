@@ -28,11 +28,15 @@ pub fn bounded(look: &Look<'_>) -> Result<(), String> {
     };
     let count = u32::try_from(known.rounds.len()).expect("rounds are few");
     let next = round.round == count + 1 && known.rounds.iter().all(Round::goes_on);
-    let spent = round.goes_on() && count >= replan.max_replans;
+    let is_planned = |round: &&Round| round.escalated.is_empty();
+    let planned = u32::try_from(known.rounds.iter().filter(is_planned).count()).expect("rounds are few");
+    let spent = round.goes_on() && is_planned(&round) && planned >= replan.max_replans;
+    // People are asked once, where nothing else is left.
+    let again = !is_planned(&round) && planned < count;
     let acts = round.solved.directive.acts();
     let late = acts && round.solved.loss.omega >= replan.theta;
-    let idle = round.goes_on() == round.changes.is_empty();
-    ensure(next && !spent && !late && !idle && !known.ending(), || {
+    let idle = round.goes_on() == (round.changes.is_empty() && is_planned(&round));
+    ensure(next && !spent && !again && !late && !idle && !known.ending(), || {
         format!("{round:?} follows {count} others under {replan:?}")
     })
 }

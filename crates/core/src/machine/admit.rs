@@ -69,6 +69,9 @@ impl Machine {
         if !self.affords(task) {
             return self.skip_over_budget(task);
         }
+        if self.ask_people_first(task) {
+            return;
+        }
         let plan = Arc::clone(&self.plan);
         let step = plan.step(task.ix());
         let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };

@@ -64,6 +64,9 @@ pub(super) struct ControllerState {
     /// The rounds so far, if there is a planner to inform.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) history: Vec<Round>,
+    /// The steps about which people are asked before their next attempt: the controller has nothing left to try.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) escalated: BTreeSet<u32>,
     /// True if the current round has been judged.
     pub(super) closed: bool,
 }
@@ -174,8 +177,10 @@ impl MachineState {
                 control.change(plan, change);
             }
         }
+        let escalated = round.escalated.iter().filter_map(|step| Some(plan.find(step.as_str())?.0));
+        control.escalated.extend(escalated);
         if round.goes_on() {
-            control.replans += 1;
+            control.replans += u32::from(round.replans());
             control.closed = false;
             self.reopen(plan, &round.reopened, at);
         } else if round.solved.directive == Directive::Success {

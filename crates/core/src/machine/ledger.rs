@@ -151,7 +151,7 @@ impl BudgetLedger {
             EventKind::StepEnded { state: StepState::Succeeded, reused_from: None, .. } => {
                 self.progress = Some(at);
             }
-            EventKind::RoundCompleted(round) if round.goes_on() => self.count_round(),
+            EventKind::RoundCompleted(round) if round.replans() => self.count_round(),
             EventKind::BudgetThresholdReached { spent, percent } => {
                 self.noticed.insert(spent.resource, *percent);
             }

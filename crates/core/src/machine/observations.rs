@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
-    fn begun_this_round(&self, step: u32) -> bool {
+    pub(super) fn begun_this_round(&self, step: u32) -> bool {
         self.state.step_record(step).tasks().any(|(_, task)| task.attempts_of_round() > 0)
     }
 

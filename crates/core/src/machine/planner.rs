@@ -85,7 +85,10 @@ impl Machine {
     /// being asked now.
     pub(super) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
         let parts = self.plan.parts();
-        let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some();
+        // People were asked about it: the planner has nothing to add.
+        let is_escalated =
+            measured.failing.iter().any(|(step, _)| self.state.control.escalated.contains(step));
+        let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some() && !is_escalated;
         let steps = self.can_change(measured);
         match &self.state.control.planning {
             None if consults && !steps.is_empty() => {}

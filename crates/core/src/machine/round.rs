@@ -43,7 +43,10 @@ pub struct Round {
     /// The steps that run again, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<Name>,
-    /// The reason why the run ends although another round was ordered.
+    /// The steps about which people are asked, since nothing else is left to try (`on_stuck: escalate`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalated: Vec<Name>,
+    /// The reason why the controller tries nothing more although another round was ordered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
     /// The rationale, in one sentence.
@@ -138,6 +141,9 @@ impl Round {
     /// Returns the reason why nothing more is tried, although the result is not accepted; `None` if the run was
     /// accepted, or goes on.
     pub fn exhaustion(&self) -> Option<RoundExhaustion> {
+        if !self.escalated.is_empty() {
+            return None;
+        }
         match &self.stop_reason {
             Some(reason) if reason.starts_with(NO_ALTERNATIVE_LEFT) => {
                 let was_planned = reason.len() > NO_ALTERNATIVE_LEFT.len();
@@ -148,9 +154,14 @@ impl Round {
         }
     }
 
+    /// True if another round follows that does a step otherwise, not one that asks people.
+    pub fn replans(&self) -> bool {
+        self.goes_on() && self.escalated.is_empty()
+    }
+
     /// True if another round follows.
     pub fn goes_on(&self) -> bool {
-        self.solved.directive.acts() && self.stop_reason.is_none()
+        self.solved.directive.acts() && self.stop_reason.is_none() || !self.escalated.is_empty()
     }
 }
 

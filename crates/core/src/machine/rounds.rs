@@ -18,7 +18,7 @@ pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
-    /// follows, or the planner is asked first.
+    /// follows, or a planner or people are asked first.
     pub(super) fn judge_round(&mut self) -> bool {
         let over = self.state.is_closing() || self.state.blocked.is_some();
         if over || self.state.control.closed {
@@ -29,6 +29,12 @@ impl Machine {
         };
         if round.stop_reason.as_deref() == Some(NO_ALTERNATIVE_LEFT) && self.consult(&measured, &mut round) {
             return true;
+        }
+        if round.exhaustion().is_some() {
+            round.escalated = self.steps_to_escalate(&measured);
+            if !round.escalated.is_empty() {
+                round.reopened = self.steps_to_reopen(&measured, &[]);
+            }
         }
         let goes_on = round.goes_on();
         if goes_on {
@@ -86,6 +92,7 @@ impl Machine {
             alternatives: Vec::new(),
             changes: Vec::new(),
             reopened: Vec::new(),
+            escalated: Vec::new(),
             stop_reason: None,
             rationale: String::new(),
         }

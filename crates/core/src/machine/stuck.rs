@@ -4,17 +4,20 @@
 //! It is a question, answered as those of agents are, and the step waits for it without an engine. Each answer grants one
 //! attempt. **Invariant:** an answer lets a step reach no more, and proves nothing: it is text for the next attempt.
 //!
-//! [`Machine::may_replan`] decides when re-planning is used up.
+//! Where re-planning may still change the step, it fails, and its round decides. If the controller then has nothing left
+//! to try, the round names the step in `escalated`: it is reopened, and people are asked before its next attempt.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::measure::RoundMeasurement;
 use super::state::{self, MachineState, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{ApprovalOutcome, ApprovalRequest, FailedCheck, Machine, Standing};
+use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{ApprovalRequirement, FailureClass, JsonObject, OnStuck};
+use wf_model::{ApprovalRequirement, FailureClass, JsonObject, OnStuck, StepWork};
 
 /// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
 pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
@@ -58,12 +61,50 @@ impl Machine {
         open && !self.is_halting(task) && !self.may_replan(task) && self.affords(task)
     }
 
+    /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
+    /// people can guide each of them and were not asked about it.
+    pub(super) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
+        let failed = measured.failing.iter().map(|(step, _)| TaskIx { step: *step, item: None });
+        let can_be_guided = |task: &TaskIx| {
+            let step = self.plan.step(task.ix());
+            let guided = step.on_stuck == OnStuck::Escalate && matches!(step.work, StepWork::Agent(_));
+            guided && self.begun_this_round(task.step) && self.may_replan(*task)
+        };
+        if !failed.clone().all(|task| can_be_guided(&task)) || !self.budget_allows_attempt() {
+            return Vec::new();
+        }
+        failed.map(|task| self.plan.step(task.ix()).id.clone()).collect()
+    }
+
+    /// Asks people about an escalated step before its next attempt. True if that is what it waits for now.
+    pub(super) fn ask_people_first(&mut self, task: TaskIx) -> bool {
+        let Some(record) = self.state.task_record(task) else {
+            return false;
+        };
+        let is_escalated = self.state.control.escalated.contains(&task.step);
+        if !is_escalated || record.attempts_of_round() > 0 || record.person_guidance.is_some() {
+            return false;
+        }
+        let (made, Some(tries)) = (record.attempts, record.tries.as_ref()) else {
+            return false;
+        };
+        let reason = tries.failed.first().map(FailedCheck::describe).or_else(|| tries.exit.clone());
+        let is_refuted = !tries.failed.is_empty();
+        let standing = if is_refuted { Standing::Refuted } else { Standing::Unchecked };
+        let failure = TaskCompletion::failure(standing, tries.failure_class, reason.unwrap_or_default());
+        self.ask_people_about(task, made, failure);
+        true
+    }
+
     /// True if another round may still change how a step is done.
     fn may_replan(&self, task: TaskIx) -> bool {
         let parts = self.plan.parts();
         let Some(replan) = parts.replan.as_ref().filter(|_| !self.plan.is_finally(task.ix())) else {
             return false;
         };
+        if !self.state.control.escalated.is_empty() {
+            return false;
+        }
         let is_changeable = self.base.step(task.ix()).alternative_count() > 1 || parts.planner.is_some();
         is_changeable && self.state.control.replans < replan.max_replans.min(REPLANS_BEFORE_PEOPLE)
     }

@@ -270,6 +270,10 @@ fn phases_of(steps: &mut [Step], main: usize, from: i64) -> Dice {
     for step in steps {
         in_phases(&mut step.verify, &mut apart);
         step.loops = loops(&mut apart);
+        if apart.one_in(4) {
+            let path = *apart.pick(&["a.txt", "out", "out/b.txt", "*.txt"]);
+            step.writes = vec![Template::literal(path)];
+        }
     }
     apart
 }

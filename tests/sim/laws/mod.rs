@@ -175,6 +175,11 @@ pub const LAWS: &[Law] = &[
     },
     Law { name: "skipped", says: "What is skipped was never begun.", holds: places::skipped },
     Law {
+        name: "one_writer",
+        says: "Tasks that declare to change the same file are never under way at once.",
+        holds: places::one_writer,
+    },
+    Law {
         name: "lock_told",
         says: "A place says once for each attempt that it waits for its lock, however often it is resumed.",
         holds: places::lock_told,

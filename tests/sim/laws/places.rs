@@ -1,7 +1,7 @@
 //! Laws of places: attempts, ends, order, belief.
 
 use wf_core::machine::{Attempt, Event, EventKind, MergeOutcome, Standing, StepState, TaskId};
-use wf_model::FailureClass;
+use wf_model::{AgentWorkspace, FailureClass, StepWork};
 
 use super::super::judges::standing_of;
 use super::super::ledger::{asks_status, step_of};
@@ -27,6 +27,33 @@ pub fn settled(look: &Look<'_>) -> Result<(), String> {
     };
     let over = place.filter(|place| known.is_over(place));
     ensure(over.is_none(), || format!("{over:?} had ended and begins again"))
+}
+
+pub fn one_writer(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(Event { fact: EventKind::AttemptStarted(attempt), .. }) = look.seen else {
+        return Ok(());
+    };
+    let files =
+        |place: &TaskId| step_of(look.plan(), place).writes.iter().map(|path| path.source().to_owned());
+    // What is done in a worktree is merged, one after another.
+    let is_apart = |place: &TaskId| {
+        let work = &step_of(look.plan(), place).work;
+        matches!(work, StepWork::Agent(agent) if agent.workspace == AgentWorkspace::Worktree)
+    };
+    let covers = |folder: &str, path: &str| path == folder || path.starts_with(&format!("{folder}/"));
+    let shares = |place: &TaskId| {
+        if is_apart(place) || is_apart(&attempt.place) {
+            return false;
+        }
+        let mut pairs =
+            files(place).flat_map(|one| files(&attempt.place).map(move |other| (one.clone(), other)));
+        pairs.any(|(one, other)| !one.contains('*') && (covers(&one, &other) || covers(&other, &one)))
+    };
+    let known = look.decided();
+    let mut live =
+        known.places.iter().filter(|(place, book)| **place != attempt.place && book.live.is_some());
+    let other = live.find(|(place, _)| shares(place)).map(|(place, _)| place);
+    ensure(other.is_none(), || format!("{attempt} begins while {other:?} writes the same file"))
 }
 
 pub fn one_end(look: &Look<'_>) -> Result<(), String> {

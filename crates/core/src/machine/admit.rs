@@ -16,7 +16,7 @@ impl Machine {
         let mut moved = false;
         let most = self.plan.parts().policy.max_parallel.max(1);
         while let Some(task) =
-            self.flight.next_in_turn(&self.plan, most.saturating_sub(self.state.index.busy))
+            self.flight.next_in_turn(&self.plan, &self.state, most.saturating_sub(self.state.index.busy))
         {
             self.flight.set(task, None);
             self.admit_one(task);

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::file_claims::FileClaims;
 use super::fold::takes_room;
 use super::serde_pairs;
 use super::state::{MachineState, TaskIx};
@@ -19,6 +20,9 @@ pub struct InFlight {
     pub(super) due: BTreeSet<u32>,
     /// Tasks that hold a lock.
     pub(super) locked: BTreeSet<TaskIx>,
+    /// The files that tasks under way declare to change.
+    #[serde(skip)]
+    claims: FileClaims,
     /// The task whose merge was asked for.
     pub(super) merging: Option<TaskIx>,
     /// Tasks whose agent was told to end, since its time is over.
@@ -70,7 +74,12 @@ impl InFlight {
             match record.phase {
                 // It gets its turn anew, and then requests the lock.
                 TaskPhase::Locking => flight.enqueue(plan, task),
-                phase => flight.follow(plan, task, phase),
+                phase => {
+                    flight.follow(plan, task, phase);
+                    if matches!(phase, TaskPhase::Active(_) | TaskPhase::Undecided | TaskPhase::Resting(_)) {
+                        flight.claims.claim(plan, state, task);
+                    }
+                }
             }
         }
         flight
@@ -92,6 +101,7 @@ impl InFlight {
                     self.due.remove(&task.step);
                 }
                 self.locked.remove(&task);
+                self.claims.release(task);
                 self.set(task, None);
             }
             TaskPhase::Pending | TaskPhase::Locking | TaskPhase::Active(_) | TaskPhase::Undecided => {
@@ -139,18 +149,19 @@ impl InFlight {
         same.map(|(task, _)| *task)
     }
 
-    /// Returns the first task whose turn it is, given the number of tasks that there is room for. While a
+    /// Returns the first task whose turn it is, given the number of tasks that there is room for; it claims the files that
+    /// it declares to change, which no other task may have. While a
     /// task that takes up room waits to get its lock back after a resume, no other task takes a lock and then
     /// waits for room: otherwise each could wait for what the other holds, even across runs.
-    pub(super) fn next_in_turn(&self, plan: &Plan, room: u32) -> Option<TaskIx> {
+    pub(super) fn next_in_turn(&mut self, plan: &Plan, state: &MachineState, room: u32) -> Option<TaskIx> {
         let free = |task: &&TaskIx| {
-            self.returning == 0 || plan.step(task.ix()).concurrency.is_none() || self.locked.contains(task)
+            let has_lock = plan.step(task.ix()).concurrency.is_none() || self.locked.contains(task);
+            (self.returning == 0 || has_lock) && self.claims.admit(plan, state, **task)
         };
-        let first = self.roomless.iter().find(free);
-        if first.is_none() && self.busy < room {
-            return self.queue.iter().find(free).copied();
-        }
-        first.copied()
+        let queue = (self.busy < room).then_some(&self.queue);
+        let next = self.roomless.iter().chain(queue.into_iter().flatten()).find(free).copied()?;
+        self.claims.claim(plan, state, next);
+        Some(next)
     }
 
     /// True if a task waits for its lock to go on after a resume.

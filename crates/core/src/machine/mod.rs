@@ -73,6 +73,7 @@ mod exit;
 mod fact;
 mod fan_out;
 mod feedback;
+mod file_claims;
 mod finish;
 mod fold;
 mod fold_gates;

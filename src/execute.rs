@@ -12,6 +12,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{Caller, CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::name::RunId;
 use wf_base::untrusted::{NAME, paint};
+use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{Attempt, RunOutcome};
 use wf_core::observe::RunObserver;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SuspendedRequest};
@@ -51,6 +52,11 @@ pub fn session(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Result<Audi
 /// The listeners that follow a run for the user.
 pub fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn RunObserver + Send> {
     let mut all = CombinedObserver::default();
+    let is_job = ready.goal.as_ref().is_some_and(|of| of.goal.is_job);
+    if is_job && ready.options.part == Some(ReconciliationPart::Look) && !telling.json {
+        // Its check run has no checks, and only takes up the slot.
+        return Box::new(all);
+    }
     let next = ResumeOptions::of(&ready.path, ready.options.part.is_some());
     let board = RunTracker::for_run(next, ready.options.prior_work);
     let board = board.without_sandbox(!ready.config.sandbox.on);

@@ -63,6 +63,7 @@ fn goal(run: MissedTimesChoice, overlap: GoalOverlapPolicy) -> Goal {
         overlap,
         auto_pause_after: None,
         on_failure: OnUnmet::default(),
+        is_job: false,
         approval: GoalApproval::default(),
         notify: Vec::new(),
     }

@@ -70,6 +70,7 @@ fn goal(zone: &str, number: usize) -> Goal {
         overlap: GoalOverlapPolicy::ALL[pick(1, 5)],
         auto_pause_after: None,
         on_failure: OnUnmet::default(),
+        is_job: false,
         approval: GoalApproval::default(),
         notify: Vec::new(),
     }

@@ -32,6 +32,9 @@ pub struct Goal {
     pub auto_pause_after: Option<u32>,
     /// The reaction if the checks find that the state is not as desired.
     pub on_failure: OnUnmet,
+    /// True if it has no checks: its steps run at each scheduled time, and nothing judges the result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_job: bool,
     /// The approval that a repair needs.
     pub approval: GoalApproval,
     /// The notifications that are sent.

@@ -128,7 +128,9 @@ fn cause(said: Option<CauseArg>) -> ReconciliationCause {
 fn print_result(ui: &Ui, ended: &ReconciliationResult) {
     let health = ended.verdict.health;
     let style = match health {
-        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => GOOD,
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired | ReconciliationHealth::Reported => {
+            GOOD
+        }
         ReconciliationHealth::Failed | ReconciliationHealth::Cancelled => BAD,
         ReconciliationHealth::Waiting | ReconciliationHealth::Unknown => WARN,
     };
@@ -143,7 +145,9 @@ fn print_result(ui: &Ui, ended: &ReconciliationResult) {
 
 fn exit(health: ReconciliationHealth) -> CliExitCode {
     match health {
-        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => CliExitCode::Ok,
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired | ReconciliationHealth::Reported => {
+            CliExitCode::Ok
+        }
         ReconciliationHealth::Failed | ReconciliationHealth::Unknown => CliExitCode::RunFailed,
         ReconciliationHealth::Waiting => CliExitCode::Waiting,
         ReconciliationHealth::Cancelled => CliExitCode::Interrupted,

@@ -258,7 +258,7 @@ fn conclude(
             health: ReconciliationHealth::Waiting,
             reason: format!("the checks wait for approval: wf approve {}", run.short()),
         },
-        Some(found) => match next_step(goal.on_failure, &found, None) {
+        Some(found) => match next_step(&goal, &found, None) {
             ReconciliationStep::End(verdict) => verdict,
             ReconciliationStep::Repair => {
                 // A request to exit before the last check of the check run includes the repair, too.
@@ -267,7 +267,7 @@ fn conclude(
                 } else {
                     repair(caller, &ready, run, &reader, observe)?
                 };
-                match next_step(goal.on_failure, &found, Some(&repaired)) {
+                match next_step(&goal, &found, Some(&repaired)) {
                     ReconciliationStep::End(verdict) => verdict,
                     ReconciliationStep::Repair => {
                         return Err(CommandError::new(CliExitCode::Bug, "a repair of a repair"));

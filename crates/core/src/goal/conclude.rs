@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::keywords;
 use wf_base::time::Moment;
-use wf_model::{GoalEvent, OnUnmet};
+use wf_model::{Goal, GoalEvent, OnUnmet};
 
 keywords! {
     /// The part of a reconciliation that a run is.
@@ -25,6 +25,8 @@ keywords! {
         Healthy = "healthy",
         /// The state was not as desired, and a repair fixed it.
         Repaired = "repaired",
+        /// Its steps ran to their end; it has no checks that could say what that achieved.
+        Reported = "reported",
         /// The state is not as desired.
         Failed = "failed",
         /// The state is not as desired, and a repair waits for the user.
@@ -37,9 +39,9 @@ keywords! {
 }
 
 impl ReconciliationHealth {
-    /// True if the state is as desired.
+    /// True if the state is as desired, as far as the goal can tell.
     pub fn is_good(self) -> bool {
-        matches!(self, Self::Healthy | Self::Repaired)
+        matches!(self, Self::Healthy | Self::Repaired | Self::Reported)
     }
 
     /// True if it counts as a failed reconciliation, of which too many in a row pause a goal.
@@ -95,13 +97,22 @@ pub enum ReconciliationStep {
 }
 
 /// Decides the next step of a reconciliation after its check run, and its repair if any (Silas 5.2.3).
-/// Only failed checks are repaired: without a check the state is unknown, and reported so.
+/// Only failed checks are repaired: without a check the state is unknown, and reported so. The steps of a job always run.
 pub fn next_step(
-    rule: OnUnmet,
+    goal: &Goal,
     looked: &CheckRunFindings,
     repaired: Option<&RepairOutcome>,
 ) -> ReconciliationStep {
     let end = |health, reason: String| ReconciliationStep::End(GoalOutcome { health, reason });
+    if looked.passed && goal.is_job {
+        return match repaired {
+            None => ReconciliationStep::Repair,
+            Some(RepairOutcome::Done) => end(ReconciliationHealth::Reported, String::new()),
+            Some(RepairOutcome::Failed(reason)) => end(ReconciliationHealth::Failed, reason.clone()),
+            Some(RepairOutcome::Waits(reason)) => end(ReconciliationHealth::Waiting, reason.clone()),
+            Some(RepairOutcome::Cancelled) => end(ReconciliationHealth::Cancelled, "it was cancelled".into()),
+        };
+    }
     if looked.passed {
         return end(ReconciliationHealth::Healthy, String::new());
     }
@@ -116,7 +127,7 @@ pub fn next_step(
         return end(ReconciliationHealth::Unknown, reason);
     }
     let refuted = format!("checks failed: {}", looked.failed_checks.join(", "));
-    match (repaired, rule) {
+    match (repaired, goal.on_failure) {
         (None, OnUnmet::Report) => end(ReconciliationHealth::Failed, refuted),
         (None, OnUnmet::SpawnPlan) => ReconciliationStep::Repair,
         (Some(RepairOutcome::Done), _) => end(ReconciliationHealth::Repaired, refuted),
@@ -153,7 +164,7 @@ pub fn health_notification(
     let was_bad = before.is_some_and(ReconciliationHealth::is_failure);
     match after {
         ReconciliationHealth::Repaired => Some(GoalEvent::Repaired),
-        ReconciliationHealth::Healthy => before
+        ReconciliationHealth::Healthy | ReconciliationHealth::Reported => before
             .is_some_and(|before| !before.is_good() && before != ReconciliationHealth::Cancelled)
             .then_some(GoalEvent::Healthy),
         ReconciliationHealth::Failed | ReconciliationHealth::Unknown => {

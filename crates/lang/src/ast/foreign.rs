@@ -72,7 +72,7 @@ pub(super) const STEP: &[ForeignToolKey] = foreign! {
     "steps" | "jobs" | "tasks" | "dag" =>
         "uses" "put these steps next to this one, or into a separate plan, and `uses: OTHER.md`"
     "schedule" | "cron" =>
-        "" "a goal has a schedule: write a file with `kind: goal`, `schedule: \"0 6 * * *\"` and `repair: {uses: THIS-PLAN.md}`"
+        "" "a goal has a schedule: write a file with `kind: goal`, `schedule: \"0 6 * * *\"` and `run: THIS-PLAN.md`"
     "type" | "action" =>
         "" "leave it out: the work of a step is `run`, `exec`, `skill`, `agent`, `http`, `uses`, \
             `wait` or `approve`"
@@ -147,7 +147,7 @@ pub(super) const GOAL: &[ForeignToolKey] = foreign! {
     "on" | "every" | "interval" | "schedules" | "trigger" => "schedule" "write `schedule: \"0 6 * * *\"`; every 15 minutes is `schedule: \"*/15 * * * *\"`"
     "tz" | "timezonename" => "timezone" "write `timezone: Europe/Berlin`"
     "checks" | "check" | "assert" => "verify" "write `verify: [{name: it_is_there, run: test -s out.txt}]`"
-    "run" | "command" | "script" | "jobs" | "tasks" | "uses" | "plan" => "repair" "write `repair: {uses: PLAN.md}`, or `repair: {steps: [{id: main, run: make}]}`"
+    "command" | "script" | "jobs" | "tasks" | "uses" | "plan" => "run" "write `run: PLAN.md` for work that is done at each slot; to restore a state, `verify` and `repair: {uses: PLAN.md}`"
 };
 
 /// The keys of other tools for those of a check.

@@ -1,7 +1,7 @@
 use super::{
-    BudgetSpec, CheckSpec, DstSpec, EscalationSpec, ExclusionSpec, GateRef, MissedTimesSpec, NotifySpec,
-    ParamSpec, PlanKind, PlanSpec, PlannerSpec, PolicySpec, RepairSpec, ReplanSpec, ScheduleRuleSpec,
-    SecretSpec, foreign, planner, sound,
+    BudgetSpec, CheckSpec, DstSpec, EscalationSpec, ExclusionSpec, GateRef, JobSpec, MissedTimesSpec,
+    NotifySpec, ParamSpec, PlanKind, PlanSpec, PlannerSpec, PolicySpec, RepairSpec, ReplanSpec,
+    ScheduleRuleSpec, SecretSpec, foreign, planner, sound,
 };
 use crate::decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -47,7 +47,9 @@ record! {
         /// The number of consecutive failed reconciliations until it pauses: never if absent.
         optional auto_pause_after: Spanned<u32>,
         /// The desired state.
-        expected verify: Spanned<Vec<CheckSpec>>,
+        optional verify: Spanned<Vec<CheckSpec>>,
+        /// Instead of checks and a repair: the plan that runs at each scheduled time.
+        optional run: JobSpec,
         /// The reaction to an unmet state: `report` if absent.
         optional on_failure: Spanned<OnUnmet>,
         /// The remediation that restores the state.
@@ -137,7 +139,16 @@ fn check_goal(goal: &mut GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut
 
 /// Notes keys that contradict each other, or have no effect together.
 fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    let spawns = goal.on_unmet() == OnUnmet::SpawnPlan;
+    if goal.run.is_some() {
+        check_job(fields, decoder);
+    } else if !fields.has("verify") && !fields.has("run") {
+        let message = "a goal requires the key `verify`";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+        decoder.emit(
+            mistake.with_help("add checks, or `run: PLAN.md` if a plan is to run whatever the state is"),
+        );
+    }
+    let spawns = goal.on_unmet() == OnUnmet::SpawnPlan && goal.run.is_none();
     // A value that could not be read has been reported, and contradicts nothing.
     let is_read = |key: &str, read: bool| read || !fields.has(key);
     if spawns && !fields.has("repair") {
@@ -151,7 +162,7 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
         decoder.emit(mistake.with_help("write `on_failure: spawn_plan`, or remove it"));
     }
     for key in ["approval", "replan"] {
-        if fields.has(key) && !fields.has("repair") {
+        if fields.has(key) && !fields.has("repair") && !fields.has("run") {
             let message = format!("`{key}` has no effect without `repair`");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key(key), message);
             decoder.emit(mistake.with_help("add `repair`, or remove it"));
@@ -169,6 +180,19 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
             format!("`run: all` starts several slots, but `overlap: {word}` keeps only one of them");
         let mistake = Diagnostic::new(Code::ValueWrong, all, message);
         decoder.emit(mistake.with_help("write `overlap: queue_all`, or `run: latest`"));
+    }
+}
+
+/// Notes keys of checks in a goal that has none.
+fn check_job(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    for key in ["verify", "on_failure", "repair"] {
+        if fields.has(key) {
+            let message = format!("`{key}` contradicts `run`: a plan that runs at each slot is no repair");
+            let mistake = Diagnostic::new(Code::ValueWrong, fields.key(key), message);
+            decoder.emit(mistake.with_help(
+                "keep `run` for work that is done at each slot, or write `verify`, `on_failure: spawn_plan` and `repair` for a state",
+            ));
+        }
     }
 }
 
@@ -209,7 +233,8 @@ impl GoalSpec {
     pub fn plan(&self) -> PlanSpec {
         let mut params = self.params.clone();
         params.0.extend(self.goal_params.iter().cloned());
-        let steps = self.repair.as_ref().map(RepairSpec::to_steps);
+        let repair = self.repair.as_ref().map(RepairSpec::to_steps);
+        let steps = self.run.as_ref().map(JobSpec::to_steps).or(repair);
         PlanSpec {
             kind: PlanKind::Plan,
             id: self.id.clone(),
@@ -247,7 +272,8 @@ impl GoalSpec {
     /// Returns the reaction to an unmet state.
     pub fn on_unmet(&self) -> OnUnmet {
         let word = self.on_failure.as_ref().map(|word| word.value);
-        word.unwrap_or_default()
+        let usual = if self.run.is_some() { OnUnmet::SpawnPlan } else { OnUnmet::default() };
+        word.unwrap_or(usual)
     }
 
     /// Returns the secrets used by the goal's notifications.

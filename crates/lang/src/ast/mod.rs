@@ -31,6 +31,7 @@ mod generated;
 mod goal;
 mod http;
 mod interaction;
+mod job;
 mod loops;
 mod matrix;
 mod needs;
@@ -72,6 +73,7 @@ pub use gate::{GateKind, GateProviderConfig, GateProviderKind, GateRef, GateSpec
 pub use generated::{EnvelopeSpec, GeneratedSpec, UsesSpec};
 pub use goal::{GoalKind, GoalSpec};
 pub use http::{HttpExpectationSpec, HttpMethod, HttpSpec};
+pub use job::JobSpec;
 pub use loops::LoopsSpec;
 pub use matrix::{MAX_COMBINATIONS, MatrixSpec};
 pub use needs::ApprovalNeedsSpec;

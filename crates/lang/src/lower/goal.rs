@@ -24,6 +24,7 @@ pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
         overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),
         auto_pause_after: written.auto_pause_after.as_ref().map(|count| count.value),
         on_failure: written.on_unmet(),
+        is_job: written.run.is_some(),
         approval: (written.approval.as_ref()).map_or_else(Default::default, |word| word.value),
         notify: written.notify.iter().filter_map(notify).collect(),
     }))

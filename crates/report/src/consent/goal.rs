@@ -21,6 +21,7 @@ pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
         overlap,
         auto_pause_after,
         on_failure,
+        is_job,
         approval,
         notify,
     } = goal;
@@ -40,9 +41,13 @@ pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
     sheet.mark_default(auto_pause_after.is_none());
     let (text, level) = match on_failure {
         OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
+        OnUnmet::SpawnPlan if *is_job => {
+            ("its plan runs at each scheduled time, unattended; no check says what it achieved", 2.0)
+        }
         OnUnmet::SpawnPlan => ("spawn_plan: its repair steps run, unattended", 1.0),
     };
-    sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), "on_failure", text);
+    let key = if *is_job { "run" } else { "on_failure" };
+    sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), key, text);
     if *on_failure == OnUnmet::SpawnPlan {
         let (text, level) = match approval {
             GoalApproval::Standing => ("standing: a repair uses a standing approval", 0.0),

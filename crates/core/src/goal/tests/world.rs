@@ -40,6 +40,7 @@ pub fn goal(cron: &str, zone: &str) -> Goal {
         overlap: GoalOverlapPolicy::default(),
         auto_pause_after: None,
         on_failure: OnUnmet::default(),
+        is_job: false,
         approval: GoalApproval::default(),
         notify: Vec::new(),
     }

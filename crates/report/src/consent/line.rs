@@ -147,8 +147,11 @@ impl PlanSummary {
         let WorkspaceSettings { is_sandboxed: confined, readable_paths: read, env_passthrough: pass } = house;
         let mut sheet = SummaryBuilder::default();
         sheet.set_part("workspace");
-        let (text, level) =
-            if *confined { ("on", 0.0) } else { ("off: neither steps nor checks are confined", 1.0) };
+        let (text, level) = if *confined {
+            ("on", 0.0)
+        } else {
+            ("off: neither steps nor checks are confined, so no risk is below high", 1.0)
+        };
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "sandbox", text);
         sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "sandbox.read", read);
         sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "env_pass", pass);

@@ -176,7 +176,7 @@ impl AttemptTask {
             tools: tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = ContinuedSession::of(work, parts.question());
+        let continued = ContinuedSession::of(work, parts.turn_question());
         let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ActionRisk, RiskRule};
 use wf_model::expr::{ExprReference, Template};
-use wf_model::{Check, EnvVar, Plan, PlanEnvelope, SandboxPermissions, Step, StepIx, StepWork};
+use wf_model::{Check, EnvVar, FetchHost, Plan, PlanEnvelope, SandboxPermissions, Step, StepIx, StepWork};
 
 /// The methods of HTTP that change nothing (RFC 9110, 9.2.1).
 const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
@@ -39,7 +39,7 @@ impl RiskAssessment {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let own = ActionRisk::of_rule(Reach::of_checks(&plan.parts().verify).rule(), String::new());
+        let own = ActionRisk::of_rule(rule_of_checks(&plan.parts().verify), String::new());
         let risk = plan.steps().iter().fold(own, |highest, step| highest.or_higher(self.step(step)));
         self.known.insert(key, risk.clone());
         risk
@@ -48,9 +48,9 @@ impl RiskAssessment {
     /// Returns the risk of a step, whichever of its alternatives does it.
     fn step(&mut self, step: &Step) -> ActionRisk {
         let id = step.id.as_str();
-        let of_checks = ActionRisk::of_rule(Reach::of_checks(&step.verify).rule(), id.to_owned());
+        let of_checks = ActionRisk::of_rule(rule_of_checks(&step.verify), id.to_owned());
         step.ways().fold(of_checks, |highest, way| {
-            let own = highest.or_higher(ActionRisk::of_rule(Reach::of_work(way).rule(), id.to_owned()));
+            let own = highest.or_higher(ActionRisk::of_rule(rule_of_work(way), id.to_owned()));
             let children = way.work.plans_used().into_iter();
             children.fold(own, |highest, child| highest.or_higher(self.plan(child).inside(id)))
         })
@@ -64,68 +64,49 @@ fn holds_secret(step: &Step) -> bool {
     read.any(|reference| matches!(reference.name, ExprReference::Secret(_)))
 }
 
-/// The things that a step may reach.
-#[derive(Clone, Copy, Default)]
-struct Reach {
-    reads_outside: bool,
-    writes: bool,
-    network: bool,
-    unconfined: bool,
-    secret: bool,
+/// Returns the rule for checks. They write nothing, and have no secrets.
+fn rule_of_checks(checks: &[Check]) -> RiskRule {
+    if checks.iter().any(|check| check.network) { RiskRule::Network } else { RiskRule::ReadsOnly }
 }
 
-impl Reach {
-    /// Returns the reach of checks. They write nothing, and have no secrets.
-    fn of_checks(checks: &[Check]) -> Self {
-        Self { network: checks.iter().any(|check| check.network), ..Self::default() }
-    }
-
-    /// Returns the reach of the work of a step, without that of the plans that it uses.
-    fn of_work(step: &Step) -> Self {
-        let secret = holds_secret(step);
-        match &step.work {
-            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) => Self::of_process(step, secret),
-            StepWork::Agent(agent) => {
-                Self { reads_outside: !agent.fetch.is_empty(), ..Self::of_process(step, secret) }
-            }
-            StepWork::Http(request) => {
-                let reads = SAFE_METHODS.iter().any(|safe| safe.eq_ignore_ascii_case(&request.method));
-                Self { reads_outside: reads, network: !reads, secret, ..Self::default() }
-            }
-            StepWork::Generated(made) => {
-                let PlanEnvelope { allow, fetch, .. } = &made.envelope;
-                Self { reads_outside: !fetch.is_empty(), ..Self::of_permissions(allow, secret) }
-            }
-            StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => Self::default(),
+/// Returns the rule for the work of a step, without the plans that it uses.
+fn rule_of_work(step: &Step) -> RiskRule {
+    let rule = match &step.work {
+        StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) => rule_of_process(step),
+        StepWork::Agent(agent) => rule_of_process(step).max(rule_of_pages(&agent.fetch)),
+        StepWork::Http(request) => {
+            let reads = SAFE_METHODS.iter().any(|safe| safe.eq_ignore_ascii_case(&request.method));
+            if reads { RiskRule::ReadsOutside } else { RiskRule::Network }
         }
-    }
-
-    fn of_process(step: &Step, secret: bool) -> Self {
-        match &step.allow {
-            // A container sees only its image and the workspace, which it may change, and any host.
-            _ if step.container.is_some() => Self { writes: true, network: true, secret, ..Self::default() },
-            None => Self { unconfined: true, secret, ..Self::default() },
-            Some(allow) => Self::of_permissions(allow, secret),
+        StepWork::Generated(made) => {
+            let PlanEnvelope { allow, fetch, .. } = &made.envelope;
+            rule_of_permissions(allow).max(rule_of_pages(fetch))
         }
-    }
+        StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => RiskRule::ReadsOnly,
+    };
+    if holds_secret(step) { rule.with_secret() } else { rule }
+}
 
-    fn of_permissions(allow: &SandboxPermissions, secret: bool) -> Self {
-        let SandboxPermissions { read: _, write, net, env, exec: _ } = allow;
-        // A variable of the environment may be a key.
-        let secret = secret || !env.is_empty();
-        Self { writes: !write.is_empty(), network: *net, secret, ..Self::default() }
-    }
+fn rule_of_pages(hosts: &[FetchHost]) -> RiskRule {
+    if hosts.is_empty() { RiskRule::ReadsOnly } else { RiskRule::ReadsOutside }
+}
 
-    fn rule(self) -> RiskRule {
-        match self {
-            Self { secret: true, network, unconfined, .. } if network || unconfined => {
-                RiskRule::ActsWithSecret
-            }
-            Self { unconfined: true, .. } => RiskRule::Unconfined,
-            Self { network: true, .. } => RiskRule::Network,
-            Self { writes: true, .. } => RiskRule::Writes,
-            Self { reads_outside: true, .. } => RiskRule::ReadsOutside,
-            _ => RiskRule::ReadsOnly,
-        }
+fn rule_of_process(step: &Step) -> RiskRule {
+    match &step.allow {
+        // A container sees only its image and the workspace, which it may change, and any host.
+        _ if step.container.is_some() => RiskRule::Network,
+        None => RiskRule::Unconfined,
+        Some(allow) => rule_of_permissions(allow),
     }
+}
+
+fn rule_of_permissions(allow: &SandboxPermissions) -> RiskRule {
+    let SandboxPermissions { read: _, write, net, env, exec: _ } = allow;
+    let rule = match (net, write.is_empty()) {
+        (true, _) => RiskRule::Network,
+        (false, false) => RiskRule::Writes,
+        (false, true) => RiskRule::ReadsOnly,
+    };
+    // A variable of the environment may be a key.
+    if env.is_empty() { rule } else { rule.with_secret() }
 }

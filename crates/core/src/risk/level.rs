@@ -57,6 +57,11 @@ impl RiskRule {
         }
     }
 
+    /// Returns the rule for the same with a secret, which counts only where it can be used elsewhere.
+    pub(super) fn with_secret(self) -> Self {
+        if self >= Self::Network { Self::ActsWithSecret } else { self }
+    }
+
     /// Returns the reason, as a part of a sentence about a step.
     pub fn reason(self) -> &'static str {
         match self {

@@ -10,15 +10,15 @@ use super::compaction::compactor;
 use super::conversation::{ContinuedSession, prior_session};
 use super::journal::AgentLog;
 use super::mcp::{AgentServers, server_limits};
-use super::mode::offered_tools;
+use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
 use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
-    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorSession, ResolvedMode, ToolDefinition,
-    ToolResult, dispatch_definition, read_answer, skill_definition, tool_definition,
+    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorSession, ToolDefinition, ToolResult,
+    dispatch_definition, read_answer, skill_definition, tool_definition,
 };
 use wf_core::machine::{
     AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
@@ -47,10 +47,7 @@ struct PreparedAgent {
     /// The session that it continues, as it gets it.
     prior: Option<PriorSession>,
     continued: Option<ContinuedSession>,
-    /// The tools that it may call.
-    tools: Vec<AgentTool>,
-    /// Its mode, if it was resolved.
-    interaction: Option<ResolvedMode>,
+    mode: AgentMode,
 }
 
 impl AttemptTask {
@@ -69,7 +66,7 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue, client, prior, continued, tools, interaction } =
+        let PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode } =
             match prepared {
                 Ok(Some(prepared)) => prepared,
                 Ok(None) => {
@@ -87,11 +84,9 @@ impl AttemptTask {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
             engine: work.engine,
-            untrusted: step
-                .untrusted_input()
-                .or_else(|| prior.as_ref().and_then(|prior| prior.untrusted.clone())),
+            untrusted: step.untrusted_input().or_else(|| prior.as_ref()?.untrusted.clone()),
             session: prior,
-            interaction,
+            interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
@@ -106,7 +101,7 @@ impl AttemptTask {
             began: self.since.unwrap_or_else(|| run.session.clock.now()),
             task: self,
             model,
-            tools,
+            tools: mode.tools,
             dispatch: work.dispatch.clone(),
             skills: work.skills.clone(),
             hosts: work.fetch.clone(),
@@ -157,10 +152,7 @@ impl AttemptTask {
             }
         };
         let values = self.briefing_values(work).await?;
-        let plan_mode = self.run.plan.parts().interaction_mode;
-        let interaction = self.resolve_mode(step, work, plan_mode)?;
-        let interaction_mode = interaction.map_or(plan_mode, |resolved| Some(resolved.mode));
-        let tools = offered_tools(work, interaction);
+        let mode = self.agent_mode(step, work)?;
         let untrusted_values = step.untrusted_input();
         let mut parts = BriefingParts {
             briefing: &work.briefing,
@@ -168,12 +160,12 @@ impl AttemptTask {
             values: &values,
             session: None,
             persona: work.persona.as_ref(),
-            interaction_mode,
+            interaction_mode: mode.told,
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
             may_be_untrusted: false,
             untrusted_values: untrusted_values.as_deref(),
-            tools: tools.iter().map(|tool| definition(*tool, work)).collect(),
+            tools: mode.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
         let continued = ContinuedSession::of(work, parts.turn_question());
@@ -192,17 +184,7 @@ impl AttemptTask {
             AgentDialogue::begin(request, log)
         };
         let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
-        Ok(Some(PreparedAgent {
-            model,
-            command,
-            servers,
-            dialogue,
-            client,
-            prior,
-            continued,
-            tools,
-            interaction,
-        }))
+        Ok(Some(PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode }))
     }
 
     async fn agent_log(&self) -> AgentLog {

@@ -12,32 +12,40 @@ use wf_model::{
     AgentInteraction, AgentTool, AgentWork, InteractionMode, InteractionRegister, PersonaChanges, Step,
 };
 
+/// The mode in which an agent deals with people.
+pub(super) struct AgentMode {
+    /// The mode that the agent is told, if there is one.
+    pub(super) told: Option<InteractionMode>,
+    /// The mode as it was resolved; `None`: the plan alone says it.
+    pub(super) resolved: Option<ResolvedMode>,
+    /// The tools that the agent may call: where it is not to ask by itself, without `ask`.
+    pub(super) tools: Vec<AgentTool>,
+}
+
 impl AttemptTask {
-    /// Returns the mode of an agent; `None` if its step says nothing about a turn. Nothing but the plan and its values
-    /// decides it, so that an agent that goes on after a crash has the same.
-    pub(super) fn resolve_mode(
-        &self,
-        step: &Step,
-        work: &AgentWork,
-        plan_mode: Option<InteractionMode>,
-    ) -> Result<Option<ResolvedMode>, WorkError> {
+    /// Returns the mode of an agent. Nothing but the plan and its values decides it, so that an agent that goes on after
+    /// a crash has the same.
+    pub(super) fn agent_mode(&self, step: &Step, work: &AgentWork) -> Result<AgentMode, WorkError> {
+        let of_plan = self.run.plan.parts().interaction_mode;
         let Some(signals) = &work.interaction else {
-            return Ok(None);
+            return Ok(AgentMode { told: of_plan, resolved: None, tools: work.tools.clone() });
         };
         let said = self.signals(signals)?;
         let register = said.word::<InteractionRegister>("register")?;
-        let register = register.ok_or_else(|| WorkError::logical("`interaction.register` is empty"))?;
         let persona = work.persona.as_ref();
         let signals = ModeSignals {
-            register,
+            register: register.ok_or_else(|| WorkError::logical("`interaction.register` is empty"))?,
             risk: risk_of_step(step).level,
             planner: said.word("planner")?,
-            work_item: plan_mode,
+            work_item: of_plan,
             proxy: said.word("proxy")?,
             initiative: persona
                 .map_or(0.0, |persona| persona.effective(&PersonaChanges::default()).initiative),
         };
-        Ok(Some(signals.resolve()))
+        let resolved = signals.resolve();
+        let is_offered = |tool: &AgentTool| resolved.mode.asks() || *tool != AgentTool::Ask;
+        let tools = work.tools.iter().copied().filter(is_offered).collect();
+        Ok(AgentMode { told: Some(resolved.mode), resolved: Some(resolved), tools })
     }
 
     fn signals(&self, signals: &AgentInteraction) -> Result<SaidWords, WorkError> {
@@ -66,10 +74,4 @@ impl SaidWords {
             ))
         })
     }
-}
-
-/// Returns the tools that an agent may call: in a mode in which it does not ask by itself, without `ask`.
-pub(super) fn offered_tools(work: &AgentWork, resolved: Option<ResolvedMode>) -> Vec<AgentTool> {
-    let asks = resolved.is_none_or(|resolved| resolved.mode.asks());
-    work.tools.iter().copied().filter(|tool| asks || *tool != AgentTool::Ask).collect()
 }

@@ -2,6 +2,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{SummaryBuilder, plan};
 use wf_base::untrusted::hides;
+use wf_core::risk::risk_of_plan;
 use wf_model::{Goal, JsonObject, Plan};
 
 /// The subject of a line.
@@ -107,6 +108,15 @@ impl PlanSummary {
     pub fn of_plan(plan: &Plan, path: &str) -> Self {
         let mut sheet = SummaryBuilder::default();
         plan::plans(plan, path, &mut sheet);
+        Self { lines: sheet.lines() }
+    }
+
+    /// Returns the risk of a plan with all that it uses. No plan declares it, so it is no part of what a plan says.
+    pub(super) fn of_risk(plan: &Plan) -> Self {
+        let mut sheet = SummaryBuilder::default();
+        sheet.set_part("risk");
+        let risk = risk_of_plan(plan).to_string();
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Plain, "level", risk);
         Self { lines: sheet.lines() }
     }
 

@@ -3,9 +3,7 @@ use std::sync::Arc;
 
 use super::exact::{exact_duration, json, shell_words, weight};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, budget, check, gate, step};
-use wf_base::keyword::Keyword as _;
 use wf_base::name::SkillName;
-use wf_core::risk::{RiskLevel, risk_of_plan};
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
     EnvVar, Gate, InteractionMode, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
@@ -62,20 +60,11 @@ pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut SummaryBuilder) {
         gates: Vec::new(),
         taints: TaintAnalysis::default(),
     };
-    risk(plan, sheet);
     add_plan(plan, &mut used, sheet);
     while let Some((plan, name)) = used.queue.pop_front() {
         sheet.set_plan(&name);
         add_plan(&plan, &mut used, sheet);
     }
-}
-
-/// The risk of the plan with all that it uses: the engine derives it, and no plan declares it.
-fn risk(plan: &Plan, sheet: &mut SummaryBuilder) {
-    let risk = risk_of_plan(plan);
-    let level = RiskLevel::ALL.iter().filter(|level| **level < risk.level).count();
-    let sense = RiskDirection::AtMost(f64::from(u8::try_from(level).unwrap_or(u8::MAX)));
-    sheet.add_line(SummaryLineKind::Reach, sense, "risk", risk.to_string());
 }
 
 /// The parameters of a plan.

@@ -259,7 +259,7 @@ impl RunDecisions {
                 }
             };
             let message = untrusted(&ask.message);
-            let risk = ask.risk.as_ref().filter(|_| !ask.is_question()).map_or_else(String::new, |risk| {
+            let risk = ask.risk_of_approval().map_or_else(String::new, |risk| {
                 format!(" · risk {} by the rule {}", risk.level.as_str(), risk.rule.as_str())
             });
             let _ = writeln!(text, "  {place} · {message} · {}{risk}", styled_line(&told));

@@ -14,14 +14,15 @@ fn pack() -> Sandbox {
 
 /// Runs a turn for a message.
 fn say(place: &Sandbox, message: &str) -> Did {
-    place.wf(&["run", "turn.md", "-p", &format!("message={message}")])
+    wf(place, &["run", "turn.md", "-p", &format!("message={message}")])
 }
 
 #[test]
 fn a_question_is_answered_at_once() {
     let place = pack();
     say(&place, "When is the office open?").exits(0).says("skipped            work");
-    place.wf(&["logs", "--last", "reply"]).exits(0).says("From 9:00 to 18:00, on working days.");
+    wf(&place, &["replay", "--last"]).exits(0);
+    wf(&place, &["logs", "--last", "reply"]).exits(0).says("From 9:00 to 18:00, on working days.");
 }
 
 #[test]
@@ -36,14 +37,14 @@ fn a_message_that_would_take_over_an_agent_reaches_none() {
 fn an_address_in_an_answer_is_scrubbed_before_anybody_gets_it() {
     let place = pack();
     say(&place, "How do I reach Anna?").exits(0).says("gate `pii-scrub`: email");
-    place.wf(&["logs", "--last", "reply"]).exits(0).says("Write to [redacted: email].");
+    wf(&place, &["logs", "--last", "reply"]).exits(0).says("Write to [redacted: email].");
 }
 
 #[test]
 fn a_router_that_cannot_be_understood_does_nothing_and_says_so() {
     let place = pack();
     say(&place, "Mumble").exits(1).says("invalid, also after its repair");
-    place.wf(&["logs", "--last", "excuse"]).exits(0).says("Nothing was done");
+    wf(&place, &["logs", "--last", "excuse"]).exits(0).says("Nothing was done");
 }
 
 #[test]
@@ -51,9 +52,9 @@ fn work_is_planned_approved_done_again_until_its_check_holds_and_followed_by_sug
     let place = pack();
     say(&place, "Write a welcome note for a new colleague.").exits(5).says("work/agree");
     let run = crate::decisions::last(&place);
-    let shown = place.wf(&["approve", &run, "--yes"]).exits(0);
+    let shown = wf(&place, &["approve", &run, "--yes"]).exits(0);
     shown.says("grep -q Anna out/result.md").says("risk: medium: `work` may change files of the workspace");
-    let ended = place.wf(&["resume", &run]).exits(0);
+    let ended = wf(&place, &["resume", &run]).exits(0);
     ended.says("work/work/note · attempt 2 in").says("verified").says("work/suggest");
     assert!(place.read("out/result.md").contains("Anna Berg"));
     let shown = super::last(&place);
@@ -62,7 +63,7 @@ fn work_is_planned_approved_done_again_until_its_check_holds_and_followed_by_sug
     assert_eq!(work["outputs"], json!({"next_steps": ["Send the note to Anna for a look."]}));
     // The next message continues the conversation.
     say(&place, "Shorter, please.").exits(0);
-    let routed = place.wf(&["logs", "--last", "route#1", "--calls"]).exits(0);
+    let routed = wf(&place, &["logs", "--last", "route#1", "--calls"]).exits(0);
     routed
         .says("message: Write a welcome note for a new colleague.")
         .says("\"continuation_of\": \"Write a welcome note\"");
@@ -72,8 +73,8 @@ fn work_is_planned_approved_done_again_until_its_check_holds_and_followed_by_sug
 fn a_plan_that_is_denied_does_nothing() {
     let place = pack();
     say(&place, "Write a welcome note for a new colleague.").exits(5);
-    place.wf(&["deny", "--last", "--yes", "--reason", "not today"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(1).says("not today");
+    wf(&place, &["deny", "--last", "--yes", "--reason", "not today"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(1).says("not today");
     assert!(!place.at("out/result.md").exists());
 }
 
@@ -86,9 +87,8 @@ fn a_plan_that_reaches_further_than_its_envelope_does_not_begin() {
         replies.replace("allow: {write: [out]}\\n    retry", "allow: {write: [out], net: true}\\n    retry"),
     );
     say(&place, "Write a welcome note for a new colleague.").exits(5);
-    place.wf(&["approve", "--last", "--yes"]).exits(0);
-    place
-        .wf(&["resume", "--last"])
+    wf(&place, &["approve", "--last", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"])
         .exits(1)
         .says("the generated plan was refused: step `note` may use the network");
     assert!(!place.at("out/result.md").exists());
@@ -98,51 +98,51 @@ fn a_plan_that_reaches_further_than_its_envelope_does_not_begin() {
 fn a_planner_asks_where_somebody_explores_and_only_there() {
     let place = pack();
     say(&place, "Ideas for the welcome note").exits(5).says("the agent asks: For whom is the note?");
-    place.wf(&["answer", "--last", "--text", "a visitor", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(5).says("work/agree");
+    wf(&place, &["answer", "--last", "--text", "a visitor", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(5).says("work/agree");
     let resolved = &super::last(&place)["nested"][0]["record"]["interactions"][0];
     assert_eq!(resolved["mode"], "default_and_offer");
     assert_eq!(resolved["rule"], "initiative");
     let replies = place.read("replies.yaml");
     place.file("replies.yaml", replies.replace("exploration", "execution"));
     say(&place, "Ideas for the welcome note").exits(5).says("work/agree");
-    let logs = place.wf(&["logs", "--last", "work/plan"]).exits(0);
+    let logs = wf(&place, &["logs", "--last", "work/plan"]).exits(0);
     logs.says("[refused] this step may not use the tool `ask`");
 }
 
 #[test]
 fn a_call_that_reaches_a_service_waits_and_the_work_goes_on_without_it() {
     let place = pack();
-    say(&place, "What is for lunch?").exits(5);
-    place.wf(&["approve", "--last", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(5).says("gate `connection-permission` asks for approval");
-    place
-        .wf(&["deny", "--last", "--yes", "--reason", "not from here"])
+    // `wf check` refuses the first plan, and the planner mends it.
+    say(&place, "What is for lunch?").exits(5).says("check `is_a_plan`");
+    wf(&place, &["approve", "--last", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(5).says("gate `connection-permission` asks for approval");
+    wf(&place, &["deny", "--last", "--yes", "--reason", "not from here"])
         .exits(0)
         .says("intranet.example/menu");
-    place.wf(&["resume", "--last"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(0);
     assert_eq!(place.read("out/result.md"), "The menu could not be read: nobody allowed it.\n");
 }
 
 #[test]
 fn a_stuck_agent_gets_the_guidance_of_the_planner_and_then_of_a_person() {
     let place = pack();
-    let stuck = place.wf(&["run", "fix-bug.md"]).exits(5);
+    let stuck = wf(&place, &["run", "fix-bug.md"]).exits(5);
     stuck.says("guides: Look at how total adds up.").says("attempt 4 failed, and no other is granted");
-    place.wf(&["answer", "--last", "--text", "half a cent is a cent", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(0).says("verified").says("attempt 5");
+    wf(&place, &["answer", "--last", "--text", "half a cent is a cent", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(0).says("verified").says("attempt 5");
     assert!(place.read("shop/prices.py").contains("+ 50) // 100"));
 }
 
 #[test]
 fn a_batch_is_done_as_agreed_and_one_that_is_declined_stays() {
     let place = pack();
-    place.wf(&["run", "reviewed-batch.md"]).exits(5).says("review[0]/agree");
-    place.wf(&["approve", "--last", "--yes"]).exits(0).says(r#""file":"mail-12.txt""#);
-    place.wf(&["resume", "--last"]).exits(5).says("review[1]/agree");
+    wf(&place, &["run", "reviewed-batch.md"]).exits(5).says("review[0]/agree");
+    wf(&place, &["approve", "--last", "--yes"]).exits(0).says(r#""file":"mail-12.txt""#);
+    wf(&place, &["resume", "--last"]).exits(5).says("review[1]/agree");
     assert_eq!(files(&place, "archive").len(), 10);
-    place.wf(&["deny", "--last", "--yes", "--reason", "look at them first"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(0).says("1 of 2 items failed");
+    wf(&place, &["deny", "--last", "--yes", "--reason", "look at them first"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(0).says("1 of 2 items failed");
     assert_eq!(files(&place, "inbox"), ["mail-03.txt", "mail-07.txt"]);
     assert!(!place.at("kept").exists() || files(&place, "kept").is_empty());
 }
@@ -150,33 +150,43 @@ fn a_batch_is_done_as_agreed_and_one_that_is_declined_stays() {
 #[test]
 fn a_goal_sorts_the_inbox_once_somebody_has_signed_for_that() {
     let place = pack();
-    let looked = place.wf(&["goal", "run", "goals/triage.md"]).exits(5);
+    let looked = wf(&place, &["goal", "run", "goals/triage.md"]).exits(5);
     looked.says("goals/triage.md is not approved");
-    place.wf(&["approve", "goals/triage.md", "--yes"]).exits(0).says("for 10 repairs");
-    place.wf(&["goal", "run", "goals/triage.md"]).exits(5).says("Sort these mails?");
+    wf(&place, &["approve", "goals/triage.md", "--yes"]).exits(0).says("for 10 repairs");
+    wf(&place, &["goal", "run", "goals/triage.md"]).exits(5).says("Sort these mails?");
 }
 
 #[test]
 fn a_skill_is_written_until_it_is_valid_and_no_plan_may_use_it_yet() {
     let place = pack();
-    let built =
-        program(&place, &["run", "build-skill.md", "-p", "name=count-lines", "-p", "purpose=count lines"]);
+    let built = wf(&place, &["run", "build-skill.md", "-p", "name=count-lines", "-p", "purpose=count lines"]);
     built.exits(0).says("check `is_a_skill`").says("build · attempt 2");
-    place.wf(&["skill", "validate", "drafts/count-lines"]).exits(0);
+    wf(&place, &["skill", "validate", "drafts/count-lines"]).exits(0);
     assert!(!place.at("skills.lock").exists());
+}
+
+#[test]
+fn nothing_is_suggested_twice() {
+    let place = pack();
+    wf(&place, &["run", "suggest.md"]).exits(0);
+    assert_eq!(super::last(&place)["run"]["outputs"], json!({"suggestions": ["Sort the inbox."]}));
+    wf(&place, &["run", "suggest.md"]).exits(0);
+    assert_eq!(super::last(&place)["run"]["outputs"], json!({"suggestions": []}));
 }
 
 #[test]
 fn every_file_of_the_pack_is_checked_and_drawn() {
     let place = pack();
-    place.wf(&["check", "."]).exits(0).says("no problems found");
-    for plan in ["turn", "plan-work", "fix-bug", "reviewed-batch", "batch", "build-skill", "goals/triage"] {
-        place.wf(&["graph", &format!("{plan}.md")]).exits(0).says("flowchart TD");
+    wf(&place, &["check", "."]).exits(0).says("no problems found");
+    for plan in
+        ["turn", "plan-work", "fix-bug", "reviewed-batch", "batch", "build-skill", "suggest", "goals/triage"]
+    {
+        wf(&place, &["graph", &format!("{plan}.md")]).exits(0).says("flowchart TD");
     }
 }
 
 /// Runs the program where its checks find it by its name.
-fn program(place: &Sandbox, args: &[&str]) -> Did {
+fn wf(place: &Sandbox, args: &[&str]) -> Did {
     let mut command = place.command(args);
     let folder =
         Path::new(env!("CARGO_BIN_EXE_wf")).parent().expect("it is in a folder").display().to_string();

@@ -5,6 +5,7 @@ mod artoo;
 mod fix_test;
 mod goal;
 mod healed;
+mod silas;
 mod skilled;
 
 use std::path::Path;

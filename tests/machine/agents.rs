@@ -45,6 +45,7 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         merge: WorktreeMerge::Automatic,
         session: None,
         persona: None,
+        interaction: None,
     }))
 }
 
@@ -75,6 +76,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
         limits,
         untrusted: None,
         session: None,
+        interaction: None,
         compactor: None,
     };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }

@@ -107,6 +107,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             merge: WorktreeMerge::Automatic,
             session: None,
             persona: None,
+            interaction: None,
         };
         merges::choose(&dice, &mut work);
         children::of_agent(&mut work, Dice::of(dice.0, "children"));
@@ -204,6 +205,7 @@ impl Fates {
             limits,
             untrusted,
             session: None,
+            interaction: None,
             compactor,
         })
     }

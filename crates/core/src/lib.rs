@@ -14,5 +14,6 @@ pub mod judgement;
 pub mod machine;
 pub mod memory;
 pub mod observe;
+pub mod risk;
 pub mod run_ledgers;
 pub mod verify;

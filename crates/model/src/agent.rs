@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use super::{AgentDispatch, AgentSkill, FetchHost, Persona};
+use super::{AgentDispatch, AgentInteraction, AgentSkill, FetchHost, Persona};
 use crate::expr::Template;
 
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
@@ -58,6 +58,9 @@ pub struct AgentWork {
     /// Its style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<Persona>,
+    /// The signals of the turn that it works for; `None`: the plan alone says how it deals with people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<AgentInteraction>,
 }
 
 /// The session that an agent continues.

@@ -1,4 +1,7 @@
+use serde::{Deserialize, Serialize};
 use wf_base::keywords;
+
+use crate::expr::Template;
 
 keywords! {
     listed
@@ -19,7 +22,8 @@ keywords! {
 keywords! {
     listed
     /// The way in which the agents of a plan deal with people (Silas 0.5.7).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum InteractionMode {
         /// They take the best default and name the alternatives.
         DefaultAndOffer = "default_and_offer",
@@ -30,7 +34,51 @@ keywords! {
     }
 }
 
+keywords! {
+    listed
+    /// The kind of interaction that a turn is (Silas 0.5.7).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum InteractionRegister {
+        /// A person looks for possibilities.
+        Exploration = "exploration",
+        /// A person wants something done.
+        Execution = "execution",
+        /// A person judges something.
+        Review = "review",
+        /// A person wants to know how things are.
+        Status = "status",
+    }
+}
+
+/// The signals of a turn, from which the mode of an agent is resolved. Steps before it decided them.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentInteraction {
+    /// The register: a word of [`InteractionRegister`].
+    pub register: Template,
+    /// The mode that the agent said which routed the turn, if it said one; else empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Template>,
+    /// The mode that the planner said, if it said one; else empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planner: Option<Template>,
+}
+
+impl AgentInteraction {
+    /// Returns the signals, each with its key.
+    pub fn templates(&self) -> impl Iterator<Item = (&'static str, &Template)> {
+        let modes = [("proxy", &self.proxy), ("planner", &self.planner)];
+        let modes = modes.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+        std::iter::once(("register", &self.register)).chain(modes)
+    }
+}
+
 impl InteractionMode {
+    /// True if agents ask people by their own decision.
+    pub fn asks(self) -> bool {
+        self == Self::DefaultAndOffer
+    }
+
     /// Returns the sentences that an agent is told.
     pub fn directive(self) -> &'static str {
         match self {

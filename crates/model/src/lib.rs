@@ -73,7 +73,7 @@ pub use goal::{
     Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
     NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
-pub use interaction::{InteractionMode, WorkItemType};
+pub use interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
 pub use json_expect::{JsonMismatch, bounds, is_within};
 pub use json_path::{BoundedJsonPath, JsonPathError};
 pub use mcp_server::McpServer;

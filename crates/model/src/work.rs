@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AgentWork, ApprovalStep, GeneratedPlan, Plan, SkillCall};
+use super::{AgentInteraction, AgentWork, ApprovalStep, GeneratedPlan, Plan, SkillCall};
 use crate::expr::Template;
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
@@ -37,7 +37,10 @@ impl StepWork {
         match self {
             Self::Run(_) | Self::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => Vec::new(),
             Self::Exec(words) => words.iter().collect(),
-            Self::Agent(agent) => agent.with.iter().map(|(_, value)| value).collect(),
+            Self::Agent(agent) => {
+                let signals = agent.interaction.iter().flat_map(AgentInteraction::templates);
+                agent.with.iter().map(|(_, value)| value).chain(signals.map(|(_, value)| value)).collect()
+            }
             Self::Skill(call) => call.templates().collect(),
             Self::Http(request) => {
                 let headers = request.headers.iter().map(|(_, value)| value);

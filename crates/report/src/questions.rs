@@ -50,6 +50,9 @@ pub fn approval_request_text(
         let (path, digest) = (untrusted(&file.path), file.digest.short());
         let _ = writeln!(text, "  {} {path} · {digest}", paint(DIM, "checked version:"));
     }
+    if let Some(risk) = ask.risk_of_approval() {
+        let _ = writeln!(text, "  {} {}", paint(DIM, "risk:"), untrusted(&risk.to_string()));
+    }
     text.push_str(&approvers_and_deadline(ask));
     text
 }

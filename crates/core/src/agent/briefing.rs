@@ -48,8 +48,22 @@ pub struct BriefingParts<'a> {
 }
 
 impl BriefingParts<'_> {
+    /// Returns what later turns of a session are told of this one: the values first, since the section of the step is
+    /// the same in each.
+    pub fn turn_question(&self) -> String {
+        let briefing = self.briefing.trim();
+        if self.values.is_empty() {
+            return briefing.to_owned();
+        }
+        let values = self.values.iter().map(|(name, value)| match value.as_str() {
+            Some(text) => format!("{name}: {text}"),
+            None => format!("{name}: {value}"),
+        });
+        format!("{}\n\n{briefing}", values.collect::<Vec<_>>().join("\n"))
+    }
+
     /// Returns the section of the step with its values.
-    pub fn question(&self) -> String {
+    fn question(&self) -> String {
         let mut text = self.briefing.trim().to_owned();
         if !self.values.is_empty() {
             let values = serde_json::to_string_pretty(self.values).unwrap_or_default();

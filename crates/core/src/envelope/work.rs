@@ -58,6 +58,8 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
         workspace: _,
         merge: _,
         persona: _,
+        // It lets the agent ask less, never more.
+        interaction: _,
     } = agent;
     match model {
         ModelChoice::Role(role) => check.role(place, role),

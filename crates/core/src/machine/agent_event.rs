@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, CompactorLimits, WorkExit};
-use crate::agent::{ChildRequest, ContextCut, PriorSession, StopReason};
+use crate::agent::{ChildRequest, ContextCut, PriorSession, ResolvedMode, StopReason};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
@@ -31,6 +31,9 @@ pub struct AgentBriefing {
     /// The session that it continues, as it gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<PriorSession>,
+    /// The mode in which it deals with people, if it was resolved from the signals of a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<ResolvedMode>,
     /// The model that chooses what is omitted of its conversation; absent: the oldest turns are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<CompactorLimits>,

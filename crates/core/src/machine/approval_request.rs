@@ -4,6 +4,7 @@ use super::{
     ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject,
 };
 use crate::gate::GateResult;
+use crate::risk::ActionRisk;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
@@ -46,6 +47,9 @@ pub struct ApprovalRequest {
     pub deferred_results: Vec<GateResult>,
     /// The question.
     pub message: String,
+    /// The risk of what may happen after a yes: of the task and all that depend on it, or of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<ActionRisk>,
     /// The values that are shown with it and covered by the approval.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub show: JsonObject,

@@ -10,6 +10,7 @@ use super::{
     RequestDecision, Standing, TimerKind, WorkExit,
 };
 use crate::gate::GateResult;
+use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
 use wf_model::{ApprovalRequirement, ApprovalStep, FailureClass, JsonObject};
 
@@ -155,6 +156,10 @@ impl Machine {
             gates: Vec::new(),
             deferred_results: Vec::new(),
             message: super::reason::truncate_reason(message),
+            risk: Some(match task {
+                Some(task) => risk_from_step(plan, task.ix()),
+                None => risk_of_plan(plan),
+            }),
             show: JsonObject::new(),
             rewritten: JsonObject::new(),
             required: needs.required,

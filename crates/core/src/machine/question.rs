@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::state::{MachineState, TaskIx};
 use super::{AgentRecord, ApprovalOutcome, ApprovalRequest, Machine, RequestDecision, ToolCallSubject};
+use crate::risk::ActionRisk;
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentTool, AgentWork};
 
@@ -44,6 +45,11 @@ impl ApprovalRequest {
     /// approval.
     pub fn is_question(&self) -> bool {
         self.stuck.is_some() || self.tool_call.as_ref().is_some_and(|call| call.is_question)
+    }
+
+    /// Returns the risk of a yes; none of a question, whose answer approves nothing.
+    pub fn risk_of_approval(&self) -> Option<&ActionRisk> {
+        self.risk.as_ref().filter(|_| !self.is_question())
     }
 
     /// Returns the key whose yes does not count by the policy `reviewed`: that of who started the run. To a question

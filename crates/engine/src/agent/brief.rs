@@ -10,6 +10,7 @@ use super::compaction::compactor;
 use super::conversation::{ContinuedSession, prior_session};
 use super::journal::AgentLog;
 use super::mcp::{AgentServers, server_limits};
+use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
 use crate::current_step::{PlanStep, step_of};
@@ -46,6 +47,7 @@ struct PreparedAgent {
     /// The session that it continues, as it gets it.
     prior: Option<PriorSession>,
     continued: Option<ContinuedSession>,
+    mode: AgentMode,
 }
 
 impl AttemptTask {
@@ -64,27 +66,27 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue, client, prior, continued } = match prepared {
-            Ok(Some(prepared)) => prepared,
-            Ok(None) => {
-                let ended = self.end_without_outputs(WorkExit::Cancelled);
-                return self.collect(ended, Some(reliance)).await;
-            }
-            Err(unable) => {
-                run.session.executor.ensure_supervised()?;
-                let ended = self.end_without_outputs(unable.into());
-                return self.collect(ended, Some(reliance)).await;
-            }
-        };
+        let PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode } =
+            match prepared {
+                Ok(Some(prepared)) => prepared,
+                Ok(None) => {
+                    let ended = self.end_without_outputs(WorkExit::Cancelled);
+                    return self.collect(ended, Some(reliance)).await;
+                }
+                Err(unable) => {
+                    run.session.executor.ensure_supervised()?;
+                    let ended = self.end_without_outputs(unable.into());
+                    return self.collect(ended, Some(reliance)).await;
+                }
+            };
         let bodies = CallBodies::of(&run);
         let briefing = AgentBriefing {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
             engine: work.engine,
-            untrusted: step
-                .untrusted_input()
-                .or_else(|| prior.as_ref().and_then(|prior| prior.untrusted.clone())),
+            untrusted: step.untrusted_input().or_else(|| prior.as_ref()?.untrusted.clone()),
             session: prior,
+            interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
             limits: ModelLimits {
@@ -99,7 +101,7 @@ impl AttemptTask {
             began: self.since.unwrap_or_else(|| run.session.clock.now()),
             task: self,
             model,
-            tools: work.tools.clone(),
+            tools: mode.tools,
             dispatch: work.dispatch.clone(),
             skills: work.skills.clone(),
             hosts: work.fetch.clone(),
@@ -150,6 +152,7 @@ impl AttemptTask {
             }
         };
         let values = self.briefing_values(work).await?;
+        let mode = self.agent_mode(step, work)?;
         let untrusted_values = step.untrusted_input();
         let mut parts = BriefingParts {
             briefing: &work.briefing,
@@ -157,15 +160,15 @@ impl AttemptTask {
             values: &values,
             session: None,
             persona: work.persona.as_ref(),
-            interaction_mode: self.run.plan.parts().interaction_mode,
+            interaction_mode: mode.told,
             feedback: self.correction.as_deref(),
             outputs: &step.outputs,
             may_be_untrusted: false,
             untrusted_values: untrusted_values.as_deref(),
-            tools: work.tools.iter().map(|tool| definition(*tool, work)).collect(),
+            tools: mode.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = ContinuedSession::of(work, parts.question());
+        let continued = ContinuedSession::of(work, parts.turn_question());
         let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
@@ -181,7 +184,7 @@ impl AttemptTask {
             AgentDialogue::begin(request, log)
         };
         let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
-        Ok(Some(PreparedAgent { model, command, servers, dialogue, client, prior, continued }))
+        Ok(Some(PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode }))
     }
 
     async fn agent_log(&self) -> AgentLog {

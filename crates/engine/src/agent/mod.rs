@@ -15,6 +15,7 @@ mod exchange;
 mod exchange_content;
 mod journal;
 mod mcp;
+mod mode;
 mod outside;
 mod parse;
 mod remember;

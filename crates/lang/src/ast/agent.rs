@@ -1,3 +1,4 @@
+use super::interaction::InteractionSpec;
 use super::persona::PersonaUse;
 use super::step::StepSpec;
 use super::{AllowSpec, DispatchSpec, sound};
@@ -60,6 +61,8 @@ record! {
         optional session_idle: Spanned<DurationText>,
         /// The persona: the style in which it writes, below everything else that it is told.
         optional persona: PersonaUse,
+        /// The signals of a turn, from which its mode is resolved: how it deals with people.
+        optional interaction: InteractionSpec,
     }
     instead {
         "prompt" => "write the briefing in the section that bears the name of the step",

@@ -1,11 +1,64 @@
-//! `type` and `interaction_mode` of a plan: which plans they fit.
+//! `type` and `interaction_mode` of a plan: which plans they fit. `interaction` of an agent.
 
 use super::{PlanSpec, StepSpec};
-use crate::decode::{MappingFields, SpecDecoder, words};
+use crate::decode::{ArgumentTemplate, MappingFields, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
-use wf_model::{AgentTool, InteractionMode, OnStuck, WorkItemType};
+use wf_base::keyword::Keyword;
+use wf_base::source::Spanned;
+use wf_model::expr::Template;
+use wf_model::{AgentInteraction, AgentTool, InteractionMode, InteractionRegister, OnStuck, WorkItemType};
 
 words!(WorkItemType, InteractionMode);
+
+record! {
+    /// The signals of a turn, from which the mode of an agent is resolved. Each may be a template.
+    pub struct InteractionSpec as "the `interaction` of an agent" {
+        /// The register: `exploration`, `execution`, `review` or `status`.
+        required register: Spanned<ArgumentTemplate>,
+        /// The mode that the agent said which routed the turn: as `interaction_mode` of a plan, or empty.
+        optional proxy: Spanned<ArgumentTemplate>,
+        /// The mode that the planner said, which outweighs that of the plan: the same words, or empty.
+        optional planner: Spanned<ArgumentTemplate>,
+    }
+    finish words_are_known;
+}
+
+impl InteractionSpec {
+    /// Returns the signals.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        let modes = self.proxy.iter().chain(&self.planner);
+        std::iter::once(&self.register).chain(modes).map(|signal| &signal.value.0)
+    }
+
+    /// Returns the signals as the model has them.
+    pub fn lower(&self) -> AgentInteraction {
+        let mode =
+            |signal: &Option<Spanned<ArgumentTemplate>>| signal.as_ref().map(|signal| signal.value.0.clone());
+        AgentInteraction {
+            register: self.register.value.0.clone(),
+            proxy: mode(&self.proxy),
+            planner: mode(&self.planner),
+        }
+    }
+}
+
+/// Notes signals that are written out and are no words of theirs.
+fn words_are_known(signals: &mut InteractionSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    check_word::<InteractionRegister>("register", &signals.register, decoder);
+    for mode in signals.proxy.iter().chain(&signals.planner) {
+        check_word::<InteractionMode>("mode", mode, decoder);
+    }
+}
+
+fn check_word<T: Keyword>(what: &str, signal: &Spanned<ArgumentTemplate>, decoder: &mut SpecDecoder<'_>) {
+    let Some(word) = signal.value.0.constant() else { return };
+    if T::ALL.iter().all(|known| word != known.word()) {
+        let message = format!("this is no {what} of an interaction");
+        let words: Vec<&str> = T::ALL.iter().map(|known| known.word()).collect();
+        let mistake = Diagnostic::new(Code::ValueWrong, signal.span, message);
+        decoder.emit(mistake.with_help(format!("write one of: {}", words.join(", "))));
+    }
+}
 
 /// Notes a type and a mode that do not fit the rest of the plan.
 pub(super) fn check(plan: &PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {

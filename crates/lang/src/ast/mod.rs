@@ -73,6 +73,7 @@ pub use gate::{GateKind, GateProviderConfig, GateProviderKind, GateRef, GateSpec
 pub use generated::{EnvelopeSpec, GeneratedSpec, UsesSpec};
 pub use goal::{GoalKind, GoalSpec};
 pub use http::{HttpExpectationSpec, HttpMethod, HttpSpec};
+pub use interaction::InteractionSpec;
 pub use job::JobSpec;
 pub use loops::LoopsSpec;
 pub use matrix::{MAX_COMBINATIONS, MatrixSpec};

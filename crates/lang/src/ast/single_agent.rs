@@ -75,6 +75,7 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         session: None,
         session_idle: None,
         persona: None,
+        interaction: None,
         tools: Vec::new(),
         max_turns: None,
         max_questions: None,

@@ -1,4 +1,4 @@
-use crate::ast::{CheckSpec, ForEachSpec, PlanSpec, SkillArgs, StepSpec};
+use crate::ast::{CheckSpec, ForEachSpec, InteractionSpec, PlanSpec, SkillArgs, StepSpec};
 use wf_model::expr::{SpannedReference, Template};
 
 /// A name that an expression of a plan reads.
@@ -119,6 +119,8 @@ impl<'a> ExprReadCollector<'a> {
         self.templates(ExprSite::Argument, arguments.flat_map(SkillArgs::templates));
         let values = step.agent.iter().flat_map(|agent| agent.value.with.iter());
         self.templates(ExprSite::With, values.map(|(_, value)| &value.value.0));
+        let signals = step.agent.iter().filter_map(|agent| agent.value.interaction.as_ref());
+        self.templates(ExprSite::With, signals.flat_map(InteractionSpec::templates));
         if let Some(http) = &step.http {
             self.templates(ExprSite::Url, std::iter::once(&http.url.value));
             let headers = http.headers.iter().map(|(_, value)| value);

@@ -209,6 +209,7 @@ fn work_of_agent(
         max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
         dispatch: dispatch.map(Box::new),
         persona: agent.persona.as_ref().map(|used| persona(&used.0, file, lowering)).transpose()?,
+        interaction: agent.interaction.as_ref().map(ast::InteractionSpec::lower),
         session: agent.session.as_ref().map(|session| AgentSessionUse {
             name: session.value.clone(),
             idle: agent.session_idle.as_ref().map_or(AgentSessionUse::IDLE, |idle| idle.value.0),

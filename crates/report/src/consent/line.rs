@@ -2,6 +2,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{SummaryBuilder, plan};
 use wf_base::untrusted::hides;
+use wf_core::risk::risk_of_plan;
 use wf_model::{Goal, JsonObject, Plan};
 
 /// The subject of a line.
@@ -110,6 +111,15 @@ impl PlanSummary {
         Self { lines: sheet.lines() }
     }
 
+    /// Returns the risk of a plan with all that it uses. No plan declares it, so it is no part of what a plan says.
+    pub(super) fn of_risk(plan: &Plan) -> Self {
+        let mut sheet = SummaryBuilder::default();
+        sheet.set_part("risk");
+        let risk = risk_of_plan(plan).to_string();
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Plain, "level", risk);
+        Self { lines: sheet.lines() }
+    }
+
     /// Adds the schedule on which a goal starts its plan, and the consequences.
     #[must_use]
     pub fn add_goal(mut self, goal: &Goal) -> Self {
@@ -147,8 +157,11 @@ impl PlanSummary {
         let WorkspaceSettings { is_sandboxed: confined, readable_paths: read, env_passthrough: pass } = house;
         let mut sheet = SummaryBuilder::default();
         sheet.set_part("workspace");
-        let (text, level) =
-            if *confined { ("on", 0.0) } else { ("off: neither steps nor checks are confined", 1.0) };
+        let (text, level) = if *confined {
+            ("on", 0.0)
+        } else {
+            ("off: neither steps nor checks are confined, so no risk is below high", 1.0)
+        };
         sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "sandbox", text);
         sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "sandbox.read", read);
         sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "env_pass", pass);

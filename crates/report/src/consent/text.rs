@@ -29,6 +29,7 @@ pub fn consent(
     let view = PlanSummary::of_plan(plan, path).add_params(params).add_goal_if_any(goal);
     let mut text = format!("{}  {}\n", paint(BOLD, plan.id().as_str()), untrusted(path));
     text.push_str(&warnings(&view));
+    text.push_str(&PlanSummary::of_risk(plan).text());
     if !files.is_empty() {
         let _ = writeln!(text, "\n{}", paint(BOLD, "files"));
         for (file, digest) in files.iter().take(MAX_SHOWN_FILES) {

@@ -3,8 +3,8 @@ use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate, generated};
 use wf_model::expr::{SpannedReference, Template};
 use wf_model::{
-    AgentDispatch, AgentTool, AgentWork, AgentWorkspace, EnvVar, HttpCall, ModelChoice, NestedPlan,
-    ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
+    AgentDispatch, AgentInteraction, AgentTool, AgentWork, AgentWorkspace, EnvVar, HttpCall, ModelChoice,
+    NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
 };
 
 pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -91,6 +91,7 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         merge: _,
         session,
         persona,
+        interaction,
     } = work;
     let asks = tools.contains(&AgentTool::Ask);
     let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
@@ -110,6 +111,9 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
     if asks {
         put(SummaryLineKind::Effort, "agent.max_questions", &max_questions.to_string());
+    }
+    for (key, signal) in interaction.iter().flat_map(AgentInteraction::templates) {
+        put(SummaryLineKind::Effort, &format!("agent.interaction.{key}"), signal.source());
     }
     if let Some(persona) = persona {
         put(SummaryLineKind::Work, "agent.persona", &json(&serde_json::json!(persona)));

@@ -8,10 +8,11 @@ use wf_base::units::moment;
 use wf_base::untrusted::plain;
 use wf_base::untrusted::{BAD, DIM, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::agent::ResolvedMode;
 use wf_core::gate::{GateAction, GateResult};
 use wf_core::machine::{
-    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Event, EventKind, IntentAdvice, Round, RunApproval,
-    TaskId, ToolAdvice,
+    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, IntentAdvice, Round,
+    RunApproval, TaskId, ToolAdvice,
 };
 
 /// The permissions of a run: approvals, gates, decisions, rounds.
@@ -29,6 +30,9 @@ pub struct RunDecisions {
     /// The advice of memory at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<RecordedAdvice>,
+    /// The modes of agents that were resolved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<RecordedInteraction>,
     /// The rounds of the controller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
@@ -48,6 +52,17 @@ pub struct RecordedAdvice {
     /// The steps that started with an alternative.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<AlternativeSwitch>,
+}
+
+/// The mode in which an agent dealt with people, and the rule that decided it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordedInteraction {
+    /// The attempt of the agent.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The mode.
+    #[serde(flatten)]
+    pub resolved: ResolvedMode,
 }
 
 /// A request for an approval.
@@ -72,7 +87,8 @@ pub struct GateRecord {
 
 impl RunDecisions {
     /// The events that it is built from.
-    pub const EVENTS: [&'static str; 6] = [
+    pub const EVENTS: [&'static str; 7] = [
+        "agent_briefed",
         "run_approved",
         "gate_evaluated",
         "approval_requested",
@@ -105,6 +121,14 @@ impl RunDecisions {
                     advice: advice.clone(),
                     changes: changes.clone(),
                 });
+            }
+            EventKind::AgentBriefed(briefing) => {
+                let attempt = &briefing.attempt;
+                self.interactions.extend(
+                    briefing
+                        .interaction
+                        .map(|resolved| RecordedInteraction { attempt: attempt.clone(), resolved }),
+                );
             }
             EventKind::RoundCompleted(round) => self.rounds.push((**round).clone()),
             EventKind::ApprovalRequested(ask) => {
@@ -194,6 +218,15 @@ impl RunDecisions {
             }
         }
         let name = |place: Option<&TaskId>| place.map_or("the run".into(), called);
+        for RecordedInteraction { attempt, resolved } in &self.interactions {
+            let ResolvedMode { mode, rule, register } = resolved;
+            let _ = writeln!(
+                text,
+                "  {} · attempt {} · {mode} by the rule {rule}, in the register {register}",
+                called(&attempt.place),
+                attempt.attempt
+            );
+        }
         for GateRecord { place, result } in &self.gates {
             let (style, word) = match result.action {
                 GateAction::Block => (BAD, "blocked"),
@@ -226,7 +259,10 @@ impl RunDecisions {
                 }
             };
             let message = untrusted(&ask.message);
-            let _ = writeln!(text, "  {place} · {message} · {}", styled_line(&told));
+            let risk = ask.risk_of_approval().map_or_else(String::new, |risk| {
+                format!(" · risk {} by the rule {}", risk.level.as_str(), risk.rule.as_str())
+            });
+            let _ = writeln!(text, "  {place} · {message} · {}{risk}", styled_line(&told));
         }
         if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "gates and approvals")) }
     }

@@ -207,3 +207,26 @@ proptest! {
         let _ = read_answer(&text, &outputs());
     }
 }
+
+#[test]
+fn a_turn_is_told_by_its_values_first() {
+    let question = |values: serde_json::Value| {
+        let parts = BriefingParts {
+            briefing: "\nMend it.\n",
+            values: values.as_object().unwrap(),
+            skills: &[],
+            feedback: None,
+            session: None,
+            persona: None,
+            interaction_mode: None,
+            outputs: &[],
+            may_be_untrusted: false,
+            untrusted_values: None,
+            tools: Vec::new(),
+            max_output: 100,
+        };
+        parts.turn_question()
+    };
+    assert_eq!(question(json!({})), "Mend it.");
+    assert_eq!(question(json!({"issue": "it is red", "tries": 2})), "issue: it is red\ntries: 2\n\nMend it.");
+}

@@ -42,6 +42,7 @@ fn agent(id: &str, role: &str, max_turns: u32) -> Step {
         merge: WorktreeMerge::Automatic,
         session: None,
         persona: None,
+        interaction: None,
     };
     Step::new(name(id), StepWork::Agent(Box::new(work)))
 }

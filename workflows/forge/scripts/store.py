@@ -1,13 +1,23 @@
-"""Stores an analysis below session/results, where its full text can be read."""
+"""Stores an analysis or a review below session/results, where its full text can be read."""
 
 import json
 import os
+import sys
 
 import archive
 
-own = os.environ["ID"]
-text = f"# {own}\nby: {os.environ['SKILL']}\n---\n\n"
-text += f"## SUMMARY\n{os.environ['SUMMARY']}\n\n## ANALYSIS\n{os.environ['ANALYSIS']}\n"
-for counterargument in json.loads(os.environ["COUNTERARGUMENT"]):
-    text += f"\n## STRONGEST COUNTERARGUMENT\n{counterargument}\n"
-archive.put(f"session/results/{own}.md", text)
+
+def analysis(given):
+    """The file of an analysis, with the counterargument if one was looked for."""
+    text = f"# {given['ID']}\nby: {given['SKILL']}\n---\n\n## SUMMARY\n{given['SUMMARY']}\n\n## ANALYSIS\n{given['ANALYSIS']}\n"
+    return text + "".join(f"\n## STRONGEST COUNTERARGUMENT\n{it}\n" for it in json.loads(given["COUNTERARGUMENT"]))
+
+
+def review(given):
+    """The file of a review."""
+    return (f"# {given['ID']}\nverdict: {given['VERDICT']}\n---\n\n## SUMMARY\n{given['REASONING']}\n\n"
+            f"## CHANGES\n{given['CHANGES']}\n")
+
+
+if __name__ == "__main__":
+    archive.put(f"session/results/{os.environ['ID']}.md", {"analysis": analysis, "review": review}[sys.argv[1]](os.environ))

@@ -59,6 +59,14 @@ fn a_question_is_analysed_challenged_tried_again_and_synthesised() {
     let log = place.wf(&["logs", "--last", "desk", "--calls"]).exits(0).out;
     // `ready` returned while nothing had ended: the analyses had only been started in the same reply.
     assert!(log.contains(r#"{"runs":[],"pending":2}"#), "{log}");
+    for told in ["2 active: V-001(0.65) V-002(0.55)", "PK-001 Check revisions", "macro_regime: bias +0.14"] {
+        assert!(log.contains(told), "the desk is told {told:?} first: {log}");
+    }
+    place
+        .wf(&["show", "--last"])
+        .exits(0)
+        .says("agents with middle: 4 calls")
+        .says("judges with middle: 3 calls");
     assert!(log.contains(r#""verdict":["reject"]"#) && log.contains(r#""verdict":["accept"]"#), "{log}");
     assert!(place.read("memory/views/V-001.md").contains("confidence: 0.58"));
     assert!(place.read("memory/views/V-001.md").contains("- slow: 0.5\n- steady: 0.4\n- boom: 0.1"));
@@ -81,6 +89,7 @@ fn a_retry_sees_only_summaries_of_its_context() {
     let below = "`factor_…` is the share of the risk that a factor has";
     assert!(!log.contains(below), "what is below the header and the summary is not told: {log}");
     let first = place.wf(&["logs", "--last", "desk/credit/analyse", "--calls"]).exits(0).out;
+    assert!(first.contains("[From growth]"), "what it builds on is told: {first}");
     assert!(first.contains(below), "the first one had all of it: {first}");
 }
 
@@ -107,13 +116,36 @@ fn the_synthesis_knows_nothing_of_the_desk() {
 
 #[test]
 fn a_synthesis_that_does_not_fit_the_archive_changes_nothing() {
+    for (right, wrong, mistake) in [
+        (
+            r#""prior_confidence": 0.65"#,
+            r#""prior_confidence": 0.75"#,
+            "V-001 has a confidence of 0.65, not 0.75",
+        ),
+        (r#""scenario": "slow""#, r#""scenario": "crash""#, "V-001 has no scenario `crash`"),
+        (r#""view_id": "V-002""#, r#""view_id": "V-009""#, "V-009 does not exist"),
+    ] {
+        let place = pack();
+        let before = archive(&place);
+        place.file("replies/strong.yaml", place.read("replies/strong.yaml").replace(right, wrong));
+        place.wf(&["run", "desk.md", "-p", QUESTION]).exits(0).says(mistake);
+        assert_eq!(archive(&place), before);
+    }
+}
+
+#[test]
+fn a_view_that_is_invalidated_flags_its_expressions() {
     let place = pack();
-    let before = archive(&place);
     let replies =
-        place.read("replies/strong.yaml").replace("\"prior_confidence\": 0.65", "\"prior_confidence\": 0.75");
-    place.file("replies/strong.yaml", replies);
-    place.wf(&["run", "desk.md", "-p", QUESTION]).exits(0).says("V-001 has a confidence of 0.65, not 0.75");
-    assert_eq!(archive(&place), before);
+        place.read("replies/strong.yaml").replace("weakened\", \"scenario", "invalidated\", \"scenario");
+    place.file("replies/strong.yaml", replies.replace(r#""action": "adjust""#, r#""action": "hold""#));
+    place.wf(&["run", "desk.md", "-p", QUESTION]).exits(0);
+    assert!(place.read("memory/views/V-001.md").contains("status: invalidated"));
+    let flagged = place.read("memory/expressions/E-001.md");
+    assert!(
+        flagged.contains("status: review_required") && flagged.contains("reason: V-001 is invalidated"),
+        "{flagged}"
+    );
 }
 
 #[test]
@@ -188,6 +220,19 @@ fn a_declined_expression_is_a_counterfactual() {
     assert!(
         untaken.contains("status: tracking\ndecision_type: rejected_expression\nview_id: V-001"),
         "{untaken}"
+    );
+}
+
+#[test]
+fn the_desk_goes_on_when_its_expression_is_declined() {
+    let place = pack();
+    place.wf(&["run", "desk.md", "-p", "question=Express V-001 with a steepener"]).exits(5);
+    let run = last(&place);
+    place.wf(&["deny", &run, "--reason", "not now", "--yes"]).exits(0);
+    place.wf(&["resume", &run]).exits(0);
+    assert!(
+        place.at("memory/counterfactuals/CF-002.md").exists()
+            && !place.at("memory/expressions/E-002.md").exists()
     );
 }
 

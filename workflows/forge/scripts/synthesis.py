@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 
 import archive
@@ -17,21 +18,38 @@ def expression_path(name):
     return f"memory/expressions/{name}.md"
 
 
+def scenarios(text):
+    """The probabilities of a View's scenarios, by their names."""
+    section = text.partition("\n## SCENARIOS\n")[2].partition("\n## ")[0]
+    return {name: float(value) for name, value in re.findall(r"^- ([^:\n]+): ([0-9.]+)$", section, flags=re.MULTILINE)}
+
+
+def of_view(update, text):
+    """What does not fit a View as the archive has it."""
+    name, now, prior = update["view_id"], update["updated_confidence"], float(archive.parse(text)[0]["confidence"])
+    if abs(prior - update["prior_confidence"]) > 0.005:
+        yield f"{name} has a confidence of {prior}, not {update['prior_confidence']}"
+    wrong = {"strengthened": now <= prior, "weakened": now >= prior, "unchanged": abs(now - prior) > 0.005}
+    if wrong.get(update["direction"]):
+        yield f"{name} is not {update['direction']} from {prior} to {now}"
+    known = scenarios(text)
+    for it in update["scenario_changes"]:
+        if abs(known.get(it["scenario"], 2) - it["prior_probability"]) > 0.005:
+            yield f"{name} has no scenario `{it['scenario']}` with a probability of {it['prior_probability']}"
+    known.update({it["scenario"]: it["updated_probability"] for it in update["scenario_changes"]})
+    if sum(known.values()) > 1.005:
+        yield f"the scenarios of {name} are more than 1 together"
+
+
 def mistakes(views, expressions):
     """What does not fit the archive."""
+    for names in ([it["view_id"] for it in views], [it["expression_id"] for it in expressions]):
+        yield from (f"{name} is there twice" for name in sorted(set(names)) if names.count(name) > 1)
     for it in views:
-        name, now = it["view_id"], it["updated_confidence"]
-        if not os.path.isfile(view_path(name)):
-            yield f"{name} does not exist"
-            continue
-        prior = float(archive.parse(archive.read(view_path(name)))[0]["confidence"])
-        if abs(prior - it["prior_confidence"]) > 0.005:
-            yield f"{name} has a confidence of {prior}, not {it['prior_confidence']}"
-        wrong = {"strengthened": now <= prior, "weakened": now >= prior, "unchanged": abs(now - prior) > 0.005}
-        if wrong.get(it["direction"]):
-            yield f"{name} is not {it['direction']} from {prior} to {now}"
-        if sum(one["updated_probability"] for one in it["scenario_changes"]) > 1.005:
-            yield f"the scenarios of {name} are more than 1 together"
+        if os.path.isfile(view_path(it["view_id"])):
+            yield from of_view(it, archive.read(view_path(it["view_id"])))
+        else:
+            yield f"{it['view_id']} does not exist"
     for it in expressions:
         if not os.path.isfile(expression_path(it["expression_id"])):
             yield f"{it['expression_id']} does not exist"
@@ -41,8 +59,8 @@ def updated(text, update, day):
     """A View after an update."""
     status = {"status": "invalidated"} if update["direction"] == "invalidated" else {}
     for it in update["scenario_changes"]:
-        old, new = (f"- {it['scenario']}: {it[key]}" for key in ("prior_probability", "updated_probability"))
-        text = text.replace(old + "\n", new + "\n")
+        line = f"- {it['scenario']}: {it['updated_probability']}"
+        text = re.sub(rf"^- {re.escape(it['scenario'])}: [0-9.]+$", lambda _, line=line: line, text, flags=re.MULTILINE)
     text = archive.changed(text, confidence=update["updated_confidence"], updated=day, **status)
     return text.rstrip() + f"\n\n## {day}\n{update['direction']}: {update['key_evidence']}\n"
 

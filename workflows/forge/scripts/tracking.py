@@ -10,11 +10,12 @@ import sys
 import archive
 
 MIN_DAYS = 14
+TRACKING_DAYS = 90
 
 
 def reached(fields, level):
     """The exit that a level has reached; None: none of them."""
-    if level is None or "entry" not in fields:
+    if level is None or not {"entry", "target", "stop"} <= fields.keys():
         return None
     entry, target, stop = (float(fields[key]) for key in ("entry", "target", "stop"))
     sign = 1 if target > entry else -1
@@ -27,7 +28,7 @@ def exit_of(fields, level, day):
     """Why an Expression ends; None: it goes on."""
     if fields.get("status") not in ("active", "review_required"):
         return None
-    return reached(fields, level) or ("time" if fields["expires"] < day else None)
+    return reached(fields, level) or ("time" if fields.get("expires", day) < day else None)
 
 
 def verdict_of(fields, level, day):
@@ -37,7 +38,7 @@ def verdict_of(fields, level, day):
     age = (datetime.date.fromisoformat(day) - datetime.date.fromisoformat(fields["reference_date"])).days
     if age < MIN_DAYS:
         return None
-    return reached(fields, level) or ("time" if age >= int(fields["tracking_days"]) else None)
+    return reached(fields, level) or ("time" if age >= int(fields.get("tracking_days", TRACKING_DAYS)) else None)
 
 
 def found(category, decide):

@@ -3,6 +3,7 @@
 mod approval;
 mod artoo;
 mod fix_test;
+mod forge;
 mod goal;
 mod healed;
 mod silas;

@@ -104,6 +104,58 @@ fn one_contradiction_is_enough_for_nothing() {
     assert_eq!(with(memory("tool:q/load", 1.0)).0, 1);
 }
 
+/// Lessons about the skill, each in its words.
+fn lessons(count: u32) -> Vec<Value> {
+    (1..=count).map(|at| lesson(at, "supports", 0.4)).collect()
+}
+
+fn lesson(number: u32, stance: &str, weight: f64) -> Value {
+    let text = format!("Lesson `{number}` of\n# somebody");
+    json!({"kind": "lesson", "id": format!("PK-{number:03}"), "skill": "csv", "stance": stance, "weight": weight, "lesson": text})
+}
+
+#[test]
+fn lessons_have_the_same_bar() {
+    let (count, missing) = proposals(&lessons(4));
+    assert_eq!(count, 0);
+    assert!(missing.contains("1 more lessons (4 of 5)"), "{missing}");
+    assert_eq!(proposals(&lessons(5)).0, 1);
+    let with = |more: Value| proposals(&[lessons(4), vec![more]].concat()).0;
+    assert_eq!(with(lesson(5, "supports", 0.39)), 0, "it weighs too little");
+    assert_eq!(with(lesson(4, "supports", 1.0)), 0, "the same lesson counts once");
+    let mut other = lesson(5, "supports", 1.0);
+    other["skill"] = json!("tables");
+    assert_eq!(with(other), 0, "another skill");
+}
+
+#[test]
+fn one_lesson_that_contradicts_is_enough_for_nothing() {
+    let (count, missing) = proposals(&[lessons(5), vec![lesson(6, "contradicts", 0.1)]].concat());
+    assert_eq!(count, 0);
+    assert!(missing.contains("contradicts it: PK-006"), "{missing}");
+    let bench = bench(&[lesson(1, "perhaps", 1.0)]);
+    bench.run(PROPOSE, &["--evidence=e.jsonl"]).refuses(2, "supports or contradicts");
+}
+
+#[test]
+fn lessons_are_told_once_as_they_are_and_without_markup() {
+    let bench = bench(&lessons(5));
+    bench.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0);
+    let found = bench.outputs()["found"][0].clone();
+    let text = found["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("5 lessons speak for it, 0 against it."), "{text}");
+    assert!(text.contains("> # CSV") && text.contains("+- Lesson '3' of ' somebody"), "{text}");
+    let digest = format!("--digest={}", found["digest"].as_str().unwrap());
+    let proposal = format!("--proposal={}", found["path"].as_str().unwrap());
+    bench.run(APPLY, &[&proposal, &digest, "--into=learned"]).exits(0);
+    let learned = bench.read("learned/csv/SKILL.md");
+    assert!(learned.starts_with(SKILL) && learned.matches("- Lesson").count() == 5, "{learned}");
+    // What the skill says already is not proposed again.
+    bench.file("skills/csv/SKILL.md", &learned);
+    bench.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0);
+    assert!(bench.outputs()["missing"].to_string().contains("the skill says it already"));
+}
+
 #[test]
 fn a_run_counts_once() {
     let same: Vec<Value> = vec![failures(1); 5].concat();

@@ -12,8 +12,10 @@ import sys
 from collections import namedtuple
 from types import SimpleNamespace
 
-# The least number of runs that must speak for a change. No argument lowers it.
+# The least number of runs, or of lessons, that must speak for a change. No argument lowers it.
 BAR = 5
+# The least weight of a lesson that counts.
+WEIGHT = 0.4
 MOST_BYTES = 200 * 1024 * 1024
 LONGEST = 160
 SKILL = re.compile(r"[^\s/._-]+(-[^\s/._-]+)*")
@@ -25,6 +27,10 @@ HEADING = "## Known pitfalls"
 Seen = namedtuple("Seen", "run root skill script digest condition pattern cause signature remedy")
 # A pattern with the runs for and against it.
 Weighed = namedtuple("Weighed", "skill script pattern cause signature remedy runs against digest")
+# The lessons about a skill: the ids of those for and against a change, and what each says.
+Learned = namedtuple("Learned", "skill ids against lessons")
+# What a proposal says: the lines that are new, what speaks for them, and why.
+Change = namedtuple("Change", "skill lines count against why")
 
 
 def refuse(what, remedy):
@@ -163,13 +169,29 @@ def weigh(lines, digests):
     return weighed
 
 
-def short_of(weighed, bar):
+def learn(lines):
+    """The lessons about each skill that weigh enough; what contradicts the skill is against, whatever it weighs."""
+    groups = {}
+    for line in lines:
+        if line.get("kind") == "lesson":
+            if not SKILL.fullmatch(line["skill"]) or line["stance"] not in ("supports", "contradicts"):
+                raise TypeError("a lesson names a skill, and supports or contradicts")
+            groups.setdefault(line["skill"], {})[line["id"]] = line
+    learned = []
+    for skill, own in sorted(groups.items()):
+        against = sorted(it for it, line in own.items() if line["stance"] == "contradicts")
+        ids = sorted(it for it, line in own.items() if line["stance"] == "supports" and float(line["weight"]) >= WEIGHT)
+        learned.append(Learned(skill, ids, against, [plain(own[it]["lesson"]) for it in ids]))
+    return learned
+
+
+def short_of(count, against, bar, what):
     """What is missing for a proposal; None: nothing."""
     short = []
-    if len(weighed.runs) < bar:
-        short.append(f"{bar - len(weighed.runs)} more runs ({len(weighed.runs)} of {bar})")
-    if weighed.against:
-        short.append(f"an explanation of what contradicts it: {', '.join(weighed.against)}")
+    if count < bar:
+        short.append(f"{bar - count} more {what} ({count} of {bar})")
+    if against:
+        short.append(f"an explanation of what contradicts it: {', '.join(against)}")
     return " and ".join(short) or None
 
 
@@ -182,6 +204,22 @@ def entry(weighed):
     if weighed.pattern == "corrected":
         return f"- {script} does not hold at first: see to `{weighed.signature}` before it is believed."
     return f"- {script} fails by chance ({weighed.cause}) and holds when it is tried again: give its step `retry`."
+
+
+def of_runs(weighed):
+    """What runs say is to be changed."""
+    why = [f"The pattern is `{weighed.pattern}` of `{weighed.script}`, cause `{plain(weighed.cause)}`. "
+           f"The script had the SHA-256 `{weighed.digest}` each time.",
+           "\n".join(f"- run `{plain(run)}`" for run in weighed.runs)]
+    return Change(weighed.skill, [entry(weighed)], f"{len(weighed.runs)} runs", len(weighed.against), why)
+
+
+def of_lessons(learned):
+    """What lessons say is to be changed; the same lesson is told once."""
+    why = ["These lessons speak for it, and none contradicts.",
+           "\n".join(f"- `{plain(it)}`: {lesson}" for it, lesson in zip(learned.ids, learned.lessons))]
+    lines = [f"- {lesson}" for lesson in dict.fromkeys(learned.lessons)]
+    return Change(learned.skill, lines, f"{len(learned.ids)} lessons", len(learned.against), why)
 
 
 def changed(text, line):
@@ -205,27 +243,28 @@ def quote(text):
     return "\n".join(f"> {line}".rstrip() for line in part)
 
 
-def proposal(weighed, text, path):
+def proposal(change, text, path):
     """The id and the text of a proposal; None: the skill says it already."""
-    line = entry(weighed)
-    if line in text.split("\n"):
+    new = [line for line in change.lines if line not in text.split("\n")]
+    if not new:
         return None
+    after = text
+    for line in new:
+        after = changed(after, line)
     base = hashlib.sha256(text.encode()).hexdigest()
-    own = hashlib.sha256("\0".join([weighed.skill, path, base, line]).encode()).hexdigest()[:12]
-    diff = "\n".join(difflib.unified_diff(text.split("\n")[:-1], changed(text, line).split("\n")[:-1],
+    own = hashlib.sha256("\0".join([change.skill, path, base, *new]).encode()).hexdigest()[:12]
+    diff = "\n".join(difflib.unified_diff(text.split("\n")[:-1], after.split("\n")[:-1],
                                           f"a/{path}", f"b/{path}", lineterm=""))
     # No line of the skill can end the block.
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", diff)), default=0))
-    about = json.dumps({"proposal": own, "skill": weighed.skill, "file": path, "base": base})
-    runs = "\n".join(f"- run `{plain(run)}`" for run in weighed.runs)
+    about = json.dumps({"proposal": own, "skill": change.skill, "file": path, "base": base})
     parts = [
         f"<!-- {about} -->",
-        f"# A change to the skill {weighed.skill}",
-        f"{len(weighed.runs)} runs speak for it, {len(weighed.against)} against it.",
+        f"# A change to the skill {change.skill}",
+        f"{change.count} speak for it, {change.against} against it.",
         "## What exists", f"The file `{path}`, with the SHA-256 `{base}`:", quote(text),
         "## What should change", f"{fence}diff\n{diff}\n{fence}",
-        "## Why", f"The pattern is `{weighed.pattern}` of `{weighed.script}`, cause `{plain(weighed.cause)}`. "
-        f"The script had the SHA-256 `{weighed.digest}` each time.", runs,
+        "## Why", *change.why,
         "Nothing is changed by this file. Whoever approves it says that the text above may stand in the skill.",
     ]
     return own, "\n\n".join(parts) + "\n"
@@ -308,27 +347,28 @@ def main():
         return None if content is None else hashlib.sha256(content).hexdigest()
 
     try:
-        weighed = weigh(lines, digest)
-    except (KeyError, TypeError, AttributeError) as error:
+        judged = [(f"{it.skill}/{it.script}: {it.pattern}: {it.signature}",
+                   short_of(len(it.runs), it.against, args.bar, "runs"), of_runs(it)) for it in weigh(lines, digest)]
+        judged += [(f"{it.skill}: lessons", short_of(len(it.ids), it.against, args.bar, "lessons"), of_lessons(it))
+                   for it in learn(lines)]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         refuse(f"this is no evidence: {type(error).__name__}: {error}", "write it with gather.py of this version")
     found, missing = [], []
-    for it in weighed:
-        if args.skill not in (None, it.skill):
+    for name, short, change in judged:
+        if args.skill not in (None, change.skill):
             continue
-        name = f"{it.skill}/{it.script}: {it.pattern}: {it.signature}"
-        short = short_of(it, args.bar)
-        text = (bytes_of(places, it.skill, "SKILL.md") or b"").decode("utf-8", "replace")
+        text = (bytes_of(places, change.skill, "SKILL.md") or b"").decode("utf-8", "replace")
         if short is None and (not text.endswith("\n") or "\r" in text):
             short = "a SKILL.md whose lines all end with a line feed"
-        made = None if short else proposal(it, text, "SKILL.md")
+        made = None if short else proposal(change, text, "SKILL.md")
         if made is not None:
             path = put(args.out, *made)
-            found.append({"id": made[0], "path": path, "skill": it.skill, "text": made[1],
+            found.append({"id": made[0], "path": path, "skill": change.skill, "text": made[1],
                           "digest": hashlib.sha256(made[1].encode()).hexdigest()})
         else:
             missing.append(f"{name}: " + (f"missing: {short}" if short else "the skill says it already"))
-    if not weighed:
-        missing.append("no run of a skill's script, as it is now, says anything")
+    if not judged:
+        missing.append("no run of a skill's script, as it is now, and no lesson says anything")
     result = json.dumps({"proposals": len(found), "found": found, "missing": missing})
     for line in missing:
         print(line)

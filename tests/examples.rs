@@ -190,6 +190,16 @@ fn check(name: &str) {
     (example.more)(&sandbox, &did);
 }
 
+/// Runs `wf` where the steps of a plan find it, too.
+fn with_wf(place: &Sandbox, args: &[&str]) -> Did {
+    let mut command = place.command(args);
+    let program = Path::new(env!("CARGO_BIN_EXE_wf"));
+    let folder = program.parent().expect("it is in a folder").display().to_string();
+    let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+    let path = format!("{folder}:{}", path.unwrap_or_default().to_string_lossy());
+    Did::of(command.env("PATH", path))
+}
+
 /// The latest run, as `wf show --json` has it.
 fn last(sandbox: &Sandbox) -> Value {
     let shown = sandbox.wf(&["show", "--last", "--json"]).exits(0).out;

@@ -22,6 +22,17 @@ fn a_request_is_planned_judged_and_planned_again() {
 }
 
 #[test]
+fn goals_dream_and_report_at_their_slots() {
+    let place = Sandbox::new();
+    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    for goal in ["dream", "audit-report"] {
+        super::with_wf(&place, &["goal", "accept", goal, "--yes"]).exits(0);
+        super::with_wf(&place, &["goal", "run", goal]).exits(0).says(&format!("{goal} is reported"));
+    }
+    assert!(place.read("out/audit.txt").contains("runs"));
+}
+
+#[test]
 fn a_plan_of_the_model_that_reaches_further_does_not_begin() {
     let place = Sandbox::new();
     super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::with_wf as wf;
 use crate::support::{Did, Sandbox};
 
 fn pack() -> Sandbox {
@@ -179,21 +180,25 @@ fn every_file_of_the_pack_is_checked_and_drawn() {
     let place = pack();
     wf(&place, &["check", "."]).exits(0).says("no problems found");
     for plan in
-        ["turn", "plan-work", "fix-bug", "reviewed-batch", "batch", "build-skill", "suggest", "goals/triage"]
+        ["turn", "plan-work", "fix-bug", "reviewed-batch", "batch", "build-skill", "suggest", "consolidate", "goals/triage", "goals/suggest", "goals/consolidate"]
     {
         wf(&place, &["graph", &format!("{plan}.md")]).exits(0).says("flowchart TD");
     }
 }
 
 /// Runs the program where its checks find it by its name.
-fn wf(place: &Sandbox, args: &[&str]) -> Did {
-    let mut command = place.command(args);
-    let folder =
-        Path::new(env!("CARGO_BIN_EXE_wf")).parent().expect("it is in a folder").display().to_string();
-    let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
-    let path = format!("{folder}:{}", path.unwrap_or_default().to_string_lossy());
-    Did::of(command.env("PATH", path))
+#[test]
+fn goals_suggest_and_consolidate_at_their_slots() {
+    let place = pack();
+    for goal in ["suggestions", "consolidation"] {
+        wf(&place, &["goal", "accept", goal, "--yes"]).exits(0);
+    }
+    wf(&place, &["goal", "run", "suggestions"]).exits(5).says("goals/suggest.md is not approved");
+    wf(&place, &["approve", "goals/suggest.md", "--yes"]).exits(0);
+    wf(&place, &["goal", "run", "suggestions"]).exits(0).says("suggestions is reported");
+    wf(&place, &["goal", "run", "consolidation"]).exits(0).says("consolidation is reported");
 }
+
 
 fn files(place: &Sandbox, folder: &str) -> Vec<String> {
     let found = std::fs::read_dir(place.at(folder)).expect("the folder is there").flatten();

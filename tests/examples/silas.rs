@@ -179,9 +179,19 @@ fn nothing_is_suggested_twice() {
 fn every_file_of_the_pack_is_checked_and_drawn() {
     let place = pack();
     wf(&place, &["check", "."]).exits(0).says("no problems found");
-    for plan in
-        ["turn", "plan-work", "fix-bug", "reviewed-batch", "batch", "build-skill", "suggest", "consolidate", "goals/triage", "goals/suggest", "goals/consolidate"]
-    {
+    for plan in [
+        "turn",
+        "plan-work",
+        "fix-bug",
+        "reviewed-batch",
+        "batch",
+        "build-skill",
+        "suggest",
+        "consolidate",
+        "goals/triage",
+        "goals/suggest",
+        "goals/consolidate",
+    ] {
         wf(&place, &["graph", &format!("{plan}.md")]).exits(0).says("flowchart TD");
     }
 }
@@ -198,7 +208,6 @@ fn goals_suggest_and_consolidate_at_their_slots() {
     wf(&place, &["goal", "run", "suggestions"]).exits(0).says("suggestions is reported");
     wf(&place, &["goal", "run", "consolidation"]).exits(0).says("consolidation is reported");
 }
-
 
 fn files(place: &Sandbox, folder: &str) -> Vec<String> {
     let found = std::fs::read_dir(place.at(folder)).expect("the folder is there").flatten();

@@ -6,6 +6,7 @@ mod fix_test;
 mod goal;
 mod healed;
 mod skilled;
+mod sylk;
 
 use std::path::Path;
 

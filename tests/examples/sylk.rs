@@ -86,3 +86,56 @@ fn a_plan_of_the_architect_uses_tasks_and_nothing_else() {
     place.wf(&["approve", "--last", "--yes"]).exits(0);
     place.wf(&["resume", "--last"]).says("the generated plan was refused").says("route.md");
 }
+
+fn routed(place: &Sandbox, question: &str) -> crate::support::Did {
+    run(place, "route.md", &["-p", &format!("question={question}")])
+}
+
+#[test]
+fn a_question_is_routed_by_rule_then_from_the_cache_then_by_a_model() {
+    let place = pack();
+    routed(&place, "Where is the limiter?").exits(0).says("code/answer");
+    place.wf(&["logs", "--last", "classify"]).exits(0).says("[answered by gate] rules").says("\"the_limiter\"");
+    // A quote that is not in the file was sent back.
+    place.wf(&["show", "--last"]).exits(0).says("1 verified");
+
+    let asked = "What is the strategy against bursts?".to_lowercase();
+    routed(&place, &asked).exits(0).says("keep");
+    place.wf(&["logs", "--last", "classify"]).exits(0).lacks("answered by gate");
+    routed(&place, &asked).exits(0);
+    place.wf(&["logs", "--last", "classify"]).exits(0).says("[answered by gate] cache").says("\"cache\"");
+
+    // What the model is not sure of is not kept.
+    for _ in 0..2 {
+        routed(&place, "something with limits").exits(0);
+        place.wf(&["logs", "--last", "classify"]).exits(0).lacks("answered by gate");
+    }
+}
+
+#[test]
+fn a_question_about_what_was_done_is_answered_from_memory() {
+    let place = pack();
+    place.wf(&["memory", "add", "limits are counted for a minute"]).exits(0);
+    routed(&place, "What changed recently?").exits(0).says("history/answer");
+    place.wf(&["logs", "--last", "history/answer"]).exits(0).says("counted for a minute");
+}
+
+#[test]
+fn a_configured_tool_is_used_and_another_one_is_chosen_by_a_person_and_remembered() {
+    let place = pack();
+    run(&place, "discover-tools.md", &["-p", "category=linter"]).exits(5).says("Which linter?");
+    place.wf(&["answer", "--last", "--text", "ruff", "--yes"]).exits(0);
+    place.wf(&["resume", "--last"]).exits(0);
+    place.wf(&["memory", "search", "linter"]).exits(0).says("The linter of this repository is ruff.");
+
+    place.file("repo/ruff.toml", "");
+    run(&place, "discover-tools.md", &["-p", "category=linter"]).exits(0).says("1 skipped");
+}
+
+#[test]
+fn a_handoff_ends_in_a_task_that_is_inspected_and_tested() {
+    let place = pack();
+    let params = ["-p", "task=Refuse requests.", "-p", "tests=limit"];
+    run(&place, "handoff.md", &params).exits(0).says("test 1/3").says("1 verified, 2 reported");
+    place.wf(&["memory", "search", "handed"]).exits(0).says("was handed on");
+}

@@ -56,7 +56,9 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
         CommandError::new(CliExitCode::Invalid, message).hint(bad.help)
     })?;
     write(&out, &done.files).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => failure(format!("{} exists already", shown(&out))).hint("name another folder"),
+        io::ErrorKind::AlreadyExists => {
+            failure(format!("{} exists already", shown(&out))).hint("name another folder")
+        }
         _ => failure(format!("cannot write {}: {error}", shown(&out))),
     })?;
     for file in &done.files {
@@ -67,7 +69,10 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
     }
     let roles = done.roles.join(", ");
     let check = format!("wf check {}", shell_word(&shown(&out.join("dag.md"))));
-    ui.print(&format!("\nnext\n  give models to these roles in wf.yaml: {roles}\n  {}\n", paint(NAME, &check)))?;
+    ui.print(&format!(
+        "\nnext\n  give models to these roles in wf.yaml: {roles}\n  {}\n",
+        paint(NAME, &check)
+    ))?;
     Ok(CliExitCode::Ok)
 }
 

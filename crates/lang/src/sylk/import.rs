@@ -2,7 +2,9 @@ use std::collections::HashMap;
 
 use super::form::{SylkDag, SylkNode, SylkOperation};
 use super::{SylkMistake, form, order, text};
-use crate::MAX_FILES;
+use crate::check::check;
+use crate::{InMemoryFiles, MAX_FILES, load};
+use wf_base::diag::Severity;
 use wf_base::name::{Name, PlanId};
 
 /// The workflow files that a graph became.
@@ -36,20 +38,39 @@ pub(super) struct SylkNames {
 pub fn import_sylk(json: &str) -> Result<SylkImport, SylkMistake> {
     let dag = form::read(json)?;
     if dag.nodes.len() >= MAX_FILES {
-        let message = format!("there are {} nodes; a dag and its plans are at most {MAX_FILES} files", dag.nodes.len());
+        let message =
+            format!("there are {} nodes; a dag and its plans are at most {MAX_FILES} files", dag.nodes.len());
         return Err(SylkMistake::new("nodes", message, "split the graph"));
     }
     order::check(&dag)?;
     contents(&dag)?;
     let mut notes = Vec::new();
     let names = names(&dag, &mut notes)?;
-    notes.extend(dag.session_id.iter().map(|_| "`session_id`: left out; a run has an id of its own".to_owned()));
+    notes.extend(
+        dag.session_id.iter().map(|_| "`session_id`: left out; a run has an id of its own".to_owned()),
+    );
     notes.extend(dag.nodes.iter().flat_map(node_notes));
     let mut roles: Vec<String> = names.roles.values().cloned().collect();
     roles.sort();
     roles.dedup();
     let files = text::files(&dag, &names, &notes);
+    sound(&dag, &files)?;
     Ok(SylkImport { files, roles, notes })
+}
+
+/// Refuses what the language does not take, as a number that is too large, or a prompt that reads a parameter.
+fn sound(dag: &SylkDag, files: &[SylkFile]) -> Result<(), SylkMistake> {
+    let texts = files.iter().map(|file| (file.path.clone(), file.text.clone().into_bytes()));
+    let mut loaded = load(&InMemoryFiles(texts.collect()), &files[0].path);
+    check(&mut loaded);
+    let Some((at, bad)) = loaded.diagnostics.iter().find(|(_, bad)| bad.severity() == Severity::Error) else {
+        return Ok(());
+    };
+    let path = loaded.sources[*at].path();
+    let node = files.iter().position(|file| file.path == path).and_then(|nth| nth.checked_sub(1));
+    let place = node.map_or("the graph".to_owned(), |nth| format!("nodes[{nth}], `{}`", dag.nodes[nth].id));
+    let help = bad.help.as_deref().unwrap_or("change the value that became this");
+    Err(SylkMistake::new(place, format!("its file would not be valid: {}", bad.message), help))
 }
 
 /// Refuses what a plan cannot say.
@@ -57,7 +78,11 @@ fn contents(dag: &SylkDag) -> Result<(), SylkMistake> {
     for (at, node) in dag.nodes.iter().enumerate() {
         if node.prompt.trim().is_empty() {
             let message = format!("the prompt of `{}` is empty", node.id);
-            return Err(SylkMistake::new(format!("nodes[{at}].prompt"), message, "say what the agent is to do"));
+            return Err(SylkMistake::new(
+                format!("nodes[{at}].prompt"),
+                message,
+                "say what the agent is to do",
+            ));
         }
         if node.metadata.timeout_ms == Some(0) {
             let place = format!("nodes[{at}].metadata.timeout_ms");
@@ -127,11 +152,17 @@ fn node_notes(node: &SylkNode) -> Vec<String> {
     let id = &node.id;
     let mut notes = Vec::new();
     if let Some(priority) = &node.metadata.priority {
-        notes.push(format!("`{id}`: `priority: {priority}` is left out; nodes that are ready begin in the order of the file"));
+        notes.push(format!(
+            "`{id}`: `priority: {priority}` is left out; nodes that are ready begin in the order of the file"
+        ));
     }
     if writes(node) {
         let paths = &node.context.relevant_files;
-        let may = if paths.is_empty() { "the whole workspace".to_owned() } else { format!("`{}`", paths.join("`, `")) };
+        let may = if paths.is_empty() {
+            "the whole workspace".to_owned()
+        } else {
+            format!("`{}`", paths.join("`, `"))
+        };
         notes.push(format!("`{id}`: it may write {may}; narrow `allow` if it needs less"));
     }
     notes

@@ -20,7 +20,11 @@ fn places(dag: &SylkDag) -> Result<HashMap<&str, usize>, SylkMistake> {
     for (at, node) in dag.nodes.iter().enumerate() {
         if let Some(first) = places.insert(node.id.as_str(), at) {
             let message = format!("nodes[{first}] has the id `{}`, too", node.id);
-            return Err(SylkMistake::new(format!("nodes[{at}].id"), message, "give each node an id of its own"));
+            return Err(SylkMistake::new(
+                format!("nodes[{at}].id"),
+                message,
+                "give each node an id of its own",
+            ));
         }
     }
     Ok(places)
@@ -43,7 +47,11 @@ fn known_dependencies(dag: &SylkDag, places: &HashMap<&str, usize>) -> Result<()
             let place = format!("nodes[{at}].context.upstream_outputs[{nth}]");
             if !seen.contains(id) {
                 let message = format!("`{id}` is not in `depends_on` of `{}`", node.id);
-                return Err(SylkMistake::new(place, message, "a node reads the results of its dependencies alone"));
+                return Err(SylkMistake::new(
+                    place,
+                    message,
+                    "a node reads the results of its dependencies alone",
+                ));
             }
             if node.context.upstream_outputs[..nth].contains(id) {
                 return Err(SylkMistake::new(place, format!("`{id}` is there twice"), "remove one of them"));

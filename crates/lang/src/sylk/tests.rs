@@ -102,8 +102,16 @@ fn a_key_that_is_unknown_missing_or_of_another_type_has_its_place() {
 fn ids_and_dependencies_are_checked() {
     refused("\"id\": \"t3\"", "\"id\": \"t1\"", "nodes[2].id: nodes[0] has the id `t1`, too");
     refused("\"id\": \"t3\"", "\"id\": \"T_2\"", "execution_order[1][0]: no node has the id `t3`");
-    refused("\"depends_on\": []", "\"depends_on\": [\"t9\"]", "nodes[0].depends_on[0]: no node has the id `t9`");
-    refused("\"depends_on\": []", "\"depends_on\": [\"t1\"]", "nodes[0].depends_on: a cycle: `t1` depends on itself");
+    refused(
+        "\"depends_on\": []",
+        "\"depends_on\": [\"t9\"]",
+        "nodes[0].depends_on[0]: no node has the id `t9`",
+    );
+    refused(
+        "\"depends_on\": []",
+        "\"depends_on\": [\"t1\"]",
+        "nodes[0].depends_on: a cycle: `t1` depends on itself",
+    );
     refused(
         "\"depends_on\": []",
         "\"depends_on\": [\"t-2\"]",
@@ -114,7 +122,11 @@ fn ids_and_dependencies_are_checked() {
         "\"upstream_outputs\": [\"t3\"]",
         "nodes[1].context.upstream_outputs[0]: `t3` is not in `depends_on` of `t-2`",
     );
-    refused("[\"src/\"]", "[\"../x\"]", "nodes[0].context.relevant_files[0]: `../x` is not a path inside the workspace");
+    refused(
+        "[\"src/\"]",
+        "[\"../x\"]",
+        "nodes[0].context.relevant_files[0]: `../x` is not a path inside the workspace",
+    );
     refused("Describe it.", " ", "nodes[2].prompt: the prompt of `t3` is empty");
     let two = DAG.replace("\"t3\"", "\"T_2\"");
     let found = import_sylk(&two).expect_err("both have one name");
@@ -125,12 +137,27 @@ fn ids_and_dependencies_are_checked() {
 fn the_first_difference_of_the_order_is_named() {
     const ORDER: &str = "[[\"t1\"], [\"t3\", \"t-2\"]]";
     for (order, says) in [
-        ("[[\"t1\", \"t3\"], [\"t-2\"]]", "execution_order[0][1]: `t3` is in layer 0; by `depends_on` it is in layer 1"),
-        ("[[\"t1\"], [\"t3\"], [\"t-2\"]]", "execution_order[2][0]: `t-2` is in layer 2; by `depends_on` it is in layer 1"),
+        (
+            "[[\"t1\", \"t3\"], [\"t-2\"]]",
+            "execution_order[0][1]: `t3` is in layer 0; by `depends_on` it is in layer 1",
+        ),
+        (
+            "[[\"t1\"], [\"t3\"], [\"t-2\"]]",
+            "execution_order[2][0]: `t-2` is in layer 2; by `depends_on` it is in layer 1",
+        ),
         ("[[\"t1\"], [\"t3\"]]", "execution_order: `t-2` is missing; by `depends_on` it is in layer 1"),
         ("[[\"t1\"], [\"t3\", \"t-2\", \"t1\"]]", "execution_order[1][2]: `t1` is there twice"),
         ("[[\"t1\"], [\"t3\", \"t-2\"], []]", "execution_order[2]: the layer is empty"),
     ] {
         refused(ORDER, order, says);
     }
+}
+
+#[test]
+fn what_no_plan_can_say_is_a_mistake_of_its_node() {
+    let found = mistake("Write the limiter.", "Write {{ params.t1 }}.");
+    assert_eq!(found.place, "nodes[1], `t-2`");
+    assert!(found.message.starts_with("its file would not be valid: "), "{found}");
+    let found = mistake("\"timeout_ms\": 60000", "\"timeout_ms\": 18446744073709551615");
+    assert_eq!(found.place, "the graph");
 }

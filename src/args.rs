@@ -72,6 +72,8 @@ pub enum CliCommand {
     Check(LazyArgs<commands::check::CheckArgs>),
     /// Let a model write or revise a plan
     Plan(LazyArgs<commands::plan::PlanArgs>),
+    /// Make plans of the files of other systems
+    Import(LazyArgs<commands::import::ImportArgs>),
     /// Run a plan
     Run(LazyArgs<commands::run::RunArgs>),
     /// Resume an interrupted run

@@ -59,6 +59,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Init(args) => commands::init::run(ui, args),
         CliCommand::Check(args) => commands::check::run(ui, args),
         CliCommand::Plan(args) => commands::plan::run(ui, args),
+        CliCommand::Import(args) => commands::import::run(ui, args),
         CliCommand::Run(args) => commands::run::run(ui, args),
         CliCommand::Resume(args) => commands::resume::run(ui, args),
         CliCommand::Retry(args) => commands::retry::run(ui, args),

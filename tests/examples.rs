@@ -8,6 +8,7 @@ mod goal;
 mod healed;
 mod silas;
 mod skilled;
+mod sylk;
 
 use std::path::Path;
 

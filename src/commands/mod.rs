@@ -19,6 +19,7 @@ pub mod doctor;
 pub mod gate;
 pub mod goal;
 pub mod graph;
+pub mod import;
 pub mod init;
 pub mod key;
 pub mod list;

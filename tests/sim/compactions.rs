@@ -129,7 +129,6 @@ impl World {
             .map(|price| price.cost(TokenUsage { input: tokens, ..TokenUsage::default() }))
             .unwrap_or_default();
         let usage = AttemptUsage { attempts: 0, tokens, cost };
-        let model = Some(Name::parse("small").expect("a name"));
-        InputKind::Compacted(Box::new(CompactionReply { start, said, model, usage }))
+        InputKind::Compacted(Box::new(CompactionReply { start, said, asked: None, usage }))
     }
 }

@@ -25,6 +25,7 @@ mod lower;
 mod path;
 mod schema;
 mod skills;
+mod sylk;
 mod text_part;
 mod timing;
 
@@ -36,6 +37,7 @@ pub use schema::{
     dag_schema, gate_schema, goal_schema, persona_schema, plan_schema, schema_of, skill_schema,
 };
 pub use skills::{LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill};
+pub use sylk::{SylkFile, SylkImport, SylkMistake, import_sylk};
 pub use text_part::part;
 pub use timing::timing;
 

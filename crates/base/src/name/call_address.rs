@@ -30,6 +30,8 @@ pub enum CallAsker {
     Gate(GateId),
     /// A planner.
     Planner,
+    /// A compactor.
+    Compactor,
 }
 
 impl fmt::Display for CallAsker {
@@ -38,6 +40,7 @@ impl fmt::Display for CallAsker {
             Self::Check(name) => write!(f, "check.{name}"),
             Self::Gate(name) => write!(f, "gate.{name}"),
             Self::Planner => f.write_str("planner"),
+            Self::Compactor => f.write_str("compactor"),
         }
     }
 }
@@ -86,6 +89,7 @@ fn parse(text: &str) -> Option<CallAddress> {
         ["check", name, call] => (Some(CallAsker::Check(Name::parse(name).ok()?)), call, None),
         ["gate", name, call] => (Some(CallAsker::Gate(GateId::parse(name).ok()?)), call, None),
         ["planner", call] => (Some(CallAsker::Planner), call, None),
+        ["compactor", call] => (Some(CallAsker::Compactor), call, None),
         [call] => (None, call, None),
         [call, tool] => (None, call, Some(number(tool)?)),
         _ => return None,
@@ -114,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_judges_gates_and_planners_name_their_caller() {
+    fn calls_of_others_name_their_caller() {
         let check = CallAsker::Check(Name::parse("tests").unwrap());
         let gate = CallAsker::Gate(GateId::parse("care-ful").unwrap());
         for (text, asker, attempt, call) in [
@@ -122,6 +126,7 @@ mod tests {
             ("run.check.tests.1", &check, None, 1),
             ("outer/fix[a.b].gate.care-ful.1", &gate, None, 1),
             ("fix#3.planner.1", &CallAsker::Planner, Some(3), 1),
+            ("fix#1.compactor.1", &CallAsker::Compactor, Some(1), 1),
             ("run.planner.4", &CallAsker::Planner, None, 4),
         ] {
             let address: CallAddress = text.parse().unwrap();

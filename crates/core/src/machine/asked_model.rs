@@ -6,7 +6,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::{Money, TokenUsage};
 
-/// A model call that was not made by an agent: by a judge, a gate or a planner.
+/// A model call that was not made by an agent: by a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AskedModel {
     /// The model that was asked.

@@ -123,7 +123,7 @@ impl Machine {
 
     /// Applies the answer of the compactor, or the reason why there is none, and lets the call begin.
     pub(super) fn on_compacted(&mut self, reply: CompactionReply) {
-        let CompactionReply { start, said, model, usage } = reply;
+        let CompactionReply { start, said, asked, usage } = reply;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Compaction);
         let Some(task) = self.working_agent(&start.attempt).filter(waits) else {
             return;
@@ -140,7 +140,7 @@ impl Machine {
             Err(why) => CompactionOutcome::Failed { reason: truncate_reason(why) },
         };
         let (attempt, call) = (start.attempt.clone(), start.call);
-        self.emit(EventKind::CompactionEnded(CompactionEnd { attempt, call, outcome, model, usage }));
+        self.emit(EventKind::CompactionEnded(CompactionEnd { attempt, call, outcome, asked, usage }));
         self.flight.set(task, None);
         match self.forced_exit(task) {
             Some(exit) => self.end_agent(&start.attempt, exit, None),

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, AttemptUsage, ModelCallStart};
+use super::{AskedModel, Attempt, AttemptUsage, ModelCallStart};
 use crate::agent::{ContextCut, GroupChoice};
 use wf_base::name::Name;
 use wf_model::ModelPrice;
@@ -42,9 +42,9 @@ pub struct CompactionEnd {
     /// The result.
     #[serde(flatten)]
     pub outcome: CompactionOutcome,
-    /// The model that was called; absent: none was.
+    /// The call; absent: none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<Name>,
+    pub asked: Option<Box<AskedModel>>,
     /// The amounts that it used.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
@@ -85,9 +85,9 @@ pub struct CompactionReply {
     pub start: ModelCallStart,
     /// Its text, or the reason why there is none.
     pub said: Result<String, String>,
-    /// The model that was called; absent: none was.
+    /// The call; absent: none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<Name>,
+    pub asked: Option<Box<AskedModel>>,
     /// The amounts that it used.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,

@@ -60,7 +60,7 @@ fn http(method: &str) -> Step {
 
 fn generated(allow: SandboxPermissions) -> Step {
     let made = GeneratedPlan {
-        text: Template::literal("text"),
+        text: Some(Template::literal("text")),
         path: "made.md".into(),
         with: Vec::new(),
         envelope: PlanEnvelope { allow, ..PlanEnvelope::default() },

@@ -48,7 +48,7 @@ pub(in super::super) async fn compact(
     let mut dialogue = session.dialogue.lock().await;
     let question = compactor_question(&dialogue.request, &groups);
     let mut reply =
-        CompactionReply { start, said: Err(String::new()), model: None, usage: AttemptUsage::default() };
+        CompactionReply { start, said: Err(String::new()), asked: None, usage: AttemptUsage::default() };
     match find(&run.session.models) {
         None => reply.said = Err(format!("wf.yaml gives no model the role `{ROLE}`")),
         Some(model) => ask(&run, model, &question, stop, &mut reply).await,
@@ -74,7 +74,7 @@ async fn ask(
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
     reply.usage = asker.usage();
-    reply.model = asker.asked.pop().map(|call| call.replied_by.unwrap_or(call.model));
+    reply.asked = asker.asked.pop().map(Box::new);
 }
 
 impl AgentDialogue {

@@ -24,9 +24,9 @@ mod unbegun;
 mod why;
 
 pub use calls::{
-    AgentCalls, AskedCall, BodyReader, CallChain, CallSources, ModelCallRecord, ShownAskedCall,
-    ShownModelCall, ShownToolCall, ToolCallApproval, ToolCallGate, ToolCallRecord, exchange_text,
-    planning_list, planning_text,
+    AgentCalls, AskedCall, BodyReader, CallApproval, CallChain, CallGate, CallSources, ModelCallRecord,
+    ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallRecord, exchange_text, planning_list,
+    planning_text,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use findings::{all_pass, findings};

@@ -5,9 +5,7 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::units::plural;
-use wf_core::machine::{
-    AskedModel, Attempt, CompactionEnd, Event, EventKind, ModelCallOutcome, PlannerRejection,
-};
+use wf_core::machine::{AskedModel, Attempt, Event, EventKind, ModelCallOutcome, PlannerRejection};
 use wf_model::Money;
 
 keywords! {
@@ -117,10 +115,7 @@ impl SpendingFold {
                 self.add_calls(ModelCaller::Planners, &calls.asked);
             }
             EventKind::GuidanceEnded(end) => self.add_calls(ModelCaller::Planners, &end.asked),
-            EventKind::CompactionEnded(CompactionEnd { model: Some(model), usage, .. }) => {
-                let call = ModelSpending::one_call(ModelCaller::Compactor, usage.tokens, usage.cost);
-                self.add(ModelSpending { model: Some(model.clone()), ..call });
-            }
+            EventKind::CompactionEnded(end) => self.add_calls(ModelCaller::Compactor, end.asked.as_deref()),
             EventKind::GateEvaluated { result, .. } => {
                 self.add_calls(ModelCaller::Gates, result.asked.as_deref());
             }

@@ -28,12 +28,23 @@ pub struct AgentCalls {
     pub untrusted: Option<String>,
     /// The model calls, in order.
     pub calls: Vec<ModelCallRecord>,
-    /// The texts of gates for the next call.
+    /// The texts of gates, and the questions, about the next call.
     #[serde(skip)]
-    pub next_supplement: CallSupplement,
+    next: NextCall,
+    /// The answers of gates of which the next fact says what they are about.
+    #[serde(skip)]
+    open_gates: Vec<GateResult>,
     /// The exit; absent while the agent works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
+}
+
+/// A model call that has not begun.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct NextCall {
+    supplement: CallSupplement,
+    gates: Vec<CallGate>,
+    approvals: Vec<CallApproval>,
 }
 
 /// A model call and the tool calls that it asked for.
@@ -57,29 +68,31 @@ pub struct ModelCallRecord {
     /// The tool calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolCallRecord>,
-    /// The answers of the gates that were asked about its tool calls.
+    /// The answers of the gates that were asked about it and its tool calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<ToolCallGate>,
-    /// The approvals that were requested for its tool calls.
+    pub gates: Vec<CallGate>,
+    /// The approvals that were requested for it and its tool calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<ToolCallApproval>,
+    pub approvals: Vec<CallApproval>,
 }
 
-/// The answer of a gate about a tool call.
+/// The answer of a gate about a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ToolCallGate {
-    /// The position of the tool call in the reply, from 0.
-    pub position: u32,
+pub struct CallGate {
+    /// The position of the tool call in the reply, from 0; absent: it is about the model call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
     /// The answer.
     #[serde(flatten)]
     pub result: GateResult,
 }
 
-/// A request for the approval of a tool call.
+/// A request for the approval of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ToolCallApproval {
-    /// The position of the tool call in the reply, from 0.
-    pub position: u32,
+pub struct CallApproval {
+    /// The position of the tool call in the reply, from 0; absent: it is about the model call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
     /// The number of the request in the run.
     pub request: u32,
     /// The question.
@@ -138,7 +151,7 @@ impl AgentCalls {
                     calls.apply(&event.fact);
                 }
             } else if let Some(place) = place_of(&event.fact) {
-                // What is asked about the task before its agent begins, or once that is done, is about no tool call.
+                // What is asked about the task before its agent begins, or once that is done, is about no call.
                 let own = all.iter_mut().rfind(|calls| calls.attempt.place == *place);
                 if let Some(calls) = own.filter(|calls| calls.exit.is_none()) {
                     calls.apply_question(&event.fact);
@@ -155,24 +168,21 @@ impl AgentCalls {
             request: briefing.request,
             untrusted: briefing.untrusted.clone(),
             calls: Vec::new(),
-            next_supplement: CallSupplement::default(),
+            next: NextCall::default(),
+            open_gates: Vec::new(),
             exit: None,
         }
     }
 
-    /// Applies a fact about a question that the next tool call raised.
+    /// Applies a fact about a question that a call raised.
     fn apply_question(&mut self, fact: &EventKind) {
-        let Some(call) = self.calls.last_mut() else {
-            return;
-        };
         match fact {
-            EventKind::GateEvaluated { result, .. } => {
-                let position = u32::try_from(call.tools.len()).unwrap_or(u32::MAX);
-                call.gates.push(ToolCallGate { position, result: result.clone() });
-            }
-            EventKind::ApprovalRequested(asked) => call.approvals.extend(ToolCallApproval::of(asked)),
+            EventKind::GateEvaluated { result, .. } => self.open_gates.push(result.clone()),
+            EventKind::ApprovalRequested(asked) => self.push_approval(asked),
             EventKind::ApprovalResolved { request, given, .. } => {
-                if let Some(asked) = call.approvals.iter_mut().find(|asked| asked.request == *request) {
+                let of_last = self.calls.last_mut().into_iter().flat_map(|call| &mut call.approvals);
+                let mut asked = of_last.chain(&mut self.next.approvals);
+                if let Some(asked) = asked.find(|asked| asked.request == *request) {
                     asked.outcome = Some(given.clone());
                 }
             }
@@ -180,12 +190,41 @@ impl AgentCalls {
         }
     }
 
+    fn push_approval(&mut self, asked: &ApprovalRequest) {
+        let part = asked.exchange.as_ref().map(|exchange| (exchange.passed.point, exchange.passed.position));
+        let of_tool = asked.tool_call.as_ref().map(|subject| (GatePoint::Call, Some(subject.position)));
+        let Some((point, position)) = part.or(of_tool) else {
+            return;
+        };
+        self.close_gates(point, position);
+        let approval =
+            CallApproval { position, request: asked.request, message: asked.message.clone(), outcome: None };
+        let of_next = point == GatePoint::Request;
+        match self.calls.last_mut().filter(|_| !of_next) {
+            Some(call) => call.approvals.push(approval),
+            None => self.next.approvals.push(approval),
+        }
+    }
+
+    /// Files the answers of gates with the call that they are about.
+    fn close_gates(&mut self, point: GatePoint, position: Option<u32>) {
+        let answers = self.open_gates.drain(..).map(|result| CallGate { position, result });
+        let of_next = point == GatePoint::Request;
+        match self.calls.last_mut().filter(|_| !of_next) {
+            Some(call) => call.gates.extend(answers),
+            None => self.next.gates.extend(answers),
+        }
+    }
+
     fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::ModelCallStarted(start) => {
-                let supplement = std::mem::take(&mut self.next_supplement);
+                self.close_gates(GatePoint::Request, None);
+                let NextCall { supplement, gates, approvals } = std::mem::take(&mut self.next);
                 self.calls.push(ModelCallRecord {
                     supplement,
+                    gates,
+                    approvals,
                     repairs: start.repairs.clone(),
                     client: start.client,
                     context: start.context.clone(),
@@ -208,15 +247,19 @@ impl AgentCalls {
                 }
             }
             EventKind::ExchangeGated(gated) => self.take_ruling(gated),
-            EventKind::AgentEnded(end) => self.exit = Some(end.exit.clone()),
+            EventKind::AgentEnded(end) => {
+                self.close_gates(GatePoint::Reply, None);
+                self.exit = Some(end.exit.clone());
+            }
             _ => {}
         }
     }
 
     /// Applies what gates decided about the result of a tool call, or give to the next model call.
     fn take_ruling(&mut self, gated: &ExchangeGated) {
+        self.close_gates(gated.point, gated.position);
         if gated.point == GatePoint::Request {
-            self.next_supplement = gated.supplement.clone();
+            self.next.supplement = gated.supplement.clone();
         }
         let call = self.calls.last_mut();
         let tools = call.zip(gated.position).and_then(|(call, at)| call.tools.get_mut(at as usize));
@@ -234,6 +277,8 @@ impl AgentCalls {
     }
 
     fn push_tool(&mut self, tool: &str, refused: Option<&String>) {
+        let position = self.calls.last().and_then(|call| u32::try_from(call.tools.len()).ok());
+        self.close_gates(GatePoint::Call, position);
         if let Some(call) = self.calls.last_mut() {
             call.tools.push(ToolCallRecord {
                 tool: tool.to_owned(),
@@ -276,14 +321,6 @@ impl AgentCalls {
             let _ = write!(text, ", {}", self.cost());
         }
         text
-    }
-}
-
-impl ToolCallApproval {
-    /// Returns the request, if it is about a tool call.
-    fn of(asked: &ApprovalRequest) -> Option<Self> {
-        let position = asked.tool_call.as_ref()?.position;
-        Some(Self { position, request: asked.request, message: asked.message.clone(), outcome: None })
     }
 }
 

@@ -11,7 +11,7 @@ use wf_base::untrusted::{NAME, paint, untrusted};
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, Event, EventKind, PlannerRejection, TaskId};
 
-/// A model call of a judge, a gate or a planner.
+/// A model call of a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AskedCall {
     /// Its address in its run.
@@ -33,7 +33,7 @@ pub struct AskedCall {
     pub record: AskedModel,
 }
 
-/// A model call of a judge, a gate or a planner, with what the model got and what it replied.
+/// A model call of a judge, a gate, a planner or a compactor, with what the model got and what it replied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownAskedCall {
     /// The recorded facts.
@@ -59,8 +59,14 @@ struct AskedFold {
 
 impl AskedCall {
     /// The events that it is built from.
-    pub const EVENTS: [&'static str; 5] =
-        ["check_completed", "gate_evaluated", "planner_accepted", "planner_rejected", "guidance_ended"];
+    pub const EVENTS: [&'static str; 6] = [
+        "check_completed",
+        "gate_evaluated",
+        "planner_accepted",
+        "planner_rejected",
+        "guidance_ended",
+        "compaction_ended",
+    ];
 
     /// Returns the calls in events, in their order.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
@@ -164,6 +170,12 @@ impl AskedFold {
             | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
                 for call in &calls.asked {
                     self.add(None, None, &CallAsker::Planner, call);
+                }
+            }
+            EventKind::CompactionEnded(end) => {
+                if let Some(call) = &end.asked {
+                    let place = Some(end.attempt.place.clone());
+                    self.add(place, Some(end.attempt.attempt), &CallAsker::Compactor, call);
                 }
             }
             EventKind::GuidanceEnded(end) => {

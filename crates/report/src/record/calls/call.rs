@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::exchange::{block, problem, read, result_text, section};
-use super::{AgentCalls, BodyReader, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord};
+use super::{AgentCalls, BodyReader, CallApproval, CallGate, ModelCallRecord, ToolCallRecord};
 use wf_base::name::Name;
 use wf_base::untrusted::{DIM, NAME, paint, untrusted};
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
@@ -51,10 +51,10 @@ pub struct ShownToolCall {
     pub record: Option<ToolCallRecord>,
     /// The answers of the gates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<ToolCallGate>,
+    pub gates: Vec<CallGate>,
     /// The approvals that were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<ToolCallApproval>,
+    pub approvals: Vec<CallApproval>,
 }
 
 impl ShownModelCall {
@@ -76,7 +76,7 @@ impl ShownModelCall {
         let position = number.checked_sub(1)?;
         let call = self.reply.as_ref()?.tool_calls.get(position)?.clone();
         let record = self.record.tools.get(position).cloned();
-        let is_own = |asked: u32| usize::try_from(asked) == Ok(position);
+        let is_own = |asked: Option<u32>| asked.is_some_and(|asked| usize::try_from(asked) == Ok(position));
         let gates = self.record.gates.iter().filter(|asked| is_own(asked.position));
         let approvals = self.record.approvals.iter().filter(|asked| is_own(asked.position));
         Some(ShownToolCall {
@@ -94,6 +94,9 @@ impl ShownModelCall {
         let mut text = format!("model call {}\n", paint(NAME, &untrusted(&self.address).to_string()));
         field(&mut text, "asked", self.asked.as_str());
         self.end_fields(&mut text);
+        let own_gates = self.record.gates.iter().filter(|asked| asked.position.is_none());
+        let own_approvals = self.record.approvals.iter().filter(|asked| asked.position.is_none());
+        questions(&mut text, own_gates, own_approvals);
         if !self.record.context.is_none() {
             field(&mut text, "cut", &self.record.context.to_string());
         }
@@ -157,20 +160,29 @@ impl ShownToolCall {
         }
         let untrusted = record.and_then(|record| record.untrusted.as_deref());
         field(&mut text, "untrusted", untrusted.unwrap_or_default());
-        for ToolCallGate { result, .. } in &self.gates {
-            let answer = format!("{} · {}", result.gate, result.action.as_str());
-            field(&mut text, "gate", &with_reason(answer, &result.reason));
-        }
-        for asked in &self.approvals {
-            field(&mut text, "approval", &asked.answer());
-        }
+        questions(&mut text, &self.gates, &self.approvals);
         section(&mut text, "arguments", &self.call.arguments);
         section(&mut text, "result", &self.result);
         text
     }
 }
 
-impl ToolCallApproval {
+/// Adds the answers of gates and of approvers.
+fn questions<'a>(
+    text: &mut String,
+    gates: impl IntoIterator<Item = &'a CallGate>,
+    approvals: impl IntoIterator<Item = &'a CallApproval>,
+) {
+    for CallGate { result, .. } in gates {
+        let answer = format!("{} · {}", result.gate, result.action.as_str());
+        field(text, "gate", &with_reason(answer, &result.reason));
+    }
+    for asked in approvals {
+        field(text, "approval", &asked.answer());
+    }
+}
+
+impl CallApproval {
     /// Returns the decision, the approvers who made it, and their reason.
     fn answer(&self) -> String {
         let Some(given) = &self.outcome else {

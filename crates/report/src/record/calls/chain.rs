@@ -91,6 +91,7 @@ fn tasks(sources: CallSources<'_>) -> BTreeMap<Option<TaskId>, CallerCounts> {
             CallAsker::Check(_) => ModelCaller::Judges,
             CallAsker::Gate(_) => ModelCaller::Gates,
             CallAsker::Planner => ModelCaller::Planners,
+            CallAsker::Compactor => ModelCaller::Compactor,
         };
         tasks.entry(call.place.clone()).or_default().add_calls(caller, 1);
     }

@@ -10,7 +10,7 @@ mod exchange;
 mod planning;
 mod request;
 
-pub use agent_calls::{AgentCalls, ModelCallRecord, ToolCallApproval, ToolCallGate, ToolCallRecord};
+pub use agent_calls::{AgentCalls, CallApproval, CallGate, ModelCallRecord, ToolCallRecord};
 pub use asked_calls::{AskedCall, ShownAskedCall};
 pub use call::{ShownModelCall, ShownToolCall};
 pub use chain::{CallChain, CallSources};

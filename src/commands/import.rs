@@ -1,0 +1,110 @@
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_base::untrusted::{DIM, GOOD, NAME, paint, shell_word};
+use wf_lang::{SylkFile, import_sylk};
+
+#[derive(Args, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    what: ImportCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum ImportCommand {
+    Sylk(ImportSylkArgs),
+}
+
+/// Make a dag and its plans of a graph of Sylk
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Each node becomes a plan with one agent, and a dag uses them. What has no meaning here is reported, and
+is in the text of the dag. If the graph has a mistake, nothing is written.")]
+pub struct ImportSylkArgs {
+    /// JSON file with the graph
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Folder to create
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// The limit of a graph, in bytes.
+const LIMIT: u64 = 4 << 20;
+
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &ImportArgs) -> Result<CliExitCode, CommandError> {
+    let ImportCommand::Sylk(args) = &args.what;
+    sylk(ui, args)
+}
+
+fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
+    let failure = |message: String| CommandError::new(CliExitCode::Usage, message);
+    let shown = |path: &Path| relative_path(path, ui.host.cwd());
+    let file = normalize_path(&ui.host.cwd().join(&args.file));
+    let out = normalize_path(&ui.host.cwd().join(&args.out));
+    let text = read(&file).map_err(|error| failure(format!("cannot read {}: {error}", shown(&file))))?;
+    let done = import_sylk(&text).map_err(|bad| {
+        let message = format!("cannot import {}: {bad}", shown(&file));
+        CommandError::new(CliExitCode::Invalid, message).hint(bad.help)
+    })?;
+    write(&out, &done.files).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            failure(format!("{} exists already", shown(&out))).hint("name another folder")
+        }
+        _ => failure(format!("cannot write {}: {error}", shown(&out))),
+    })?;
+    for file in &done.files {
+        ui.print(&format!("{} {}\n", paint(GOOD, "created"), shown(&out.join(&file.path))))?;
+    }
+    for note in &done.notes {
+        ui.print(&format!("{} {}\n", paint(DIM, "   note"), wf_base::untrusted::untrusted(note)))?;
+    }
+    let roles = done.roles.join(", ");
+    let check = format!("wf check {}", shell_word(&shown(&out.join("dag.md"))));
+    ui.print(&format!(
+        "\nnext\n  give models to these roles in wf.yaml: {roles}\n  {}\n",
+        paint(NAME, &check)
+    ))?;
+    Ok(CliExitCode::Ok)
+}
+
+/// Reads a text that is not too long.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let count = file.take(LIMIT + 1).read_to_string(&mut text)?;
+    if count as u64 > LIMIT { Err(io::Error::other("it has more than 4 MiB")) } else { Ok(text) }
+}
+
+/// Writes all files or none: the folder gets its name once everything is in it.
+fn write(out: &Path, files: &[SylkFile]) -> io::Result<()> {
+    if out.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let beside = out.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(beside)?;
+    let folder = tempfile::TempDir::new_in(beside)?;
+    for file in files {
+        let path = folder.path().join(&file.path);
+        fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+        let mut new = fs::File::create_new(path)?;
+        new.write_all(file.text.as_bytes())?;
+        new.sync_all()?;
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+    fs::rename(folder.path(), out)?;
+    // The folder is where it belongs: nothing is left to remove.
+    let _ = folder.keep();
+    Ok(())
+}

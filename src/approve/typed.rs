@@ -40,8 +40,7 @@ impl TypedAnswerArgs {
             let text = std::fs::read_to_string(ui.host.cwd().join(path)).map_err(|error| {
                 CommandError::new(CliExitCode::Usage, format!("cannot read {}: {error}", path.display()))
             })?;
-            let is_draft = matches!(options, Some(AnswerOptions::Edit { text: draft, .. }) if *draft == text);
-            return Ok((!is_draft).then_some(TypedAnswer::Text(text)));
+            return Ok(changed(options, text).map(TypedAnswer::Text));
         }
         if let Some(positions) = &self.select {
             return Ok(Some(TypedAnswer::Selected(positions.clone())));
@@ -54,5 +53,35 @@ impl TypedAnswerArgs {
             (None, _) => return Ok(None),
         };
         Ok(Some(TypedAnswer::Choice(word)))
+    }
+}
+
+/// Returns a text that differs from the draft. Editors end it with a newline, which is none of its own unless the draft
+/// has one.
+fn changed(options: Option<&AnswerOptions>, mut text: String) -> Option<String> {
+    let draft = match options {
+        Some(AnswerOptions::Edit { text, .. }) => text.as_str(),
+        _ => "",
+    };
+    if text.ends_with('\n') && !draft.ends_with('\n') {
+        text.pop();
+    }
+    (options.is_none() || text != draft).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+    use wf_core::machine::AnswerOptions;
+
+    #[test]
+    fn a_text_without_a_change_is_none() {
+        let draft = |text: &str| AnswerOptions::Edit { text: text.into(), max_length: 9 };
+        let told = |draft: &AnswerOptions, text: &str| changed(Some(draft), text.into());
+        assert_eq!(told(&draft("one"), "one\n"), None);
+        assert_eq!(told(&draft("one\n"), "one\n"), None);
+        assert_eq!(told(&draft("one\n"), "one"), Some("one".into()));
+        assert_eq!(told(&draft("one"), "two\n"), Some("two".into()));
+        assert_eq!(told(&draft("one"), ""), Some(String::new()));
     }
 }

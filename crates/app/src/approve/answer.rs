@@ -116,7 +116,7 @@ impl AnswerReview {
                 None => format!("decide about it: wf approve {run}{step}"),
                 Some(AnswerOptions::Choose(_)) => format!("wf approve {run}{step} --choose WORD"),
                 Some(AnswerOptions::Edit { .. }) => {
-                    format!("wf approve {run}{step} --edit, or --text-file FILE")
+                    format!("wf approve {run}{step} --text-file FILE")
                 }
                 Some(AnswerOptions::Select(_)) => {
                     format!("for some of the list: wf approve {run}{step} --select 1,3")

@@ -210,6 +210,9 @@ steps:
       approvers: [cat, dan, fay]
       timeout: 58m
       escalate_to: [gil]
+  - {id: chosen, approve: {message: Which one, answer: {choose: [keep, drop]}}}
+  - {id: edited, approve: {message: This one, answer: {edit: "draft {{ params.day }}", max_length: 241}}}
+  - {id: picked, approve: {message: Those, answer: {select: "{{ params.day }}"}}}
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
     on_stuck: abandon

@@ -14,7 +14,7 @@ pub struct SylkImport {
     pub files: Vec<SylkFile>,
     /// The roles that `wf.yaml` must give models to.
     pub roles: Vec<String>,
-    /// What has no meaning here, or another one.
+    /// The keys that have no meaning here, or another one.
     pub notes: Vec<String>,
 }
 

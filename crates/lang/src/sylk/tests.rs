@@ -158,6 +158,9 @@ fn what_no_plan_can_say_is_a_mistake_of_its_node() {
     let found = mistake("Write the limiter.", "Write {{ params.t1 }}.");
     assert_eq!(found.place, "nodes[1], `t-2`");
     assert!(found.message.starts_with("its file would not be valid: "), "{found}");
-    let found = mistake("\"max_concurrency\": 4", "\"max_concurrency\": 0");
-    assert_eq!(found.place, "the graph");
+    refused(
+        "\"max_concurrency\": 4",
+        "\"max_concurrency\": 0",
+        "policy.max_concurrency: with no node at a time nothing would begin",
+    );
 }

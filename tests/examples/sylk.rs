@@ -76,9 +76,11 @@ fn a_plan_that_was_refused_by_people_does_not_begin() {
     let before = place.read("repo/limiter.py");
     run(&place, "plan.md", &["-p", "request=Limit requests."]).exits(5);
     place.wf(&["deny", "--last", "--reason", "not now", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(5).says("not now").says("`approved` of run");
-    // The controller asks once more, as the design may be another one: whoever wants none cancels the run.
-    place.wf(&["cancel", "--last"]).exits(0);
+    place
+        .wf(&["resume", "--last"])
+        .exits(1)
+        .says("not now")
+        .says("a no is final: `approved` was not approved");
     assert_eq!(place.read("repo/limiter.py"), before);
 }
 

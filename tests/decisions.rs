@@ -97,6 +97,31 @@ fn as_many_as_must_agree_do_each_once() {
 }
 
 #[test]
+fn who_must_agree_must_give_the_same_answer() {
+    let office = office("required: 2, answer: {choose: [eu, us]}");
+    let run = waiting(&office);
+    let by = |name: &str, word: &str| office.by(name, &["approve", &run, "--yes", "--choose", word]);
+    by("bob", "eu").exits(0).says("1 of 2 approvals given: choice `eu`");
+    by("ada", "us").exits(4).says("bob gave another answer: choice `eu`");
+    by("bob", "us").exits(4).says("bob gave another answer: choice `eu`");
+    goes_on(&office, &run).exits(5);
+    by("bob", "eu").exits(0).says("1 of 2 approvals given");
+    by("ada", "eu").exits(0).says("is approved: choice `eu`");
+    goes_on(&office, &run).exits(0).says("choice `eu`");
+    assert_eq!(shipped(&office), 1);
+}
+
+#[test]
+fn who_disagrees_with_an_answer_denies() {
+    let office = office("required: 2, answer: {choose: [eu, us]}");
+    let run = waiting(&office);
+    office.by("bob", &["approve", &run, "--yes", "--choose", "eu"]).exits(0);
+    office.by("ada", &["deny", &run, "--yes", "--reason", "not there"]).exits(0);
+    goes_on(&office, &run).exits(1).says("denied by ada: not there");
+    assert_eq!(shipped(&office), 0);
+}
+
+#[test]
 fn one_no_is_enough_while_the_question_is_open() {
     let office = office("required: 2");
     let run = waiting(&office);

@@ -2,12 +2,14 @@ use std::fmt::Write as _;
 
 use clap::Args;
 
+use super::TypedAnswerArgs;
 use crate::Ui;
 use crate::keys::SigningArgs;
 use wf_app::approve::{AnswerForm, AnswerRequest, AnswerReview};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
-use wf_base::untrusted::{NAME, paint};
+use wf_base::untrusted::{NAME, paint, untrusted};
+use wf_core::machine::AnswerOptions;
 use wf_report::questions;
 use wf_sign::approval::QuorumState;
 
@@ -17,6 +19,8 @@ pub struct AnswerArgs {
     /// Reason, for the record
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    #[arg(skip)]
+    pub typed: TypedAnswerArgs,
     #[command(flatten)]
     pub signing: SigningArgs,
 }
@@ -30,7 +34,8 @@ pub fn answer_approval(
     args: &AnswerArgs,
 ) -> Result<CliExitCode, CommandError> {
     let (reason, signing) = (args.reason.as_ref(), args.signing.options(None));
-    let answer = AnswerRequest { run, step, form, reason, signing: &signing };
+    let typed = |options: Option<&AnswerOptions>| args.typed.answer(ui, options);
+    let answer = AnswerRequest { run, step, form, reason, typed: &typed, signing: &signing };
     let review = AnswerReview::of(&ui.host, &answer)?;
     if let Some(message) = review.request.late_answer_message(form.decision())? {
         ui.print_line(&message)?;
@@ -39,6 +44,9 @@ pub fn answer_approval(
     let show = || {
         let AnswerReview { request, row, events, evidence, .. } = &review;
         ui.print_message(&questions::approval_request_text(&request.request, row, events, evidence));
+        if form == AnswerForm::Approval {
+            ui.print_message(&questions::typed_answer_text(&request.request, review.answer.as_ref()));
+        }
         Ok(())
     };
     let state = review.sign(ui, &answer, &show)?;
@@ -49,14 +57,16 @@ pub fn answer_approval(
 /// The message with the result and the next step.
 fn result_message(review: &AnswerReview, form: AnswerForm, state: &QuorumState) -> String {
     let (name, short) = (review.request.name(), review.request.run.short());
+    let answer = review.answer.as_ref();
+    let answer = answer.map_or_else(String::new, |answer| format!(": {}", untrusted(&answer.to_string())));
     let mut text = match (form, state) {
         (AnswerForm::Denial, _) => format!("`{name}` of run {short} is denied\n"),
-        (_, QuorumState::Open { by, required }) => {
+        (_, QuorumState::Open { by, required, .. }) => {
             let found = by.len();
-            return format!("`{name}` of run {short}: {found} of {required} approvals given\n");
+            return format!("`{name}` of run {short}: {found} of {required} approvals given{answer}\n");
         }
         (AnswerForm::Text, _) => format!("`{name}` of run {short} is answered\n"),
-        (AnswerForm::Approval, _) => format!("`{name}` of run {short} is approved\n"),
+        (AnswerForm::Approval, _) => format!("`{name}` of run {short} is approved{answer}\n"),
     };
     let hint = paint(NAME, "hint:");
     let top = review.outermost.short();

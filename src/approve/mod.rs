@@ -7,8 +7,10 @@ mod answer;
 mod args;
 mod bounds;
 pub mod plan;
+mod typed;
 mod view;
 
 pub use accept::accept_goal;
 pub use answer::{AnswerArgs, answer_approval};
 pub use args::ApprovalArgs;
+pub use typed::TypedAnswerArgs;

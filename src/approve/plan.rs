@@ -36,7 +36,7 @@ pub struct PlanApprovalArgs {
 impl PlanApprovalArgs {
     /// The same options for answering a pending approval.
     pub fn for_answer(&self, reason: Option<&String>) -> AnswerArgs {
-        AnswerArgs { reason: reason.cloned(), signing: self.signing.clone() }
+        AnswerArgs { reason: reason.cloned(), signing: self.signing.clone(), ..AnswerArgs::default() }
     }
 
     /// The same options for signing for a skill.

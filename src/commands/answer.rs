@@ -32,6 +32,10 @@ pub fn run(ui: &Ui, args: &AnswerCommandArgs) -> Result<CliExitCode, CommandErro
     let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
-    let given = AnswerArgs { reason: Some(args.text.clone()), signing: args.signing.clone() };
+    let given = AnswerArgs {
+        reason: Some(args.text.clone()),
+        signing: args.signing.clone(),
+        ..AnswerArgs::default()
+    };
     answer_approval(ui, &run, step, AnswerForm::Text, &given)
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use clap::Args;
 
 use super::skill;
-use crate::approve::answer_approval;
 use crate::approve::plan::{self, PlanApprovalArgs};
+use crate::approve::{AnswerArgs, TypedAnswerArgs, answer_approval};
 use crate::{Ui, which};
 use wf_app::approve::AnswerForm;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};
@@ -30,6 +30,8 @@ Examples:
   wf approve 1a2b                        the pending approval of run 1a2b
   wf approve --last                      the pending approval of the latest run
   wf approve 1a2b release_ok             one of several pending approvals, by step
+  wf approve 1a2b --choose archive       answers with one of the words to choose from
+  wf approve 1a2b --select 1,3           approves these entries of the list only
   wf approve skill:tables                a locked skill; same as: wf skill approve tables")]
 pub struct ApproveArgs {
     /// The plan, by its file or its id, or a run ID or unique prefix (not with --last); of a run
@@ -43,6 +45,8 @@ pub struct ApproveArgs {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
+    typed: TypedAnswerArgs,
+    #[command(flatten)]
     plan: PlanApprovalArgs,
 }
 
@@ -52,7 +56,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         if let Some(skill) = name.strip_prefix("skill:") {
             return skill::approve(ui, skill, &args.plan.for_skill());
         }
-        if args.reason.is_none() && is_plan(&ui.host, name)? {
+        if args.reason.is_none() && !args.typed.is_given() && is_plan(&ui.host, name)? {
             return plan::approve_plan(ui, Path::new(name), &args.plan);
         }
     }
@@ -68,7 +72,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let run = which::find_run(run, &reader)?;
     drop(reader);
-    let given = args.plan.for_answer(args.reason.as_ref());
+    let given = AnswerArgs { typed: args.typed.clone(), ..args.plan.for_answer(args.reason.as_ref()) };
     answer_approval(ui, &run, step, AnswerForm::Approval, &given)
 }
 

@@ -44,7 +44,8 @@ fn merged(outcome: MergeOutcome) -> InputKind {
 }
 
 fn answered(decision: RequestDecision) -> InputKind {
-    let given = ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "no".into() };
+    let given =
+        ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "no".into(), answer: None };
     InputKind::Answered { number: 1, given }
 }
 

@@ -30,7 +30,8 @@ fn gated(id: ToolCallId) -> InputKind {
 }
 
 fn decided(number: u32, decision: RequestDecision) -> InputKind {
-    let given = ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "May".into() };
+    let given =
+        ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "May".into(), answer: None };
     InputKind::Answered { number, given }
 }
 

@@ -15,7 +15,8 @@ fn failed(number: u32) -> InputKind {
 }
 
 fn decided(number: u32, decision: RequestDecision, text: &str) -> InputKind {
-    let given = ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: text.into() };
+    let given =
+        ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: text.into(), answer: None };
     InputKind::Answered { number, given }
 }
 

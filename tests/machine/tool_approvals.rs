@@ -33,7 +33,8 @@ fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
 }
 
 pub(super) fn answered(number: u32, decision: RequestDecision) -> InputKind {
-    let given = ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "no".into() };
+    let given =
+        ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: "no".into(), answer: None };
     InputKind::Answered { number, given }
 }
 

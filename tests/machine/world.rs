@@ -231,6 +231,7 @@ impl World {
                     by: Vec::new(),
                     tokens: Vec::new(),
                     reason: String::new(),
+                    answer: None,
                 },
             }),
             Effect::Plan { request } => Some(InputKind::Planned(PlanReply {

@@ -50,7 +50,7 @@ impl Ledger {
             }
             let of_it = |place: &TaskId| place.step == *step;
             self.passed.retain(|(place, _)| !place.as_ref().is_some_and(of_it));
-            self.agreed.retain(|place| !of_it(place));
+            self.agreed.retain(|place, _| !of_it(place));
         }
         (self.failed, self.stopping, self.judged) = (None, false, None);
         self.phase = RunPhase::Steps;

@@ -9,13 +9,13 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
 use wf_core::gate::{GateAction, GateOutcome, GateResult};
 use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, ShownContent, TaskId,
-    ToolCallId, gates_at,
+    AnswerOptions, ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, ShownContent,
+    TaskId, ToolCallId, TypedAnswer, gates_at,
 };
 use wf_model::expr::Template;
 use wf_model::{
-    ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate, GateLane, GatePredicate,
-    GateProvider, GateTrigger, JsonObject, Money, Plan, Step, StepWork,
+    AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate,
+    GateLane, GatePredicate, GateProvider, GateTrigger, JsonObject, Money, Plan, Step, StepWork,
 };
 
 use super::dice::Dice;
@@ -33,7 +33,21 @@ pub fn approve(dice: &mut Dice, steady: bool) -> StepWork {
         message: Template::literal("may it?"),
         show: vec![(name, Template::literal("this"))],
         needs: needs(dice, steady),
+        answer: match dice.below(3) {
+            0 => Some(AnswerKind::Choose(AnswerChoices::List(vec!["keep".into(), "archive".into()]))),
+            1 => Some(AnswerKind::Edit { text: Template::literal("draft"), max_length: 10 }),
+            _ => None,
+        },
     }))
+}
+
+/// What people say beyond yes.
+fn typed(dice: &mut Dice, ask: &ApprovalRequest) -> Option<TypedAnswer> {
+    match ask.answer.as_ref()? {
+        AnswerOptions::Choose(words) => Some(TypedAnswer::Choice(dice.pick(words).clone())),
+        AnswerOptions::Edit { .. } => dice.one_in(2).then(|| TypedAnswer::Text("changed".into())),
+        AnswerOptions::Select(_) => None,
+    }
 }
 
 /// Who must agree, and until when: in a steady world people are waited for.
@@ -142,10 +156,10 @@ impl World {
             _ if ask.is_question() => RequestDecision::Answered,
             _ => RequestDecision::Approved,
         };
-        InputKind::Answered {
-            number: ask.request,
-            given: ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new() },
-        }
+        let answer = typed(&mut dice, ask).filter(|_| decision == RequestDecision::Approved);
+        let (by, tokens, reason) = (Vec::new(), Vec::new(), String::new());
+        let given = ApprovalOutcome { decision, by, tokens, reason, answer };
+        InputKind::Answered { number: ask.request, given }
     }
 
     /// What the gates at a point say.

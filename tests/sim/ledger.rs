@@ -6,7 +6,8 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase, Standing, StepState, TaskId,
+    ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase,
+    Standing, StepState, TaskId,
 };
 use wf_model::expr::Expr;
 use wf_model::{JsonObject, Plan, Step, StepIx, StepWork};
@@ -45,13 +46,9 @@ pub struct Ledger {
     pub since: Option<Moment>,
     pub finally_since: Option<Moment>,
     /// What people are asked and have not answered.
-    pub asks: BTreeMap<u32, Option<TaskId>>,
-    /// When their time is over.
-    pub expires: BTreeMap<u32, Moment>,
-    /// The questions that are about a phase of checks.
-    pub phases: BTreeSet<u32>,
-    /// The places about which people agreed.
-    pub agreed: BTreeSet<TaskId>,
+    pub asks: BTreeMap<u32, ApprovalRequest>,
+    /// The places about which people agreed: to what, and how.
+    pub agreed: BTreeMap<TaskId, (ApprovalRequest, ApprovalOutcome)>,
     /// The points of the run, and of places, whose gates let pass.
     pub passed: BTreeSet<(Option<TaskId>, GatePoint)>,
     /// Whether a gate keeps the run from going on.
@@ -252,18 +249,15 @@ impl Ledger {
             }
             EventKind::EvidenceStale(stale) => self.falls_back(&stale.place),
             EventKind::ApprovalRequested(ask) => {
-                self.asks.insert(ask.request, ask.place.clone());
-                self.expires.insert(ask.request, ask.expires);
-                if ask.phase.is_some() {
-                    self.phases.insert(ask.request);
-                }
+                self.asks.insert(ask.request, (**ask).clone());
                 if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.place) {
                     let book = self.at(place);
                     (book.live, book.stuck) = (None, Some(stuck.attempt));
                 }
             }
             EventKind::ApprovalResolved { request: number, given, .. } => {
-                let place = self.asks.remove(number).flatten();
+                let ask = self.asks.remove(number);
+                let place = ask.as_ref().and_then(|ask| ask.place.clone());
                 if let Some(book) = place.as_ref().map(|place| self.at(place))
                     && let Some(stuck) = book.stuck.take()
                 {
@@ -272,9 +266,12 @@ impl Ledger {
                     }
                     return;
                 }
-                match place.filter(|_| given.decision == RequestDecision::Approved) {
-                    Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
-                    place => self.agreed.extend(place),
+                match ask.zip(place).filter(|_| given.decision == RequestDecision::Approved) {
+                    Some((ask, place)) if ask.phase.is_some() => self.at(&place).ignores(),
+                    Some((ask, place)) => {
+                        self.agreed.insert(place, (ask, given.clone()));
+                    }
+                    None => {}
                 }
             }
             EventKind::GatesPassed { place, point, .. } => {

@@ -72,6 +72,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         required: ask.required,
         until: ask.expires,
         names: &ask.approvers,
+        options: ask.answer.as_ref(),
     };
     let (decided, _) = approval::decide(&tokens, &subject, &quorum);
     Ok(answer(run, ask, decided, &evidence))
@@ -106,8 +107,9 @@ fn answer(
             by: vec![by],
             tokens: vec![token],
             reason: reason.unwrap_or_default(),
+            answer: None,
         }),
-        QuorumState::Approved { by, tokens, texts } => {
+        QuorumState::Approved { by, tokens, texts, answer } => {
             let session = &run.session;
             let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.shared.memo, true);
             let (decision, reason) = match changed {
@@ -115,7 +117,8 @@ fn answer(
                 None => (RequestDecision::Approved, String::new()),
                 Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),
             };
-            Some(ApprovalOutcome { decision, by, tokens, reason })
+            let answer = answer.filter(|_| decision == RequestDecision::Approved);
+            Some(ApprovalOutcome { decision, by, tokens, reason, answer })
         }
     }
 }

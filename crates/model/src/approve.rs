@@ -12,8 +12,79 @@ pub struct ApprovalStep {
     /// The values shown with it. The approval covers exactly these values: they become the outputs
     /// of the step.
     pub show: Vec<(Name, Template)>,
+    /// The answer that is asked for; `None`: yes or no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerKind>,
     /// The approvers that must agree, and the deadline.
     pub needs: ApprovalRequirement,
+}
+
+/// The kind of an answer that says more than yes. Its value becomes an output of the step.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerKind {
+    /// Exactly one of several words.
+    Choose(AnswerChoices),
+    /// A text that may be changed.
+    Edit {
+        /// The draft.
+        text: Template,
+        /// The maximum number of characters.
+        max_length: u32,
+    },
+    /// All of a list, or some of it.
+    Select(Template),
+}
+
+/// The words to choose from.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum AnswerChoices {
+    /// A list in the plan.
+    List(Vec<String>),
+    /// A list computed in the run.
+    Computed(Template),
+}
+
+impl AnswerKind {
+    /// The default maximum number of characters of a text.
+    pub const MAX_LENGTH: u32 = 20_000;
+
+    /// Returns its word in a plan.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Choose(_) => "choose",
+            Self::Edit { .. } => "edit",
+            Self::Select(_) => "select",
+        }
+    }
+
+    /// Returns the output that has the value of the answer.
+    pub fn output(&self) -> &'static str {
+        match self {
+            Self::Choose(_) => "choice",
+            Self::Edit { .. } => "text",
+            Self::Select(_) => "selected",
+        }
+    }
+
+    /// Returns the template of what is answered, if it is computed.
+    pub fn template(&self) -> Option<&Template> {
+        match self {
+            Self::Choose(AnswerChoices::List(_)) => None,
+            Self::Choose(AnswerChoices::Computed(text)) | Self::Edit { text, .. } | Self::Select(text) => {
+                Some(text)
+            }
+        }
+    }
+}
+
+impl ApprovalStep {
+    /// Returns the templates of the values that the approval covers.
+    pub fn covered(&self) -> impl Iterator<Item = &Template> {
+        let answered = self.answer.as_ref().and_then(AnswerKind::template);
+        self.show.iter().map(|(_, value)| value).chain(answered)
+    }
 }
 
 /// The approvers that must agree to something, and the deadline.

@@ -57,7 +57,7 @@ pub use agent::{
 };
 pub use agent_dispatch::{AgentDispatch, ChildPlan};
 pub use agent_skill::{AgentSkill, AgentSkillScript};
-pub use approve::{ApprovalRequirement, ApprovalStep};
+pub use approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};
 pub use check::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};

@@ -51,10 +51,7 @@ impl StepWork {
                 made.text.iter().chain(made.with.iter().map(|(_, value)| value)).collect()
             }
             Self::Wait(WaitCondition::File(path)) => vec![path],
-            Self::Approve(decision) => {
-                let shown = decision.show.iter().map(|(_, value)| value);
-                [&decision.message].into_iter().chain(shown).collect()
-            }
+            Self::Approve(decision) => [&decision.message].into_iter().chain(decision.covered()).collect(),
         }
     }
 }

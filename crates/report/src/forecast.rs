@@ -199,7 +199,10 @@ fn work(work: &StepWork) -> String {
         StepWork::Generated(made) if made.text.is_none() => "runs a plan that the planner may write".into(),
         StepWork::Generated(_) => "runs a plan that the run makes".into(),
         StepWork::Wait(_) => "wait".into(),
-        StepWork::Approve(_) => "approve".into(),
+        StepWork::Approve(decision) => match &decision.answer {
+            None => "approve".into(),
+            Some(kind) => format!("approve, {} an answer", kind.as_str()),
+        },
     }
 }
 

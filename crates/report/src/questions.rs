@@ -7,7 +7,7 @@ use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::gate::GateAction;
-use wf_core::machine::{ApprovalRequest, Artifact, Event, EventKind};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind, TypedAnswer};
 use wf_store::RunRow;
 
 /// A pending approval, with everything that the decision covers. Invisible characters are shown by
@@ -33,6 +33,9 @@ pub fn approval_request_text(
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name}:")), quote_untrusted(&value, "    "));
     }
+    if let Some(options) = &ask.answer {
+        text.push_str(&options_text(options));
+    }
     for (name, value) in &ask.rewritten {
         let value = value.to_string();
         let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
@@ -55,6 +58,49 @@ pub fn approval_request_text(
     }
     text.push_str(&approvers_and_deadline(ask));
     text
+}
+
+/// The answers that a request permits.
+fn options_text(options: &AnswerOptions) -> String {
+    let name = |name: &str| paint(DIM, name).to_string();
+    match options {
+        AnswerOptions::Choose(words) => {
+            format!("  {} {}\n", name("to choose from:"), styled_line(&words.join(", ")))
+        }
+        AnswerOptions::Edit { text, .. } => {
+            format!("  {} {}\n", name("text that you may change:"), quote_untrusted(text, "    "))
+        }
+        AnswerOptions::Select(entries) => {
+            let mut text = format!("  {}\n", name("all, or a selection:"));
+            for (position, entry) in (1..).zip(entries) {
+                text.push_str(&entry_text(position, entry));
+            }
+            text
+        }
+    }
+}
+
+fn entry_text(position: u32, entry: &serde_json::Value) -> String {
+    let value = entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
+    format!("    {position}. {}\n", quote_untrusted(&value, "       "))
+}
+
+/// The answer that is about to be signed, as what it means.
+pub fn typed_answer_text(ask: &ApprovalRequest, answer: Option<&TypedAnswer>) -> String {
+    let name = paint(BOLD, "your answer:");
+    match (&ask.answer, answer) {
+        (Some(AnswerOptions::Select(entries)), Some(TypedAnswer::Selected(positions))) => {
+            let mut text = format!("{name} {} of {}\n", positions.len(), entries.len());
+            let chosen = (1..).zip(entries).filter(|(position, _)| positions.contains(position));
+            chosen.for_each(|(position, entry)| text.push_str(&entry_text(position, entry)));
+            text
+        }
+        (Some(AnswerOptions::Select(entries)), None) => format!("{name} all {}\n", entries.len()),
+        (Some(_), Some(TypedAnswer::Text(text))) => format!("{name} {}\n", quote_untrusted(text, "    ")),
+        (Some(_), Some(TypedAnswer::Choice(word))) => format!("{name} {}\n", styled_line(word)),
+        (Some(AnswerOptions::Edit { .. }), None) => format!("{name} the text as it is\n"),
+        _ => String::new(),
+    }
 }
 
 /// Returns the events that may be about the same: for a call of an agent, those since what it did before.

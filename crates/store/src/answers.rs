@@ -33,6 +33,8 @@ pub struct AnswerQuorum {
     pub count: usize,
     /// The keys that count.
     pub keys: Vec<Sha256Digest>,
+    /// The number of answers before, if the new one has to agree with them: another one since is a conflict.
+    pub compared: Option<usize>,
 }
 
 /// The effect of recording an answer.
@@ -48,14 +50,18 @@ pub enum AnswerEffect {
 pub const DENIED: &str = "denied";
 
 /// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
-/// approval after any denial, or a denial after enough approvals is refused with
-/// [`StoreError::Conflict`]: of two concurrent answers, one stands.
+/// approval after any denial, a denial after enough approvals, or an answer that was not compared with those before is
+/// refused with [`StoreError::Conflict`]: of two concurrent answers, one stands.
 pub(super) fn record_answer(
     writing: &WriteContext<'_>,
     answer: &ApprovalAnswer,
 ) -> Result<AnswerEffect, StoreError> {
     let all = read_answers(writing.connection, &answer.run, answer.number);
     let all = all.map_err(|error| writing.failed(&error))?;
+    let compared = answer.quorum.compared.unwrap_or(all.len());
+    if let Some(new) = all.last().filter(|_| all.len() != compared) {
+        return Err(conflict(answer, new));
+    }
     if let Some(same) = all.iter().find(|one| one.key == answer.key) {
         return if same.verdict == answer.verdict {
             Ok(AnswerEffect::AlreadyRecorded)
@@ -67,7 +73,7 @@ pub(super) fn record_answer(
     if let Some(no) = no.filter(|_| answer.verdict != DENIED) {
         return Err(conflict(answer, no));
     }
-    let AnswerQuorum { count, keys } = &answer.quorum;
+    let AnswerQuorum { count, keys, .. } = &answer.quorum;
     let yes: Vec<&ApprovalAnswer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
     if let Some(last) = yes.last()
         && answer.verdict == DENIED
@@ -94,14 +100,14 @@ fn conflict(answer: &ApprovalAnswer, there: &ApprovalAnswer) -> StoreError {
     StoreError::Conflict { run: answer.run.clone(), number: answer.number, verdict: there.verdict.clone() }
 }
 
-/// Returns the answers to a question, by key.
+/// Returns the answers to a question, the first one first.
 pub(super) fn read_answers(
     connection: &Connection,
     run: &RunId,
     number: u32,
 ) -> rusqlite::Result<Vec<ApprovalAnswer>> {
     let sql = "SELECT key, verdict, token, at FROM approval_responses WHERE run = ?1 AND number = ?2
-               ORDER BY key";
+               ORDER BY at, key";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((run.as_str(), number), |row| {
         let key: String = row.get(0)?;

@@ -74,14 +74,14 @@ pub fn decided(look: &Look<'_>) -> Result<(), String> {
             let open = known.asks.get(number);
             ensure(open.is_some(), || format!("nobody asked question {number}"))?;
             let late = given.decision == RequestDecision::Expired;
-            let due = known.expires.get(number).is_none_or(|at| *at <= event.at);
+            let due = open.is_none_or(|ask| ask.expires <= event.at);
             ensure(!late || due, || format!("question {number} expires early"))
         }
         EventKind::StepEnded { place, state: StepState::Succeeded, .. }
             if matches!(step_of(look.plan(), place).work, StepWork::Approve(_)) =>
         {
             let whole = place.item.is_none() && known.items.contains_key(&place.step);
-            let may = whole || known.book(place).kept || known.agreed.contains(place);
+            let may = whole || known.book(place).kept || known.agreed.contains_key(place);
             ensure(may, || format!("{place} succeeds, and nobody agreed"))
         }
         _ => Ok(()),

@@ -1,6 +1,7 @@
 //! The invariants, by name. `docs/guarantees.md` lists them for people; a test compares the two.
 
 mod agents;
+mod answers;
 mod budget;
 mod children;
 mod compactions;
@@ -269,6 +270,11 @@ pub const LAWS: &[Law] = &[
         name: "children",
         says: "A child run begins once, after the log says so, only if a tool call of its attempt asked for it and what it depends on succeeded, and no more at once than the plan allows; each has ended before its attempt does.",
         holds: children::children,
+    },
+    Law {
+        name: "answered",
+        says: "The outputs of a decision are what people saw, and exactly the answer that they gave.",
+        holds: answers::answered,
     },
     Law {
         name: "generated",

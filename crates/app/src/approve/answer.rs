@@ -8,7 +8,7 @@ use crate::{Caller, CliExitCode, CommandError, Host, watch};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::untrusted::shell_word;
-use wf_core::machine::{Artifact, Event, EventKind, RunApproval};
+use wf_core::machine::{AnswerOptions, Artifact, Event, EventKind, RunApproval, TypedAnswer};
 use wf_engine::{recorded_evidence, scope};
 use wf_exec::evidence::{DigestMemo, first_stale};
 use wf_model::JsonObject;
@@ -53,6 +53,8 @@ pub struct AnswerRequest<'a> {
     pub form: AnswerForm,
     /// The reason, for the record; the text of an answer.
     pub reason: Option<&'a String>,
+    /// Returns the answer beyond yes, with the answers that the request permits.
+    pub typed: &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>,
     /// The signature.
     pub signing: &'a SigningOptions,
 }
@@ -69,6 +71,8 @@ pub struct AnswerReview {
     pub evidence: Vec<Artifact>,
     /// The events of its run.
     pub events: Vec<(u64, Event)>,
+    /// The answer beyond yes.
+    pub answer: Option<TypedAnswer>,
     approved: Option<RunApproval>,
 }
 
@@ -78,7 +82,7 @@ impl AnswerReview {
         let workspace = host.workspace();
         let reader = StoreReader::from_whole_log(&workspace.state)?;
         let request = pending_request(answer.run, approval_requests(&reader, answer.run)?, answer.step)?;
-        let review = Self::read(&reader, answer.run, request)?;
+        let mut review = Self::read(&reader, answer.run, request)?;
         if review.request.outcome.is_some() {
             return Ok(review);
         }
@@ -90,10 +94,36 @@ impl AnswerReview {
             return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), answer.run.short())));
         }
         let stale = first_stale(&workspace.root, &review.evidence, &DigestMemo::default(), true);
-        match stale.filter(|_| answer.form.decision() == ApprovalDecision::Approved) {
-            Some(path) => Err(review.stale_evidence(answer.run, &path)),
-            None => Ok(review),
+        if let Some(path) = stale.filter(|_| answer.form.decision() == ApprovalDecision::Approved) {
+            return Err(review.stale_evidence(answer.run, &path));
         }
+        if answer.form == AnswerForm::Approval {
+            review.answer = review.typed_answer(answer)?;
+        }
+        Ok(review)
+    }
+
+    /// Returns the answer beyond yes, if the request permits it.
+    fn typed_answer(&self, answer: &AnswerRequest<'_>) -> Result<Option<TypedAnswer>, CommandError> {
+        let ask = &self.request.request;
+        let typed = (answer.typed)(ask.answer.as_ref())?;
+        let (name, run) = (self.request.name(), answer.run.short());
+        ask.check_answer(typed.as_ref()).map_err(|why| {
+            let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` of run {run}: {why}"));
+            let step =
+                if self.request.path.is_empty() { String::new() } else { format!(" {}", shell_word(&name)) };
+            failure.hint(match &ask.answer {
+                None => format!("decide about it: wf approve {run}{step}"),
+                Some(AnswerOptions::Choose(_)) => format!("wf approve {run}{step} --choose WORD"),
+                Some(AnswerOptions::Edit { .. }) => {
+                    format!("wf approve {run}{step} --edit, or --text-file FILE")
+                }
+                Some(AnswerOptions::Select(_)) => {
+                    format!("for some of the list: wf approve {run}{step} --select 1,3")
+                }
+            })
+        })?;
+        Ok(typed)
     }
 
     /// Refuses an approval of a question, a text where nothing is asked, and one that is not to choose from.
@@ -138,6 +168,7 @@ impl AnswerReview {
             evidence: recorded_evidence(&events, &request.request.covers_steps),
             request,
             events,
+            answer: None,
             approved,
         })
     }
@@ -218,13 +249,14 @@ impl AnswerReview {
         let purpose = format!("answer {}", ask.proposal);
         // Valid as long as the approval is pending, and never longer than the rules permit.
         let draft = draft_statement(host, &purpose, self.scope(), plan, rules.approvers.validity)?;
-        Ok(ApprovalStatement {
+        let statement = ApprovalStatement {
             verdict: answer.form.decision(),
             reason: answer.reason.cloned(),
             run: Some(self.request.run.clone()),
             ask: Some(ask),
             ..draft
-        })
+        };
+        Ok(statement.with_answer(self.answer.clone()))
     }
 
     /// Combines all answers with a new one, and returns the state with the answers that suffice for a yes; refuses
@@ -254,18 +286,24 @@ impl AnswerReview {
             required: asked.required,
             until: asked.expires,
             names: &asked.approvers,
+            options: asked.answer.as_ref(),
         };
         let (_, refused) = decide(slice::from_ref(token), &subject, &quorum);
-        if let Some(refusal) = refused.into_iter().next() {
+        let reader = StoreReader::from_whole_log(&host.workspace().state)?;
+        let before = reader.answers(&self.request.run, asked.request)?;
+        let compared = (asked.answer.is_some()).then_some(before.len());
+        let before = before.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
+        let mut all: Vec<ApprovalToken> = before.collect();
+        let statement = token.statement();
+        let other = Some(statement).filter(|new| new.verdict == ApprovalDecision::Approved);
+        let other = other.and_then(|new| decide(&all, &subject, &quorum).0.refusal_of(new.answer.as_ref()));
+        if let Some(refusal) = refused.into_iter().next().or(other) {
             let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
             return Err(failure.hint(refusal.remedy()));
         }
-        let reader = StoreReader::from_whole_log(&host.workspace().state)?;
-        let before = reader.answers(&self.request.run, asked.request)?;
-        let before = before.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
-        let all: Vec<ApprovalToken> = before.chain([token.clone()]).collect();
+        all.push(token.clone());
         let (count, keys) = quorum.counting(subject.initiator);
-        let enough = AnswerQuorum { count: count as usize, keys };
+        let enough = AnswerQuorum { count: count as usize, keys, compared };
         Ok((decide(&all, &subject, &quorum).0, enough))
     }
 

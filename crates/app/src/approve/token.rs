@@ -39,6 +39,7 @@ pub fn draft_statement(
         params: BTreeMap::new(),
         run: None,
         ask: None,
+        answer: None,
         nonce: ApprovalNonce::from_bytes(host.random_id(purpose)?),
         issued: now,
         expires: now.after(validity),

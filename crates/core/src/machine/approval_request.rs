@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId, ToolCallSubject,
+    AnswerOptions, ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId,
+    ToolCallSubject, TypedAnswer,
 };
 use crate::gate::GateResult;
 use crate::risk::ActionRisk;
@@ -53,6 +54,9 @@ pub struct ApprovalRequest {
     /// The values that are shown with it and covered by the approval.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub show: JsonObject,
+    /// The answers that are permitted; absent: yes or no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerOptions>,
     /// The parts that the gates rewrote, with their new values.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub rewritten: JsonObject,
@@ -98,12 +102,15 @@ pub struct ApprovalOutcome {
     /// The reason that they gave.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The answer that all of them signed; absent: it was a plain yes, or no yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<TypedAnswer>,
 }
 
 impl ApprovalOutcome {
     /// Creates the resolution of a request that no approver decided.
     pub(super) fn unanswered(decision: RequestDecision) -> Self {
-        Self { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new() }
+        Self { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new(), answer: None }
     }
 }
 

@@ -6,12 +6,13 @@ use super::scope::TaskScope;
 use super::state::{self, PendingApproval, TaskIx};
 use super::task_end::TaskCompletion;
 use super::{
-    ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint, Machine,
-    RequestDecision, Standing, TimerKind, WorkExit,
+    AnswerOptions, ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint,
+    Machine, RequestDecision, Standing, TimerKind, WorkExit,
 };
 use crate::gate::GateResult;
 use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
+use wf_model::expr::EvalError;
 use wf_model::{ApprovalRequirement, ApprovalStep, FailureClass, JsonObject};
 
 /// A request for a decision about a block.
@@ -30,13 +31,16 @@ impl Machine {
         let message = approve.message.render(&view);
         let values = approve.show.iter();
         let show = values.map(|(name, value)| Ok((name.to_string(), value.value(&view)?)));
-        let question = message.and_then(|message| Ok((message, show.collect::<Result<_, _>>()?)));
-        let (message, show) = match question {
+        let question = message.and_then(|message| Ok((message, show.collect::<Result<_, EvalError>>()?)));
+        let answer = approve.answer.as_ref().map(|kind| AnswerOptions::of(kind, &view)).transpose();
+        let question = question.map_err(|error| error.to_string());
+        let (message, show, answer) = match question.and_then(|(message, show)| Ok((message, show, answer?)))
+        {
             Ok(question) => question,
-            Err(error) => return self.end_unstartable(task, &error.to_string()),
+            Err(error) => return self.end_unstartable(task, &error),
         };
         let ask = self.request(Some(task), message, &approve.needs);
-        self.open_request(ApprovalRequest { show, ..ask });
+        self.open_request(ApprovalRequest { show, answer, ..ask });
     }
 
     /// Requests the approvals that gates demand: those of one gate after the other if the gates do
@@ -161,6 +165,7 @@ impl Machine {
                 None => risk_of_plan(plan),
             }),
             show: JsonObject::new(),
+            answer: None,
             rewritten: JsonObject::new(),
             required: needs.required,
             approvers: needs.approvers.clone(),
@@ -194,12 +199,16 @@ impl Machine {
         };
         match outcome.decision {
             decision if pending.ask.is_granted_by(decision) => {
+                // An answer that was not to be given is none: the request stays open.
+                let Ok(outputs) = pending.ask.approved_outputs(&outcome) else {
+                    return;
+                };
                 // A task that goes on with it waits for its lock, and the answer with it.
                 if let Some(task) = pending.task.filter(|task| self.flight.is_returning(*task)) {
                     return self.flight.set(task, Some(TaskRequest::Return { approved: true }));
                 }
                 self.record_approval_outcome(number, outcome);
-                self.on_approved(pending);
+                self.on_approved(pending, outputs);
             }
             RequestDecision::Denied => {
                 let reason = refusal(&pending.ask, &outcome);
@@ -235,7 +244,7 @@ impl Machine {
         });
     }
 
-    fn on_approved(&mut self, pending: PendingApproval) {
+    fn on_approved(&mut self, pending: PendingApproval, outputs: JsonObject) {
         let PendingApproval { ask, task } = pending;
         if let (Some(phase), Some(task)) = (ask.phase, task) {
             return self.on_phase_ignored(task, phase);
@@ -254,7 +263,7 @@ impl Machine {
         }
         match (ask.point, task) {
             (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
-            (None, Some(task)) => self.decide(task, WorkExit::Completed, ask.show),
+            (None, Some(task)) => self.decide(task, WorkExit::Completed, outputs),
             (None, None) => {}
         }
     }

@@ -117,6 +117,7 @@ mod task_phase;
 mod timers;
 mod tool_approval;
 mod turn;
+mod typed_answer;
 mod untrusted;
 mod verdict;
 
@@ -181,6 +182,7 @@ pub use supplement::{AddedContext, CallSupplement, GateReply};
 pub use task_id::{Attempt, TaskId};
 pub use tool_approval::{ShownContent, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
+pub use typed_answer::{AnswerOptions, TypedAnswer, check_answer};
 pub use untrusted::untrusted_input;
 pub use verdict::{CheckRuling, CheckVerdict, HIDDEN_LIMIT};
 

@@ -253,6 +253,7 @@ fn people_are_asked_anew_where_something_runs_again_that_waits_for_them() {
             steps[at].work = StepWork::Approve(Box::new(ApprovalStep {
                 message: Template::literal("ok?"),
                 show: Vec::new(),
+                answer: None,
                 needs: ApprovalRequirement::default(),
             }));
         }

@@ -1,7 +1,9 @@
-use super::ApprovalNeedsSpec;
+use super::{AnswerSpec, ApprovalNeedsSpec};
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
+use wf_model::AnswerKind;
 use wf_model::expr::Template;
 
 record! {
@@ -12,6 +14,8 @@ record! {
         /// Values shown with it: exactly these values are approved, and become the outputs of the
         /// step.
         default show: OrderedEntries<Name, Spanned<Template>>,
+        /// The answer that is asked for: yes or no if absent. Its value becomes an output of the step.
+        optional answer: Spanned<AnswerSpec>,
         /// The number of approvers who must agree: that of the workspace's policy if absent.
         optional required: Spanned<u32>,
         /// The names of the approvers: every approver of the workspace if absent.
@@ -27,9 +31,27 @@ record! {
 fn check_approve(approve: &mut ApproveSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     super::needs::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
     super::sound::check_nonzero_duration(approve.timeout.as_ref(), decoder);
+    let output = approve.answer_kind().map(|kind| kind.output());
+    let shown = approve.show.iter().find(|(name, _)| Some(name.value.as_str()) == output);
+    if let Some((name, _)) = shown {
+        let message = format!("`{}` is the output with the answer", name.value);
+        decoder
+            .emit(Diagnostic::new(Code::ValueWrong, name.span, message).with_help("show it by another name"));
+    }
 }
 
 impl ApproveSpec {
+    /// Returns the kind of the answer that is asked for; `None`: yes or no.
+    pub fn answer_kind(&self) -> Option<AnswerKind> {
+        self.answer.as_ref().and_then(|answer| answer.value.kind())
+    }
+
+    /// Returns the names of the outputs of the step.
+    pub fn outputs(&self) -> impl Iterator<Item = String> {
+        let answered = self.answer_kind().map(|kind| kind.output().to_owned());
+        self.show.iter().map(|(name, _)| name.value.to_string()).chain(answered)
+    }
+
     /// Returns the required approvals and their deadline.
     pub fn needs(&self) -> ApprovalNeedsSpec {
         ApprovalNeedsSpec {

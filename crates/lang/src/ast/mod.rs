@@ -16,6 +16,7 @@
 
 mod agent;
 mod alternative;
+mod answer;
 mod approve;
 mod budget;
 mod cache;
@@ -60,6 +61,7 @@ mod wait;
 
 pub use agent::AgentSpec;
 pub use alternative::AlternativeSpec;
+pub use answer::{AnswerSpec, ChoicesSpec};
 pub use approve::ApproveSpec;
 pub use budget::BudgetSpec;
 pub use cache::CacheSpec;

@@ -134,7 +134,8 @@ impl<'a> ExprReadCollector<'a> {
         if let Some(approve) = &step.approve {
             let shown = approve.show.iter().map(|(_, value)| &value.value);
             let message = std::iter::once(&approve.message.value);
-            self.templates(ExprSite::Approve, message.chain(shown));
+            let answered = approve.answer.as_ref().and_then(|answer| answer.value.template());
+            self.templates(ExprSite::Approve, message.chain(shown).chain(answered));
         }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));

@@ -5,6 +5,7 @@
 //! **Invariant:** lowering is linear in the size of the declarations; each file is lowered once.
 
 mod agent_skill;
+mod approve;
 mod check;
 mod gate;
 mod generated;

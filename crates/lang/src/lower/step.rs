@@ -2,8 +2,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::agent_skill;
+use super::approve;
 use super::check::{checks, env, globs, limits, paths, rules, script};
-use super::gate::{self, needs};
+use super::gate;
 use super::generated;
 use super::matrix::combinations;
 use super::plan::{LoweringError, SpecLowering};
@@ -11,9 +12,9 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    AgentDispatch, AgentSessionUse, AgentWork, Alternative, ApprovalStep, ChildPlan, FailureClass,
-    FailureClassRule, HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit,
-    SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
+    AgentDispatch, AgentSessionUse, AgentWork, Alternative, ChildPlan, FailureClass, FailureClassRule,
+    HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions,
+    Step, StepCache, StepIx, StepRepetition, StepWork, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -163,12 +164,7 @@ fn work(
         return wait_for(wait).map(StepWork::Wait).ok_or(LoweringError::Broken);
     }
     if let Some(approve) = &step.approve {
-        let show = approve.show.iter();
-        return Ok(StepWork::Approve(Box::new(ApprovalStep {
-            message: approve.message.value.clone(),
-            show: show.map(|(name, value)| (name.value.clone(), value.value.clone())).collect(),
-            needs: needs(Some(&approve.needs())),
-        })));
+        return Ok(StepWork::Approve(Box::new(approve::decision(&approve.value))));
     }
     let with = step.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect();
     if step.generated().is_some() {
@@ -303,17 +299,7 @@ fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
     let declared = declared
         .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() });
     let mut outputs: Vec<RequiredOutput> = declared.collect();
-    if let Some(approve) = &step.approve
-        // The value shown is the output: no schema restricts it further.
-        && let Ok(any) = ValueSchema::new(serde_json::Value::Bool(true))
-    {
-        outputs.extend(
-            approve
-                .show
-                .iter()
-                .map(|(name, _)| RequiredOutput { name: name.value.clone(), schema: any.clone() }),
-        );
-    }
+    outputs.extend(step.approve.iter().flat_map(|approve| approve::outputs(&approve.value)));
     outputs
 }
 

@@ -94,7 +94,7 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
         }
         StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => OutputProducer::Nothing,
         StepWork::Approve(decision) => {
-            inputs.extend(reads(decision.show.iter().map(|(_, value)| value)));
+            inputs.extend(reads(decision.covered()));
             OutputProducer::Decided
         }
     };

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use super::exact::{exact_bytes, exact_duration, json, weight};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, check, work};
 use wf_model::{
-    ApprovalRequirement, ApprovalStep, CheckProbe, Escalation, Gate, GateLane, GatePredicate, GateProvider,
-    GateScript, Guardrail, LlmJudge, OnFinding, PredicateRange,
+    AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep, CheckProbe, Escalation, Gate, GateLane,
+    GatePredicate, GateProvider, GateScript, Guardrail, LlmJudge, OnFinding, PredicateRange,
 };
 
 /// Names the gates that apply; each is shown once, in a part of its own.
@@ -195,11 +195,27 @@ fn needs(needs: &ApprovalRequirement, sheet: &mut SummaryBuilder, before: &str) 
 
 /// A decision made by approvers.
 pub(super) fn approve(decision: &ApprovalStep, sheet: &mut SummaryBuilder) {
-    let ApprovalStep { message, show, needs: who } = decision;
+    let ApprovalStep { message, show, answer, needs: who } = decision;
     decides(sheet, RiskDirection::Guard, "approve", "it waits for an approval");
     decides(sheet, RiskDirection::Plain, "approve.message", &json(&message.source().into()));
     for (name, value) in show {
         decides(sheet, RiskDirection::Guard, &format!("approve.show.{name}"), value.source());
     }
+    if let Some(kind) = answer {
+        answered(kind, sheet);
+    }
     needs(who, sheet, "approve.");
+}
+
+/// The answer that is asked for.
+fn answered(kind: &AnswerKind, sheet: &mut SummaryBuilder) {
+    let source = match kind {
+        AnswerKind::Choose(AnswerChoices::List(words)) => words.join(", "),
+        _ => kind.template().map(|text| text.source().to_owned()).unwrap_or_default(),
+    };
+    decides(sheet, RiskDirection::Plain, &format!("approve.answer.{}", kind.as_str()), &source);
+    if let AnswerKind::Edit { max_length, .. } = kind {
+        let most = RiskDirection::AtMost(f64::from(*max_length));
+        decides(sheet, most, "approve.answer.max_length", &max_length.to_string());
+    }
 }

@@ -70,5 +70,6 @@ fn approval_notification(name: &str, given: &ApprovalOutcome) -> (&'static str, 
         RequestDecision::Void => "void",
         RequestDecision::Withdrawn => "withdrawn",
     };
-    (verb, format!("{name}{by}{said}{}", given.reason))
+    let answer = given.answer.as_ref().map_or_else(String::new, |answer| format!(" · {answer}"));
+    (verb, format!("{name}{by}{answer}{said}{}", given.reason))
 }

@@ -188,7 +188,7 @@ impl RunDecisions {
             None => format!("waiting for approval: {}", untrusted(&ask.message)),
             Some(given) => {
                 let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-                let word = given.decision.as_str();
+                let word = answered_word(given);
                 let by = if names.is_empty() { "" } else { " by " };
                 format!(
                     "approval requested: {} · {word}{by}{}",
@@ -253,7 +253,7 @@ impl RunDecisions {
                     let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
                     let by = if names.is_empty() { "" } else { " by " };
                     let said = if given.reason.is_empty() { "" } else { ": " };
-                    let word = given.decision.as_str();
+                    let word = answered_word(given);
                     let (names, reason) = (names.join(", "), untrusted(&given.reason));
                     format!("{word}{by}{}{said}{reason}", untrusted(&names))
                 }
@@ -266,4 +266,13 @@ impl RunDecisions {
         }
         if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "gates and approvals")) }
     }
+}
+
+/// The decision in words, with the answer.
+fn answered_word(given: &ApprovalOutcome) -> String {
+    let word = given.decision.as_str();
+    given
+        .answer
+        .as_ref()
+        .map_or_else(|| word.to_owned(), |answer| format!("{word}, {},", untrusted(&answer.to_string())))
 }

@@ -12,7 +12,7 @@ use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::{ChildId, RunOutcome, Standing, StepState, WorkExit};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, Standing, StepState, WorkExit};
 use wf_model::JsonObject;
 use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
@@ -274,11 +274,12 @@ fn next_commands(record: &RunRecord) -> Vec<String> {
                 [first, ..] => format!(" {}", shell_word(first)),
             };
             let mut open = record.held.questions.iter().filter(|question| question.given.is_none());
-            let asks = open.next().is_some_and(|question| question.ask.is_question());
-            let yes = if asks {
-                format!("wf answer {id}{step} --text TEXT")
-            } else {
-                format!("wf approve {id}{step}")
+            let yes = match open.next().map(|question| &question.ask) {
+                Some(ask) if ask.is_question() => format!("wf answer {id}{step} --text TEXT"),
+                Some(ApprovalRequest { answer: Some(AnswerOptions::Choose(_)), .. }) => {
+                    format!("wf approve {id}{step} --choose WORD")
+                }
+                _ => format!("wf approve {id}{step}"),
             };
             vec![yes, format!("wf deny {id}{step}"), format!("wf resume {id}")]
         }

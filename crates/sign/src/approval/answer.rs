@@ -8,7 +8,7 @@ use crate::canonical;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::machine::{ApprovalRequest, ApprovalSigner, Artifact};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, ApprovalSigner, Artifact, TypedAnswer, check_answer};
 
 /// Returns the digest of a proposal, so that an answer applies to it alone: the question with
 /// everything shown, the run, the plan, and the files that its evidence was checked with. SHA-256
@@ -37,6 +37,8 @@ pub struct Quorum<'a> {
     pub until: Moment,
     /// The names of the approvers who may answer; empty: every listed approver.
     pub names: &'a [String],
+    /// The answers that the request permits; `None`: yes or no.
+    pub options: Option<&'a AnswerOptions>,
 }
 
 impl Quorum<'_> {
@@ -70,6 +72,8 @@ pub enum QuorumState {
         by: Vec<ApprovalSigner>,
         /// The number of approvals required.
         required: u32,
+        /// The answer that all of them gave; `None`: they agreed, without one.
+        answer: Option<TypedAnswer>,
     },
     /// Enough approvers have approved.
     Approved {
@@ -79,6 +83,8 @@ pub enum QuorumState {
         tokens: Vec<Sha256Digest>,
         /// The texts that they gave, in the same order; empty where one gave none.
         texts: Vec<String>,
+        /// The answer that all of them gave; `None`: they agreed, without one.
+        answer: Option<TypedAnswer>,
     },
     /// An approver denied it.
     Denied {
@@ -91,8 +97,22 @@ pub enum QuorumState {
     },
 }
 
+impl QuorumState {
+    /// Returns the refusal of an answer that differs from the one given already; `None`: it does not differ.
+    pub fn refusal_of(&self, new: Option<&TypedAnswer>) -> Option<ApprovalRefusal> {
+        match self {
+            Self::Open { by, answer, .. } | Self::Approved { by, answer, .. } => {
+                let first = FirstAnswer { name: by.first()?.name.clone(), answer: answer.as_ref() };
+                (first.answer != new).then(|| first.refusal())
+            }
+            Self::Denied { .. } => None,
+        }
+    }
+}
+
 /// Decides by the signed answers, and returns the refusals of those that do not count. Each key
-/// counts once; under `reviewed` the initiator's key does not count. One denial is enough.
+/// counts once; under `reviewed` the initiator's key does not count. One denial is enough. The first answer that
+/// counts is the one that the others must give, too: one that differs does not count.
 pub fn decide(
     tokens: &[ApprovalToken],
     subject: &ApprovalContext<'_>,
@@ -100,6 +120,7 @@ pub fn decide(
 ) -> (QuorumState, Vec<ApprovalRefusal>) {
     let mut yes: BTreeMap<Sha256Digest, CountedYes> = BTreeMap::new();
     let mut refused = Vec::new();
+    let mut first: Option<FirstAnswer<'_>> = None;
     for token in tokens {
         let by = match counted_signers(token, subject, quorum) {
             Ok(by) => by,
@@ -114,6 +135,14 @@ pub fn decide(
                 let (token, reason) = (token.digest(), statement.reason.clone());
                 return (QuorumState::Denied { by, token, reason }, refused);
             }
+            let agreed = first.get_or_insert_with(|| FirstAnswer {
+                name: by.name.clone(),
+                answer: statement.answer.as_ref(),
+            });
+            if agreed.answer != statement.answer.as_ref() {
+                refused.push(agreed.refusal());
+                continue;
+            }
             let text = statement.reason.clone().unwrap_or_default();
             yes.insert(by.key_id, CountedYes { by, token: token.digest(), text });
         }
@@ -121,11 +150,13 @@ pub fn decide(
     let required = quorum.required();
     let found = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let by = yes.values().map(|yes| yes.by.clone()).collect();
+    let answer = first.and_then(|first| first.answer.cloned());
     let decided = if found >= required {
         let tokens = yes.values().map(|yes| yes.token).collect();
-        QuorumState::Approved { by, tokens, texts: yes.into_values().map(|yes| yes.text).collect() }
+        let texts = yes.into_values().map(|yes| yes.text).collect();
+        QuorumState::Approved { by, tokens, texts, answer }
     } else {
-        QuorumState::Open { by, required }
+        QuorumState::Open { by, required, answer }
     };
     (decided, refused)
 }
@@ -135,6 +166,20 @@ struct CountedYes {
     by: ApprovalSigner,
     token: Sha256Digest,
     text: String,
+}
+
+/// The first answer that counts.
+struct FirstAnswer<'a> {
+    name: String,
+    answer: Option<&'a TypedAnswer>,
+}
+
+impl FirstAnswer<'_> {
+    /// Returns the refusal of another answer.
+    fn refusal(&self) -> ApprovalRefusal {
+        let answer = self.answer.map_or_else(|| "a plain yes".to_owned(), ToString::to_string);
+        ApprovalRefusal::OtherAnswer { name: self.name.clone(), answer }
+    }
 }
 
 /// Returns the signers of an answer that count.
@@ -151,6 +196,9 @@ fn counted_signers(
     }
     check_subject(statement, subject)?;
     same_place(statement, subject)?;
+    if statement.verdict == ApprovalDecision::Approved {
+        check_answer(quorum.options, statement.answer.as_ref()).map_err(ApprovalRefusal::BadAnswer)?;
+    }
     for signer in &signers {
         if !quorum.is_asked(signer) {
             return Err(ApprovalRefusal::NotAsked(signer.name.clone()));
@@ -162,147 +210,4 @@ fn counted_signers(
     }
     let by = signers.iter().map(|one| ApprovalSigner { key_id: one.public.id(), name: one.name.clone() });
     Ok(by.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{Quorum, QuorumState, decide, proposal};
-    use crate::approval::tests::fixture::{NOW, approvers, key, statement};
-    use crate::approval::{
-        ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef as Asked,
-        ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, plan_digest,
-    };
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::RunId;
-    use wf_core::machine::{ApprovalRequest, Artifact};
-    use wf_model::JsonObject;
-
-    fn run() -> RunId {
-        RunId::from_bytes([7; 16])
-    }
-
-    fn asked() -> Asked {
-        Asked { place: Some("ok".into()), number: 1, proposal: Sha256Digest::of_bytes(b"this") }
-    }
-
-    /// Returns an answer to the question.
-    fn answer(of: u8, verdict: ApprovalDecision) -> ApprovalStatement {
-        ApprovalStatement {
-            scope: ApprovalScope::Step,
-            verdict,
-            files: Vec::new(),
-            params: [].into(),
-            plan: crate::approval::PlanRef { digest: plan_digest(&[]), ..statement().plan },
-            run: Some(run()),
-            ask: Some(asked()),
-            nonce: ApprovalNonce::from_bytes([of; 16]),
-            issued: NOW,
-            ..statement()
-        }
-    }
-
-    fn judged(
-        answers: &[(u8, ApprovalStatement)],
-        approvers: &Approvers,
-        required: Option<u32>,
-        names: &[String],
-    ) -> (QuorumState, Vec<ApprovalRefusal>) {
-        let tokens = answers.iter().map(|(of, statement)| ApprovalToken::sign(statement.clone(), &key(*of)));
-        let tokens: Vec<ApprovalToken> = tokens.collect();
-        let plan = statement().plan;
-        let (run, ask, params) = (run(), asked(), JsonObject::new());
-        let subject = ApprovalContext {
-            scope: ApprovalScope::Step,
-            plan: &plan.id,
-            path: &plan.path,
-            files: &[],
-            params: &params,
-            run: Some(&run),
-            ask: Some(&ask),
-            initiator: Some(key(3).public().id()),
-            spawned: None,
-            now: NOW,
-        };
-        let quorum =
-            Quorum { approvers, required, until: NOW.after(std::time::Duration::from_mins(1)), names };
-        decide(&tokens, &subject, &quorum)
-    }
-
-    fn count(decided: &QuorumState) -> Option<usize> {
-        match decided {
-            QuorumState::Approved { by, .. } => Some(by.len()),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn enough_different_keys_are_a_yes() {
-        let yes = |of| (of, answer(of, ApprovalDecision::Approved));
-        let told = |all: &[(u8, ApprovalStatement)], required| judged(all, &approvers(), required, &[]).0;
-        assert_eq!(count(&told(&[yes(1)], None)), Some(1));
-        assert_eq!(count(&told(&[yes(1), yes(1)], Some(2))), None);
-        assert_eq!(count(&told(&[yes(1), yes(2)], Some(2))), Some(2));
-        assert_eq!(count(&told(&[], None)), None);
-    }
-
-    #[test]
-    fn a_plan_cannot_ask_for_fewer_than_the_policy() {
-        let two = Approvers { required: 2, ..approvers() };
-        let yes = [(1, answer(1, ApprovalDecision::Approved))];
-        let (decided, _) = judged(&yes, &two, Some(1), &[]);
-        assert_eq!(count(&decided), None);
-    }
-
-    #[test]
-    fn one_no_outweighs_every_yes() {
-        let all = [(1, answer(1, ApprovalDecision::Approved)), (2, answer(2, ApprovalDecision::Denied))];
-        let (decided, _) = judged(&all, &approvers(), None, &[]);
-        assert!(matches!(decided, QuorumState::Denied { by, .. } if by.name == "bob"));
-    }
-
-    #[test]
-    fn what_does_not_count_says_why() {
-        let names = ["bob".to_owned()];
-        let refused = |of: u8, statement: ApprovalStatement, names: &[String]| {
-            let (decided, refused) = judged(&[(of, statement)], &approvers(), None, names);
-            assert!(matches!(decided, QuorumState::Open { .. }), "{decided:?}");
-            refused.into_iter().next().unwrap()
-        };
-        let yes = || answer(1, ApprovalDecision::Approved);
-        assert!(matches!(refused(3, yes(), &[]), ApprovalRefusal::SelfApproval(_)));
-        assert!(matches!(refused(1, yes(), &names), ApprovalRefusal::NotAsked(_)));
-        assert!(matches!(refused(9, yes(), &[]), ApprovalRefusal::Unlisted(_)));
-        let other = ApprovalStatement { ask: Some(Asked { number: 2, ..asked() }), ..yes() };
-        assert_eq!(refused(1, other, &[]), ApprovalRefusal::OtherAsk);
-        let elsewhere = ApprovalStatement { run: Some(RunId::from_bytes([8; 16])), ..yes() };
-        assert!(matches!(refused(1, elsewhere, &[]), ApprovalRefusal::OtherRun(_)));
-        let scope = ApprovalStatement { scope: ApprovalScope::Gate, ..yes() };
-        assert!(matches!(refused(1, scope, &[]), ApprovalRefusal::OtherScope { .. }));
-    }
-
-    #[test]
-    fn a_proposal_is_of_everything_that_is_shown() {
-        let ask: ApprovalRequest = serde_json::from_value(json!({
-            "request": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
-        }))
-        .unwrap();
-        let file = Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"made"), size: 4 };
-        let plan = Sha256Digest::of_bytes(b"plan");
-        let first = proposal(&ask, &run(), plan, std::slice::from_ref(&file));
-        let mut shown = ask.clone();
-        shown.show.insert("n".into(), json!(2));
-        let changed = Artifact { digest: Sha256Digest::of_bytes(b"other"), ..file.clone() };
-        for other in [
-            proposal(&shown, &run(), plan, std::slice::from_ref(&file)),
-            proposal(&ask, &RunId::from_bytes([8; 16]), plan, std::slice::from_ref(&file)),
-            proposal(&ask, &run(), Sha256Digest::of_bytes(b"p"), std::slice::from_ref(&file)),
-            proposal(&ask, &run(), plan, &[changed]),
-            proposal(&ask, &run(), plan, &[]),
-        ] {
-            assert_ne!(first, other);
-        }
-        assert_eq!(first, proposal(&ask, &run(), plan, &[file]));
-    }
 }

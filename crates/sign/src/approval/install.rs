@@ -32,8 +32,13 @@ pub fn check_installation(
     approvers: &Approvers,
 ) -> Result<ValidApproval, ApprovalRefusal> {
     let approvers = Approvers { validity: SKILL_VALIDITY, ..approvers.clone() };
-    let quorum =
-        Quorum { approvers: &approvers, required: None, until: Moment::from_millis(i64::MAX), names: &[] };
+    let quorum = Quorum {
+        approvers: &approvers,
+        required: None,
+        until: Moment::from_millis(i64::MAX),
+        names: &[],
+        options: None,
+    };
     for token in tokens {
         check_params(token.statement(), subject.params)?;
     }
@@ -47,7 +52,7 @@ pub fn check_installation(
     match decided {
         QuorumState::Approved { by, .. } => Ok(ValidApproval { by }),
         QuorumState::Denied { reason, .. } => Err(ApprovalRefusal::Denied(reason)),
-        QuorumState::Open { by, required } => Err(if nobody && by.is_empty() {
+        QuorumState::Open { by, required, .. } => Err(if nobody && by.is_empty() {
             ApprovalRefusal::Unsigned
         } else {
             let found = u32::try_from(by.len()).unwrap_or(u32::MAX);

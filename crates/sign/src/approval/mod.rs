@@ -32,7 +32,7 @@ pub use digests::{ApprovedFileDifference, SpawnPolicy, differences, plan_digest}
 pub use install::{INSTALLER, SKILL_VALIDITY, check_installation, install_params};
 pub use refusal::ApprovalRefusal;
 pub use statement::{
-    ApprovalDecision, ApprovalNonce, ApprovalRequestRef, ApprovalScope, ApprovalStatement, ParamBound,
-    PlanRef, VERSION,
+    ANSWER_VERSION, ApprovalDecision, ApprovalNonce, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
+    ParamBound, PlanRef, VERSION,
 };
 pub use token::{ApprovalToken, PAYLOAD};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{ApprovalScope, ApprovedFileDifference, VERSION};
+use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
 use wf_base::name::RunId;
 use wf_base::time::{Moment, format_duration};
 
@@ -17,7 +17,9 @@ pub enum ApprovalRefusal {
     #[error("not an approval, but a signed document of type {0}")]
     OtherPayload(String),
     /// The version of the format is unknown.
-    #[error("unsupported approval format version {0}; this wf supports version {VERSION}")]
+    #[error(
+        "unsupported approval format version {0}; this wf supports versions {VERSION} and {ANSWER_VERSION}"
+    )]
     Version(u64),
     /// The text is not in canonical form.
     #[error("the approval is not canonical JSON")]
@@ -87,6 +89,17 @@ pub enum ApprovalRefusal {
     /// The approval answers another request.
     #[error("the approval answers another request than the pending one")]
     OtherAsk,
+    /// The request does not permit the answer.
+    #[error("{0}")]
+    BadAnswer(String),
+    /// Another approver has answered otherwise.
+    #[error("{name} gave another answer: {answer}")]
+    OtherAnswer {
+        /// The approver who answered first.
+        name: String,
+        /// The first answer, in words.
+        answer: String,
+    },
     /// The approval is for starting something, and the subject does not say what.
     #[error("a standing approval covers only runs started by a goal, but none was started")]
     NothingSpawned,
@@ -182,6 +195,10 @@ impl ApprovalRefusal {
             Self::OtherAsk => {
                 "see the pending requests with `wf show RUN`, and answer: wf \
                 approve RUN"
+            }
+            Self::BadAnswer(_) => "see what may be answered: wf show RUN",
+            Self::OtherAnswer { .. } => {
+                "all approvers must give the same answer: give that one, or refuse: wf deny RUN --reason WHY"
             }
             Self::NothingSpawned | Self::OtherSpawn => "approve the goal again, with the runs it may start",
             Self::Late(_) => "resume the run: it shows the next request and its approvers",

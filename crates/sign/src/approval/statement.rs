@@ -8,11 +8,14 @@ use crate::canonical;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::PinnedFile;
+use wf_core::machine::{PinnedFile, TypedAnswer};
 use wf_model::ValueSchema;
 
 /// The version of the format of statements: since 2 they bind the executable bit of files.
 pub const VERSION: u32 = 2;
+
+/// The version of statements with a typed answer: a `wf` that does not know them refuses them by their version.
+pub const ANSWER_VERSION: u32 = 3;
 
 /// The scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -173,6 +176,9 @@ pub struct ApprovalStatement {
     /// The request that is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<ApprovalRequestRef>,
+    /// The answer to it, beyond yes or no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<TypedAnswer>,
     /// The unique id.
     pub nonce: ApprovalNonce,
     /// The start of the validity, as claimed by the approver.
@@ -193,6 +199,12 @@ impl ApprovalStatement {
         canonical(&serde_json::to_value(self).unwrap_or_default())
     }
 
+    /// Returns the statement with an answer, in the version that has answers; without one it stays as it is.
+    pub fn with_answer(self, answer: Option<TypedAnswer>) -> Self {
+        let v = if answer.is_some() { ANSWER_VERSION } else { self.v };
+        Self { v, answer, ..self }
+    }
+
     /// Returns the contradiction in the statement, if any, as one sentence.
     pub fn find_contradiction(&self) -> Option<&'static str> {
         let sorted = self.files.is_sorted_by(|one, other| (&one.path, one.link) < (&other.path, other.link));
@@ -210,6 +222,15 @@ impl ApprovalStatement {
                 matches!(self.scope, ApprovalScope::Step | ApprovalScope::Gate)
                     != (self.ask.is_some() && self.run.is_some()),
                 "request and run are required for answers, and invalid for others",
+            ),
+            (
+                (self.v == ANSWER_VERSION) != self.answer.is_some(),
+                "an answer is required in version 3, and invalid in others",
+            ),
+            (
+                self.answer.is_some()
+                    && (self.scope != ApprovalScope::Step || self.verdict == ApprovalDecision::Denied),
+                "an answer is invalid in a denial, and for anything but the request of a step",
             ),
         ];
         let found = wrong.into_iter().find(|(wrong, _)| *wrong);

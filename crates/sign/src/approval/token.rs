@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{ApprovalRefusal, ApprovalStatement, VERSION};
+use super::{ANSWER_VERSION, ApprovalRefusal, ApprovalStatement, VERSION};
 use crate::{DsseEnvelope, Signer, canonical};
 use wf_base::digest::Sha256Digest;
 
@@ -31,7 +31,7 @@ impl ApprovalToken {
     }
 
     /// Reads a token as [`ApprovalToken::text`] writes it, and no other form: canonical JSON inside and
-    /// outside, no unknown fields, the version of this format.
+    /// outside, no unknown fields, a version of this format.
     pub fn parse(text: &str) -> Result<Self, ApprovalRefusal> {
         let no_token = |reason: &str| ApprovalRefusal::NoToken(reason.to_owned());
         let envelope = DsseEnvelope::parse(text).map_err(|bad| no_token(&bad.to_string()))?;
@@ -43,7 +43,7 @@ impl ApprovalToken {
         let value: Value =
             serde_json::from_slice(&payload).map_err(|_| no_token("its payload is not valid JSON"))?;
         match value.get("v").and_then(Value::as_u64) {
-            Some(v) if v == u64::from(VERSION) => {}
+            Some(v) if v == u64::from(VERSION) || v == u64::from(ANSWER_VERSION) => {}
             Some(v) => return Err(ApprovalRefusal::Version(v)),
             None => return Err(no_token("its version is missing")),
         }

@@ -78,10 +78,9 @@ fn output_exists(
     scene: &RuleContext<'_>,
     notes: &mut FileDiagnostics,
 ) {
-    let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
-    let shown: Vec<&str> = shown.map(|(name, _)| name.value.as_str()).collect();
+    let shown: Vec<String> = step.approve.iter().flat_map(|approve| approve.outputs()).collect();
     let declared = step.outputs.iter().map(|(name, _)| name.value.as_str());
-    let declared: Vec<&str> = declared.chain(shown).collect();
+    let declared: Vec<&str> = declared.chain(shown.iter().map(String::as_str)).collect();
     let own = || declared.iter().copied();
     if own().any(|output| output == name) || !scene.is_absent(name) {
         return;

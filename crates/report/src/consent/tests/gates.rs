@@ -36,6 +36,7 @@ fn shown(provider: GateProvider) -> Vec<String> {
     let decision = StepWork::Approve(Box::new(ApprovalStep {
         message: Template::literal("Shall it?"),
         show: vec![(Name::parse("sum").unwrap(), Template::literal("7"))],
+        answer: Some(AnswerKind::Choose(AnswerChoices::List(vec!["keep".into(), "pay".into()]))),
         needs: ApprovalRequirement::default(),
     }));
     let step = Step { gates: vec![asked(provider)], ..Step::new(Name::parse("pay").unwrap(), decision) };
@@ -58,6 +59,7 @@ fn a_decision_shows_what_is_asked_and_who() {
         "steps.pay.gates[large-sums] = large-sums",
         "steps.pay.approve.message = \"Shall it?\"",
         "steps.pay.approve.show.sum = 7",
+        "steps.pay.approve.answer.choose = keep, pay",
         "gates.large-sums.file = gates/sums.md",
         "gates.large-sums.on = on_tool_call",
         "gates.large-sums.lane = policy: it decides",

@@ -56,6 +56,7 @@ pub(in crate::approval) fn statement() -> ApprovalStatement {
         .into(),
         run: None,
         ask: None,
+        answer: None,
         nonce: ApprovalNonce::from_bytes([7; 16]),
         issued: NOW,
         expires: NOW.after(Duration::from_hours(24)),

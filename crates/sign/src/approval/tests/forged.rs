@@ -21,7 +21,7 @@ fn only_the_one_form_is_read() {
     let refused = |change: fn(&mut Value)| refusal(parsed(change));
     assert_eq!(
         refused(|it| it["v"] = json!(1)),
-        "unsupported approval format version 1; this wf supports version 2"
+        "unsupported approval format version 1; this wf supports versions 2 and 3"
     );
     assert!(refused(|it| it["extra"] = json!(1)).contains("unknown field `extra`"));
     assert!(refused(|it| it["plan"]["extra"] = json!(1)).contains("unknown field `extra`"));
@@ -52,6 +52,15 @@ fn what_contradicts_itself_is_not_read() {
     contradiction(
         |it| it["scope"] = json!("gate"),
         "request and run are required for answers, and invalid for others",
+    );
+    contradiction(|it| it["v"] = json!(3), "an answer is required in version 3, and invalid in others");
+    contradiction(
+        |it| it["answer"] = json!({"choice": "us"}),
+        "an answer is required in version 3, and invalid in others",
+    );
+    contradiction(
+        |it| (it["v"], it["answer"]) = (json!(3), json!({"choice": "us"})),
+        "an answer is invalid in a denial, and for anything but the request of a step",
     );
 }
 

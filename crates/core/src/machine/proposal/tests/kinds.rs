@@ -275,7 +275,7 @@ fn waits_and_decisions_have_no_other_way() {
     let wait = Step::new(name("wait"), StepWork::Wait(WaitCondition::File(template("x"))));
     refused(&[wait], &json!({ "timeout": "1s" }), "a step with `wait` can be done only as it is written");
     let needs = ApprovalRequirement::default();
-    let decision = ApprovalStep { message: template("?"), show: Vec::new(), needs };
+    let decision = ApprovalStep { message: template("?"), show: Vec::new(), answer: None, needs };
     let approve = Step::new(name("ask"), StepWork::Approve(Box::new(decision)));
     refused(&[approve], &json!({ "timeout": "1s" }), "decided by people alone");
 }

@@ -200,6 +200,7 @@ impl ApprovalStatement {
     }
 
     /// Returns the statement with an answer, in the version that has answers; without one it stays as it is.
+    #[must_use]
     pub fn with_answer(self, answer: Option<TypedAnswer>) -> Self {
         let v = if answer.is_some() { ANSWER_VERSION } else { self.v };
         Self { v, answer, ..self }

@@ -6,9 +6,9 @@ use super::sample;
 use wf_base::name::{GateId, Name};
 use wf_model::expr::Template;
 use wf_model::{
-    ApprovalRequirement, ApprovalStep, CheckProbe, Expectation, Gate, GateLane, GatePredicate, GateProvider,
-    GateScript, GateTrigger, Guardrail, LlmJudge, OnFinding, Plan, PredicateRange, ShellScript, Step,
-    StepWork,
+    AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep, CheckProbe, Expectation, Gate, GateLane,
+    GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge, OnFinding, Plan,
+    PredicateRange, ShellScript, Step, StepWork,
 };
 
 fn asked(provider: GateProvider) -> Arc<Gate> {

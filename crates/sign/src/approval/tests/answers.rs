@@ -206,7 +206,8 @@ fn a_signature_is_of_one_answer() {
     let forged = canonical(&serde_json::to_value(&envelope).unwrap()) + "\n";
     let forged = ApprovalToken::parse(&forged).unwrap();
     assert_eq!(forged.statement().answer, other.answer);
-    let by = crate::approval::check::signers(&forged, &approvers());
+    let approvers = approvers();
+    let by = crate::approval::check::signers(&forged, &approvers);
     assert!(matches!(by, Err(ApprovalRefusal::BadSignature(_))));
     assert_eq!(statement.v, 3);
     assert_eq!(answer(1, ApprovalDecision::Approved).with_answer(None).v, 2);

@@ -25,9 +25,10 @@ fn a_request_is_planned_judged_and_planned_again() {
 fn goals_dream_and_report_at_their_slots() {
     let place = Sandbox::new();
     super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    // They hardly fade, whatever the time is.
     let fact = |hour: u32| {
         format!(
-            r#"{{"created":"2026-11-20T{hour:02}:30:00Z","space":"tool:curl","entity":"path:api.example","content":"answered 503","state":"change_approach"}}"#
+            r#"{{"created":"2026-11-20T{hour:02}:30:00Z","space":"tool:curl","entity":"path:api.example","content":"answered 503","state":"change_approach","k":0.000001}}"#
         )
     };
     place.file("facts.jsonl", (0..8).map(|hour| fact(hour) + "\n").collect::<String>());
@@ -47,7 +48,10 @@ fn the_recording_is_repeated_without_a_model() {
     place.file("replies.yaml", "[]\n");
     place.wf(&["replay", "tape"]).exits(0).says("no difference");
     // Another prompt is another question.
-    place.file("attempt.md", place.read("attempt.md").replace("a plan that rests on a guess fails", "do not guess"));
+    place.file(
+        "attempt.md",
+        place.read("attempt.md").replace("a plan that rests on a guess fails", "do not guess"),
+    );
     place.wf(&["replay", "tape"]).exits(1).says("has no reply to this request");
 }
 

@@ -24,6 +24,8 @@ fn a_task_is_sent_back_by_its_inspection_and_by_its_tests() {
     ran.says("inspect 1/3").says("check `format`").says("test 1/3").says("check `tests_of_the_task`");
     place.wf(&["show", "--last"]).exits(0).says("1 verified");
     assert!(place.read("repo/limiter.py").contains(">= self.limit"));
+    // A replay begins with the files as they were.
+    super::fix_test::copy(Path::new("workflows/sylk"), Path::new(""), &place);
     place.wf(&["replay", "--last"]).exits(0);
 }
 
@@ -38,7 +40,7 @@ fn after_three_loops_a_person_decides_and_a_pass_by_them_is_not_verified() {
     place.wf(&["resume", "--last"]).exits(0).says("succeeded · 1 reported · ");
 
     run(&place, "task.md", &NOTHING).exits(5);
-    place.wf(&["deny", "--last", "--reason", "the test is right"]).exits(0);
+    place.wf(&["deny", "--last", "--reason", "the test is right", "--yes"]).exits(0);
     place.wf(&["resume", "--last"]).exits(1).says("the test is right");
 }
 
@@ -73,8 +75,12 @@ fn a_plan_that_was_refused_by_people_does_not_begin() {
     let place = pack();
     let before = place.read("repo/limiter.py");
     run(&place, "plan.md", &["-p", "request=Limit requests."]).exits(5);
-    place.wf(&["deny", "--last", "--reason", "not now"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(1).says("not now");
+    place.wf(&["deny", "--last", "--reason", "not now", "--yes"]).exits(0);
+    place
+        .wf(&["resume", "--last"])
+        .exits(1)
+        .says("not now")
+        .says("a no is final: `approved` was not approved");
     assert_eq!(place.read("repo/limiter.py"), before);
 }
 

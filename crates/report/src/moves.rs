@@ -30,6 +30,8 @@ pub fn moves(round: &Round) -> Vec<String> {
                 moves.push("find out why the planner proposed none: check its input and output".into());
             }
         }
+        // Whoever said no has said what to do.
+        (RoundExhaustion::Decision, _) => {}
         (RoundExhaustion::Rounds, _) => {
             moves.push("allow more rounds: raise `max_replans` or `budget`".into());
         }

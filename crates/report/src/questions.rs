@@ -62,7 +62,7 @@ pub fn approval_request_text(
 
 /// The answers that a request permits.
 fn options_text(options: &AnswerOptions) -> String {
-    let name = |name: &str| paint(DIM, name).to_string();
+    let name = |name: &str| paint(DIM, name);
     match options {
         AnswerOptions::Choose(words) => {
             format!("  {} {}\n", name("to choose from:"), styled_line(&words.join(", ")))

@@ -43,6 +43,9 @@ impl AnswerForm {
     }
 }
 
+/// Reads a typed answer from a person, given what they may answer; none for a plain yes or no.
+pub type AnswerReader<'a> = &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>;
+
 /// An answer to a pending approval.
 pub struct AnswerRequest<'a> {
     /// The run.
@@ -54,7 +57,7 @@ pub struct AnswerRequest<'a> {
     /// The reason, for the record; the text of an answer.
     pub reason: Option<&'a String>,
     /// Returns the answer beyond yes, with the answers that the request permits.
-    pub typed: &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>,
+    pub typed: AnswerReader<'a>,
     /// The signature.
     pub signing: &'a SigningOptions,
 }

@@ -173,7 +173,7 @@ pub use restore::RestoreError;
 pub use round::{
     AlternativeSwitch, CriteriaCount, Round, RoundExhaustion, RoundFailureClass, forget_round_time,
 };
-pub use rounds::NO_ALTERNATIVE_LEFT;
+pub use rounds::{NO_ALTERNATIVE_LEFT, NOT_APPROVED};
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{NO_ALTERNATIVE_LEFT, UsedAlternative};
+use super::{NO_ALTERNATIVE_LEFT, NOT_APPROVED, UsedAlternative};
 use crate::ggs::{Directive, SolverOutcome};
 use wf_base::keywords;
 use wf_base::name::Name;
@@ -133,6 +133,8 @@ pub enum RoundExhaustion {
     },
     /// All re-planning rounds, or the budget for them, are used.
     Rounds,
+    /// Approvers said no, or did not answer in time.
+    Decision,
     /// The loss forbids another round: the budget is spent, or every round made it worse.
     Loss,
 }
@@ -149,6 +151,7 @@ impl Round {
                 let was_planned = reason.len() > NO_ALTERNATIVE_LEFT.len();
                 Some(RoundExhaustion::Alternatives { was_planned })
             }
+            Some(reason) if reason.starts_with(NOT_APPROVED) => Some(RoundExhaustion::Decision),
             Some(_) => Some(RoundExhaustion::Rounds),
             None => (self.solved.directive == Directive::Abandon).then_some(RoundExhaustion::Loss),
         }

@@ -11,10 +11,13 @@ use super::measure::RoundMeasurement;
 use super::{AlternativeSwitch, EventKind, Machine, Round, StepState};
 use crate::ggs::{self, Directive, SolverOutcome};
 use wf_base::name::Name;
-use wf_model::{Plan, StepIx};
+use wf_model::{Plan, StepIx, StepWork};
 
 /// The reason why a run ends although another round was ordered: no declared alternative is left.
 pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
+
+/// The reason why a run ends although another round was ordered: approvers have not agreed, and what they decide is final.
+pub const NOT_APPROVED: &str = "a no is final";
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
@@ -68,6 +71,8 @@ impl Machine {
                     0 => "`max_replans` is 0: no re-planning".into(),
                     of => format!("{of} of {of} re-planning rounds are used"),
                 });
+            } else if let Some(step) = self.unapproved_step(&measured) {
+                round.stop_reason = Some(format!("{NOT_APPROVED}: `{step}` was not approved"));
             } else if !self.budget_round_left() {
                 round.stop_reason = Some("the budget allows no further round".into());
             } else {
@@ -75,6 +80,13 @@ impl Machine {
             }
         }
         Some((measured, round))
+    }
+
+    /// Returns a step at which approvers said no, or did not answer in time.
+    fn unapproved_step(&self, measured: &RoundMeasurement) -> Option<&Name> {
+        let failing = measured.failing.iter().map(|(step, _)| self.base.step(StepIx(*step)));
+        let mut decisions = failing.filter(|step| matches!(step.work, StepWork::Approve(_)));
+        decisions.next().map(|step| &step.id)
     }
 
     /// Returns the record of a round before anything is done about it.

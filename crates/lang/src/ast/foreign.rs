@@ -106,7 +106,7 @@ pub(super) const PLAN: &[ForeignToolKey] = foreign! {
         "" "leave it out: a plan runs when `wf run` is called, by you, a CI job or a hook; to run \
             on a schedule, use a goal: `kind: goal` with `schedule`"
     "schedule" | "schedules" | "cron" | "every" | "interval" =>
-        "" "a goal has a schedule: write a file with `kind: goal`, `schedule: \"0 6 * * *\"` and `repair: {uses: THIS-PLAN.md}`"
+        "" "a goal has a schedule: write a file with `kind: goal`, `schedule: \"0 6 * * *\"` and `run: THIS-PLAN.md`"
     "inputs" | "parameters" | "arguments" | "args" =>
         "params" "write `params: {day: {type: string, default: today}}`"
     "environment" | "variables" | "vars" | "envs" =>

@@ -30,7 +30,7 @@ pub(super) struct SylkNode {
     pub depends_on: Vec<String>,
 }
 
-/// What the agent is told beside its prompt.
+/// The knowledge that an agent gets beside its prompt.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SylkContext {
@@ -40,7 +40,7 @@ pub(super) struct SylkContext {
     pub constraints: Vec<String>,
 }
 
-/// How a node is worked on.
+/// The limits and the reach of a node.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SylkMetadata {
@@ -50,7 +50,7 @@ pub(super) struct SylkMetadata {
     pub file_operations: Vec<SylkOperation>,
 }
 
-/// What a node does with files.
+/// An operation on files.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SylkOperation {
@@ -67,7 +67,7 @@ pub(super) struct SylkRetry {
     pub backoff_ms: Option<u64>,
 }
 
-/// What holds for all nodes.
+/// The rules for all nodes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SylkPolicy {

@@ -14,7 +14,7 @@ pub struct SylkImport {
     pub files: Vec<SylkFile>,
     /// The roles that `wf.yaml` must give models to.
     pub roles: Vec<String>,
-    /// What has no meaning here, or another one.
+    /// The keys that have no meaning here, or another one.
     pub notes: Vec<String>,
 }
 
@@ -75,6 +75,10 @@ fn sound(dag: &SylkDag, files: &[SylkFile]) -> Result<(), SylkMistake> {
 
 /// Refuses what a plan cannot say.
 fn contents(dag: &SylkDag) -> Result<(), SylkMistake> {
+    if dag.policy.max_concurrency == Some(0) {
+        let message = "with no node at a time nothing would begin";
+        return Err(SylkMistake::new("policy.max_concurrency", message, "write at least 1"));
+    }
     for (at, node) in dag.nodes.iter().enumerate() {
         if node.prompt.trim().is_empty() {
             let message = format!("the prompt of `{}` is empty", node.id);

@@ -5,9 +5,9 @@ use std::fmt;
 pub struct SylkMistake {
     /// The path of the value, as in `nodes[1].depends_on`, or the line and the column.
     pub place: String,
-    /// What is wrong.
+    /// The description of the mistake.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 

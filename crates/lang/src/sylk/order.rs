@@ -95,8 +95,9 @@ fn cycle(dag: &SylkDag, places: &HashMap<&str, usize>, waits: &[usize], stuck: u
         let waiting = node.depends_on.iter().map(|id| places[id.as_str()]).find(|at| waits[*at] > 0);
         let next = waiting.unwrap_or(stuck);
         if let Some(begin) = path.iter().position(|at| *at == next) {
-            let ids: Vec<&str> = path[begin..].iter().map(|at| dag.nodes[*at].id.as_str()).collect();
-            let message = format!("a cycle: `{}` depends on itself", ids.join("` → `"));
+            let circle = path[begin..].iter().chain([&next]);
+            let ids: Vec<&str> = circle.map(|at| dag.nodes[*at].id.as_str()).collect();
+            let message = format!("a cycle of dependencies: `{}`", ids.join("` → `"));
             let place = format!("nodes[{next}].depends_on");
             return SylkMistake::new(place, message, "remove one of these dependencies");
         }

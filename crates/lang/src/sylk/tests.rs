@@ -110,12 +110,12 @@ fn ids_and_dependencies_are_checked() {
     refused(
         "\"depends_on\": []",
         "\"depends_on\": [\"t1\"]",
-        "nodes[0].depends_on: a cycle: `t1` depends on itself",
+        "nodes[0].depends_on: a cycle of dependencies: `t1` → `t1`",
     );
     refused(
         "\"depends_on\": []",
         "\"depends_on\": [\"t-2\"]",
-        "nodes[0].depends_on: a cycle: `t1` → `t-2` depends on itself",
+        "nodes[0].depends_on: a cycle of dependencies: `t1` → `t-2` → `t1`",
     );
     refused(
         "\"upstream_outputs\": [\"t1\"]",
@@ -158,6 +158,9 @@ fn what_no_plan_can_say_is_a_mistake_of_its_node() {
     let found = mistake("Write the limiter.", "Write {{ params.t1 }}.");
     assert_eq!(found.place, "nodes[1], `t-2`");
     assert!(found.message.starts_with("its file would not be valid: "), "{found}");
-    let found = mistake("\"timeout_ms\": 60000", "\"timeout_ms\": 18446744073709551615");
-    assert_eq!(found.place, "the graph");
+    refused(
+        "\"max_concurrency\": 4",
+        "\"max_concurrency\": 0",
+        "policy.max_concurrency: with no node at a time nothing would begin",
+    );
 }

@@ -47,6 +47,8 @@ pub struct Ledger {
     pub finally_since: Option<Moment>,
     /// What people are asked and have not answered.
     pub asks: BTreeMap<u32, ApprovalRequest>,
+    /// The last request, also of those that are resolved.
+    pub asked: u32,
     /// The places about which people agreed: to what, and how.
     pub agreed: BTreeMap<TaskId, (ApprovalRequest, ApprovalOutcome)>,
     /// The points of the run, and of places, whose gates let pass.
@@ -250,6 +252,7 @@ impl Ledger {
             EventKind::EvidenceStale(stale) => self.falls_back(&stale.place),
             EventKind::ApprovalRequested(ask) => {
                 self.asks.insert(ask.request, (**ask).clone());
+                self.asked = self.asked.max(ask.request);
                 if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.place) {
                     let book = self.at(place);
                     (book.live, book.stuck) = (None, Some(stuck.attempt));

@@ -123,7 +123,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Guide { request } => {
             known.book(&request.attempt.place).consults == Some(request.attempt.attempt)
         }
-        Effect::Ask(ask) => known.asks.contains_key(&ask.request),
+        Effect::Ask(ask) => ask.request <= known.asked,
         Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };

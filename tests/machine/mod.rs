@@ -29,5 +29,6 @@ mod stop;
 mod stuck;
 mod tool_approvals;
 mod traces;
+mod typed_answers;
 mod word;
 mod world;

@@ -1,5 +1,6 @@
 //! The store as a whole, on real files.
 
+mod answers;
 mod backup;
 mod chain;
 mod claims;

@@ -10,6 +10,7 @@ use super::Cli;
 /// and its exit code is the answer; `writes`: it writes a text whose form is somebody else's.
 const TABLE: &[(&str, &str)] = &[
     ("init", "acts"),
+    ("import sylk", "acts"),
     ("check", "reports"),
     ("run", "reports params signs tries"),
     ("resume", "reports run"),

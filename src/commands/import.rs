@@ -33,7 +33,7 @@ pub struct ImportSylkArgs {
     file: PathBuf,
     /// Folder to create
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    dir: PathBuf,
 }
 
 /// The limit of a graph, in bytes.
@@ -49,7 +49,7 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
     let failure = |message: String| CommandError::new(CliExitCode::Usage, message);
     let shown = |path: &Path| relative_path(path, ui.host.cwd());
     let file = normalize_path(&ui.host.cwd().join(&args.file));
-    let out = normalize_path(&ui.host.cwd().join(&args.out));
+    let out = normalize_path(&ui.host.cwd().join(&args.dir));
     let text = read(&file).map_err(|error| failure(format!("cannot read {}: {error}", shown(&file))))?;
     let done = import_sylk(&text).map_err(|bad| {
         let message = format!("cannot import {}: {bad}", shown(&file));

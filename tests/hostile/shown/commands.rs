@@ -129,6 +129,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["memory", "search", "TEXT"],
     &["memory", "trust", "TEXT", "verified"],
     &["mcp", "pin", "TEXT"],
+    &["import", "sylk", "TEXT", "--dir", "TEXT"],
     &["replan", "explain", "TEXT"],
     &["cancel", "TEXT"],
     &["plan", "TEXT"],

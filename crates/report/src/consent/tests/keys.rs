@@ -36,6 +36,18 @@ const BOUND: &[(&str, &str, &str)] = &[
 /// The keys that only a plan without steps has.
 const LONE: &[&str] = &["Plan.agent", "Plan.allow", "Plan.retry"];
 
+/// A goal without checks.
+const JOB: &str = r#"---
+kind: goal
+id: job
+schedule: "0 6 * * *"
+run: {uses: parts.md, with: {what: "{{ params.slot }}"}}
+---
+"#;
+
+/// The keys that only a goal without checks has.
+const OF_JOBS: &[&str] = &["Goal.run"];
+
 /// The records that are JSON Schemas, which are shown as a whole, with keys of their own.
 const WHOLE: &[&str] = &["Contract", "Param", "PlanOutput", "StepOutput"];
 
@@ -192,9 +204,13 @@ fn every_key_of_the_language_is_shown() {
     {
         let with_steps = KeySample::of(kind, &schema, &text);
         let lone = KeySample::of("Plan", &plan_schema(), sample::LONE_AGENT);
+        let job = KeySample::of("Goal", &goal_schema(), JOB);
         for key in language(kind, &schema) {
-            let KeySample { sample, body, whole, found } =
-                if LONE.contains(&&*key) { &lone } else { &with_steps };
+            let KeySample { sample, body, whole, found } = match &*key {
+                own if LONE.contains(&own) => &lone,
+                own if OF_JOBS.contains(&own) => &job,
+                _ => &with_steps,
+            };
             let record = key.split('.').next().unwrap();
             let is_unread =
                 key.starts_with("SecretSpec.") && !wf_lang::READS_KEYRING && !found.contains_key(&key);

@@ -99,9 +99,10 @@ impl ActionRisk {
         Self { level: rule.level(), rule, step }
     }
 
-    /// Returns the higher of two risks; of equal ones, the first.
+    /// Returns the higher of two risks; of equal ones, the first that names a step.
     pub(super) fn or_higher(self, other: Self) -> Self {
-        if other.rule > self.rule || self.step.is_empty() { other } else { self }
+        let names_more = other.rule == self.rule && self.step.is_empty();
+        if other.rule > self.rule || names_more { other } else { self }
     }
 
     /// Returns it as the risk of a step that has the other one inside.

@@ -111,6 +111,18 @@ fn a_later_rule_is_never_a_lower_level() {
 }
 
 #[test]
+fn a_harmless_step_cannot_hide_the_risk_of_the_plans_own_checks() {
+    let harmless = plan(vec![confined(SandboxPermissions::default())]);
+    let mut parts = harmless.parts().clone();
+    parts.verify = vec![Check { network: true, ..Check::new(name("c")) }];
+    let checked = Plan::new(parts).unwrap();
+    assert_eq!(risk_of_plan(&checked).to_string(), "high: it may use the network");
+    let nested = NestedPlan { plan: checked, path: "inner.md".into(), with: Vec::new() };
+    let outer = plan(vec![step("call", StepWork::Uses(Box::new(nested)))]);
+    assert_eq!(risk_of_plan(&outer).to_string(), "high: `call` may use the network");
+}
+
+#[test]
 fn an_alternative_cannot_hide_a_risk() {
     let other = confined(net());
     let other = Alternative { id: name("other"), step: Arc::new(other), replaces: true };

@@ -80,7 +80,7 @@ fn a_plan_that_was_refused_by_people_does_not_begin() {
         .wf(&["resume", "--last"])
         .exits(1)
         .says("not now")
-        .says("a no is final: `approved` was not approved");
+        .says("no round asks again: `approved` was not approved");
     assert_eq!(place.read("repo/limiter.py"), before);
 }
 

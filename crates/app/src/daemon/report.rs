@@ -40,7 +40,7 @@ impl Daemon<'_> {
             let last = last.into_iter().find_map(|cycle| cycle.ended);
             let health = GoalHealth {
                 next: self.agenda.wake_of(&goal.id),
-                holds: last.map(|(_, health, _)| health.is_good()),
+                holds: last.and_then(|(_, health, _)| health.holds()),
             };
             let now = self.count_goal(&goal.id);
             let before = self.accounts.insert(goal.id.clone(), now.clone());

@@ -39,9 +39,14 @@ keywords! {
 }
 
 impl ReconciliationHealth {
-    /// True if the state is as desired, as far as the goal can tell.
+    /// True if it ended well: the state is as desired, or the steps of a goal without checks ran to their end.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Healthy | Self::Repaired | Self::Reported)
+    }
+
+    /// True if the state is as desired, false if not; `None` if no check can say.
+    pub fn holds(self) -> Option<bool> {
+        (self != Self::Reported).then_some(self.is_good())
     }
 
     /// True if it counts as a failed reconciliation, of which too many in a row pause a goal.

@@ -133,7 +133,7 @@ pub enum RoundExhaustion {
     },
     /// All re-planning rounds, or the budget for them, are used.
     Rounds,
-    /// Approvers said no, or did not answer in time.
+    /// A step that people decide about has failed.
     Decision,
     /// The loss forbids another round: the budget is spent, or every round made it worse.
     Loss,

@@ -16,8 +16,8 @@ use wf_model::{Plan, StepIx, StepWork};
 /// The reason why a run ends although another round was ordered: no declared alternative is left.
 pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
 
-/// The reason why a run ends although another round was ordered: approvers have not agreed, and what they decide is final.
-pub const NOT_APPROVED: &str = "a no is final";
+/// The reason why a run ends although another round was ordered: a step that people decide about has failed.
+pub const NOT_APPROVED: &str = "no round asks again";
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
@@ -82,7 +82,8 @@ impl Machine {
         Some((measured, round))
     }
 
-    /// Returns a step at which approvers said no, or did not answer in time.
+    /// Returns a step that people decide about and that failed: they said no, or did not answer in time, or could not be
+    /// asked.
     fn unapproved_step(&self, measured: &RoundMeasurement) -> Option<&Name> {
         let failing = measured.failing.iter().map(|(step, _)| self.base.step(StepIx(*step)));
         let mut decisions = failing.filter(|step| matches!(step.work, StepWork::Approve(_)));

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{StepSpec, UsesSpec};
+use super::StepSpec;
 use crate::decode::{ArgumentTemplate, DecodeSpec, OrderedEntries, SpecDecoder, record};
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::name::Name;
@@ -33,14 +33,7 @@ impl JobSpec {
     /// Returns the one step that uses the plan.
     pub fn to_steps(&self) -> Vec<StepSpec> {
         let JobPlanSpec { uses, with } = &self.0;
-        let id = Name::parse(STEP).ok();
-        let step = id.map(|id| StepSpec {
-            has_executor: true,
-            uses: Some(Box::new(UsesSpec::File(uses.clone()))),
-            with: with.clone(),
-            ..StepSpec::with_id(Spanned::new(id, uses.span))
-        });
-        step.into_iter().collect()
+        StepSpec::using(STEP, uses, with).into_iter().collect()
     }
 }
 

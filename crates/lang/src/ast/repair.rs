@@ -1,4 +1,4 @@
-use super::{StepSpec, UsesSpec};
+use super::StepSpec;
 use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
@@ -50,16 +50,9 @@ fn check_repair(repair: &mut RepairSpec, fields: &MappingFields<'_, '_>, decoder
 impl RepairSpec {
     /// Returns the steps of the repair. A plan that is used is one step with the id `repair`.
     pub fn to_steps(&self) -> Vec<StepSpec> {
-        let Some(uses) = &self.uses else {
-            return self.steps.clone().unwrap_or_default();
-        };
-        let id = Name::parse(STEP).ok();
-        let step = id.map(|id| StepSpec {
-            has_executor: true,
-            uses: Some(Box::new(UsesSpec::File(uses.clone()))),
-            with: self.with.clone(),
-            ..StepSpec::with_id(Spanned::new(id, uses.span))
-        });
-        step.into_iter().collect()
+        match &self.uses {
+            Some(uses) => StepSpec::using(STEP, uses, &self.with).into_iter().collect(),
+            None => self.steps.clone().unwrap_or_default(),
+        }
     }
 }

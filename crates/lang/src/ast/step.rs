@@ -126,6 +126,20 @@ record! {
 words!(OnStepError);
 
 impl StepSpec {
+    /// Returns a step that uses the plan of a file; `None` if `id` is no name.
+    pub(super) fn using(
+        id: &str,
+        uses: &Spanned<String>,
+        with: &OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+    ) -> Option<Self> {
+        Some(Self {
+            has_executor: true,
+            uses: Some(Box::new(UsesSpec::File(uses.clone()))),
+            with: with.clone(),
+            ..Self::with_id(Spanned::new(Name::parse(id).ok()?, uses.span))
+        })
+    }
+
     /// Returns the checks of all phases, in the order of their execution.
     pub fn checks(&self) -> impl Iterator<Item = &CheckSpec> + Clone {
         let before = self.inspect.iter().chain(&self.test);

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{AnswerTape, ReplaySource, recorded_events, recorded_sessions};
+use crate::replay::{AnswerRecording, ReplaySource, recorded_events, recorded_sessions};
 use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -83,7 +83,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     session.use_cassette(cassette);
     session.use_recorded_sessions(recorded_sessions(&events));
     if answers {
-        session.use_recorded_answers(Box::new(AnswerTape::of(&events, copy.workspace.root.clone())));
+        session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
     }
     let request = RunRequest {
         run: run.clone(),

@@ -12,21 +12,21 @@ use wf_report::follow::{EVENT_VERSION, EventLine};
 use wf_report::replay::comparable_event;
 
 /// The answers of people in a recording, each with what they were asked: another question gets none of them.
-pub struct AnswerTape {
+pub struct AnswerRecording {
     /// The workspace of the replay.
     root: PathBuf,
-    state: Mutex<TapeState>,
+    state: Mutex<AnswerQueue>,
 }
 
 /// The answers that are left, in their order, and those that were given.
 #[derive(Default)]
-struct TapeState {
+struct AnswerQueue {
     /// Each with its request, in the form that is compared. A further attempt of a nested run may make the same one.
     left: Vec<(Value, ApprovalOutcome)>,
     given: BTreeMap<(RunId, u32), ApprovalOutcome>,
 }
 
-impl AnswerTape {
+impl AnswerRecording {
     /// Takes the answers from recorded events, for a replay in a workspace.
     pub fn of(events: &[Value], root: PathBuf) -> Self {
         let mut left = Vec::new();
@@ -44,7 +44,7 @@ impl AnswerTape {
             let request = events[..index].iter().rev().find(is_request);
             left.extend(request.map(|request| (request.clone(), outcome)));
         }
-        Self { root, state: Mutex::new(TapeState { left, given: BTreeMap::new() }) }
+        Self { root, state: Mutex::new(AnswerQueue { left, given: BTreeMap::new() }) }
     }
 
     /// Returns a request in the form that is compared.
@@ -56,7 +56,7 @@ impl AnswerTape {
     }
 }
 
-impl RecordedAnswers for AnswerTape {
+impl RecordedAnswers for AnswerRecording {
     fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let this = (run.id.clone(), ask.request);
@@ -85,7 +85,7 @@ mod tests {
     use wf_core::observe::RunRef;
     use wf_engine::RecordedAnswers as _;
 
-    use super::AnswerTape;
+    use super::AnswerRecording;
 
     fn run(path: &[&str]) -> RunRef {
         RunRef {
@@ -108,39 +108,39 @@ mod tests {
         ]
     }
 
-    fn tape(events: &[Value]) -> AnswerTape {
-        AnswerTape::of(events, "/work".into())
+    fn recording(events: &[Value]) -> AnswerRecording {
+        AnswerRecording::of(events, "/work".into())
     }
 
     #[test]
     fn another_question_has_no_answer() {
-        let tape = tape(&events(1, "Send?", "approved"));
-        assert_eq!(tape.answer(&run(&[]), &ask(1, "Delete?")), None);
-        assert_eq!(tape.answer(&run(&[]), &ask(2, "Send?")), None);
-        assert_eq!(tape.answer(&run(&["inner"]), &ask(1, "Send?")), None);
+        let recording = recording(&events(1, "Send?", "approved"));
+        assert_eq!(recording.answer(&run(&[]), &ask(1, "Delete?")), None);
+        assert_eq!(recording.answer(&run(&[]), &ask(2, "Send?")), None);
+        assert_eq!(recording.answer(&run(&["inner"]), &ask(1, "Send?")), None);
         for _ in 0..2 {
-            let given = tape.answer(&run(&[]), &ask(1, "Send?")).unwrap();
+            let given = recording.answer(&run(&[]), &ask(1, "Send?")).unwrap();
             assert_eq!(given.decision, RequestDecision::Approved);
         }
     }
 
     #[test]
     fn the_same_question_of_a_further_attempt_has_the_next_answer() {
-        let tape = tape(&[events(1, "Send?", "approved"), events(1, "Send?", "denied")].concat());
+        let recording = recording(&[events(1, "Send?", "approved"), events(1, "Send?", "denied")].concat());
         let again = RunRef { id: RunId::from_bytes([9; 16]), ..run(&[]) };
         let runs = [run(&[]), again.clone(), run(&[]), again];
-        let decisions = runs.map(|run| tape.answer(&run, &ask(1, "Send?")).unwrap().decision);
+        let decisions = runs.map(|run| recording.answer(&run, &ask(1, "Send?")).unwrap().decision);
         let (yes, no) = (RequestDecision::Approved, RequestDecision::Denied);
         assert_eq!(decisions, [yes, no, yes, no]);
         let third = RunRef { id: RunId::from_bytes([8; 16]), ..run(&[]) };
-        assert_eq!(tape.answer(&third, &ask(1, "Send?")), None);
+        assert_eq!(recording.answer(&third, &ask(1, "Send?")), None);
     }
 
     #[test]
     fn what_no_person_decided_is_not_given() {
         for decision in ["expired", "void", "withdrawn"] {
-            let tape = tape(&events(1, "Send?", decision));
-            assert_eq!(tape.answer(&run(&[]), &ask(1, "Send?")), None, "{decision}");
+            let recording = recording(&events(1, "Send?", decision));
+            assert_eq!(recording.answer(&run(&[]), &ask(1, "Send?")), None, "{decision}");
         }
     }
 }

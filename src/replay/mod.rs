@@ -10,7 +10,7 @@ mod recording;
 mod sessions;
 mod source;
 
-pub use answers::AnswerTape;
+pub use answers::AnswerRecording;
 pub use events::recorded_events;
 pub use recording::write_recording;
 pub use sessions::recorded_sessions;

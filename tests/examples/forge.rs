@@ -342,3 +342,13 @@ fn the_recording_of_a_question_is_repeated_without_a_model() {
     place.file(skill, place.read(skill).replace("Cites specific data", "Cites data"));
     place.wf(&["replay", "tape"]).exits(1).says("has no reply to this request");
 }
+
+#[test]
+fn the_recording_of_an_expression_is_repeated_with_the_answer_of_a_person() {
+    let place = pack();
+    place.file("replies/strong.yaml", "[]\n");
+    place.wf(&["replay", "tape-expression", "--answers"]).exits(0).says("no difference");
+    // A lower limit blocks before anybody is asked.
+    place.file("portfolio/state.md", place.read("portfolio/state.md").replace("gross: 140", "gross: 190"));
+    place.wf(&["replay", "tape-expression", "--answers"]).exits(1).says("differs at event");
+}

@@ -250,3 +250,16 @@ fn an_analysis_of_forge_is_stored_only_if_its_judge_accepts_it() {
         serde_json::from_str(&pack.place.read("session/tasks/growth.json")).expect("the task is kept");
     assert_eq!(task["skill"], "view-validation");
 }
+
+#[test]
+#[ignore = "downloads a model of 127 MB and runs it for a minute: see docs/agents.md"]
+fn what_forge_compresses_is_verified_by_counting_its_words() {
+    let pack = SmallPack::new("forge", 200);
+    let run = pack.run(&["compact.md", "-p", "target=V-001", "-p", "focus=What is the confidence of V-001?"]);
+    let is_verified = run.step("compact")["standing"] == "verified";
+    assert_eq!(run.did.code == Some(0), is_verified, "{}", run.did.all());
+    if is_verified {
+        let text = run.shown["run"]["outputs"]["text"].as_str().expect("the plan puts out the text");
+        assert!((1..=150).contains(&text.split_whitespace().count()), "{text}");
+    }
+}

@@ -171,6 +171,13 @@ pub fn copy(from: &Path, to: &Sandbox) {
     }
 }
 
+/// A copy of a pack of `workflows/`.
+pub fn pack(name: &str) -> Sandbox {
+    let place = Sandbox::new();
+    fix_test::copy(&Path::new("workflows").join(name), Path::new(""), &place);
+    place
+}
+
 /// The name of an example, by its path in `examples/`.
 fn called(path: &str) -> String {
     let name = path.split(['/', '.']).next().unwrap_or_default();
@@ -192,7 +199,7 @@ fn check(name: &str) {
 }
 
 /// Runs `wf` where the steps of a plan find it, too.
-fn with_wf(place: &Sandbox, args: &[&str]) -> Did {
+pub fn with_wf(place: &Sandbox, args: &[&str]) -> Did {
     let mut command = place.command(args);
     let program = Path::new(env!("CARGO_BIN_EXE_wf"));
     let folder = program.parent().expect("it is in a folder").display().to_string();
@@ -202,7 +209,7 @@ fn with_wf(place: &Sandbox, args: &[&str]) -> Did {
 }
 
 /// The latest run, as `wf show --json` has it.
-fn last(sandbox: &Sandbox) -> Value {
+pub fn last(sandbox: &Sandbox) -> Value {
     let shown = sandbox.wf(&["show", "--last", "--json"]).exits(0).out;
     serde_json::from_str(&shown).expect("a run is shown as JSON")
 }

@@ -4,6 +4,7 @@
 //! `cargo nextest run -p wf --run-ignored only -E 'test(real_model)'`. They fail, and are not skipped, where
 //! something is missing.
 
+mod packs;
 mod relay;
 mod server;
 

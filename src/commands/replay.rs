@@ -2,14 +2,15 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{ReplaySource, recorded_events, recorded_sessions};
-use wf_app::approve::{ApprovalDemand, authorize};
+use crate::replay::{AnswerRecording, ReplaySource, recorded_events, recorded_sessions};
+use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
 use wf_base::units::plural;
 use wf_engine::{self as engine, EngineError, RunRequest};
 use wf_report::follow::CombinedObserver;
 use wf_report::replay::EventDifference;
+use wf_sign::approval::ReviewPolicy;
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
@@ -20,7 +21,8 @@ events of both are compared, except times, ids, durations and signatures; the fi
 is printed.
 
 A run is replayed with the plan that it was recorded with; a recording, with the plan of this
-workspace. If the run changed files of the workspace, replay it where they are as before:
+workspace. The replay ends where people were asked, unless --answers gives what they answered then to
+exactly the same question: what follows a yes is done again. If the run changed files of the workspace, replay it where they are as before:
 
   git worktree add ../before COMMIT
   wf -C ../before --state .wf replay 1a2b
@@ -28,7 +30,8 @@ workspace. If the run changed files of the workspace, replay it where they are a
 Examples:
   wf replay 1a2b      a run of this workspace
   wf replay --last
-  wf replay tape      a recording, made with `wf run PLAN --record tape`")]
+  wf replay tape      a recording, made with `wf run PLAN --record tape`
+  wf replay tape --answers")]
 pub struct ReplayArgs {
     /// Run ID or unique prefix, or the directory of a recording
     #[arg(value_name = "RUN|DIR", required_unless_present = "last")]
@@ -36,6 +39,9 @@ pub struct ReplayArgs {
     /// The latest run
     #[arg(long, conflicts_with = "name")]
     last: bool,
+    /// Give the recorded answers of people, too; without it the replay ends at the first question to them
+    #[arg(long)]
+    answers: bool,
 }
 
 /// Replays a run.
@@ -43,7 +49,7 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
     let source = ReplaySource::find(ui, args.name.as_deref())?;
     let name = format!("run {}", source.run.short());
     let recorded = source.events.clone();
-    let replayed = execute(ui, source)?;
+    let replayed = execute(ui, source, args.answers)?;
     let Some(difference) = EventDifference::first(&recorded, &replayed) else {
         let count = plural(recorded.len(), "event");
         ui.print_line(&format!("replayed {name}: {count}, no difference"))?;
@@ -62,8 +68,11 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Runs the plan of a source in a copy of the workspace, and returns the events.
-fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
+fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, CommandError> {
     let ReplaySource { run, mut ready, params, events, cassette } = source;
+    if answers {
+        check_owner_approves(ui, &ready.workspace)?;
+    }
     let original = ready.workspace.clone();
     let copy = WorkspaceCopy::of(&original)?;
     // An approval counts as far as it is not used up; a replay does not use it.
@@ -73,6 +82,9 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
     session.use_recorded_sessions(recorded_sessions(&events));
+    if answers {
+        session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
+    }
     let request = RunRequest {
         run: run.clone(),
         plan: ready.plan.clone(),
@@ -90,12 +102,26 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
         }
         Ok(_) => {}
         Err(EngineError::Parked { .. }) => {
-            ui.info_line("the replay ends here: it would wait for an approval, which it cannot get");
+            ui.info_line(if answers {
+                "the replay ends here: it would wait for an answer that the record does not have"
+            } else {
+                "the replay ends here: it would wait for people; --answers gives what they answered"
+            });
         }
         Err(error) => return Err(error.into()),
     }
     let reader = StoreReader::open(&copy.workspace.state)?;
     recorded_events(&reader, &copy.workspace.root, &run)
+}
+
+/// Refuses recorded answers where others must approve what the user starts: a recording has no signatures.
+fn check_owner_approves(ui: &Ui, workspace: &Workspace) -> Result<(), CommandError> {
+    if SigningRules::of(ui, workspace)?.approvers.policy == ReviewPolicy::Owner {
+        return Ok(());
+    }
+    let message = "the recorded answers of people do not count: approvers.yaml has the policy `reviewed`";
+    let hint = "replay up to the first question, without --answers";
+    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
 }
 
 fn print_difference(ui: &Ui, difference: &EventDifference) -> Result<(), CommandError> {

@@ -1,13 +1,16 @@
-//! Runs with models, repeated offline: their models reply as they did, and the events are compared.
+//! Runs with models, repeated offline: their models reply as they did, people answer as they did if
+//! the user wants that, and the events are compared.
 //!
 //! **Invariant:** a replay works in a copy of the workspace with a state of its own: it changes no file, leaves no
 //! run, and uses up no approval.
 
+mod answers;
 mod events;
 mod recording;
 mod sessions;
 mod source;
 
+pub use answers::AnswerRecording;
 pub use events::recorded_events;
 pub use recording::write_recording;
 pub use sessions::recorded_sessions;

@@ -1,13 +1,14 @@
 //! The pack of artoo: a request, a plan by a model that is refused by a judge, and another round that holds.
 
-use std::path::Path;
-
 use crate::support::Sandbox;
+
+fn pack() -> Sandbox {
+    super::pack("artoo")
+}
 
 #[test]
 fn a_request_is_planned_judged_and_planned_again() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     let request = "request=Which text is the longest, and how long is it?";
     let ran = place.wf(&["run", "ask.md", "-p", request]).exits(0);
     let ran = ran.says("check does_what_was_asked failed").says("proposed attempt: `counted`");
@@ -23,8 +24,7 @@ fn a_request_is_planned_judged_and_planned_again() {
 
 #[test]
 fn goals_dream_and_report_at_their_slots() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     // They hardly fade, whatever the time is.
     let fact = |hour: u32| {
         format!(
@@ -43,8 +43,7 @@ fn goals_dream_and_report_at_their_slots() {
 
 #[test]
 fn the_recording_is_repeated_without_a_model() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     place.file("replies.yaml", "[]\n");
     place.wf(&["replay", "tape"]).exits(0).says("no difference");
     // Another prompt is another question.
@@ -57,8 +56,7 @@ fn the_recording_is_repeated_without_a_model() {
 
 #[test]
 fn a_plan_of_the_model_that_reaches_further_does_not_begin() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     let replies = place.read("replies.yaml").replace("allow: {write: [out]}", "allow: {write: [.]}");
     place.file("replies.yaml", replies);
     place

@@ -1,5 +1,8 @@
 //! The pack of Forge: a desk with analysts, a clean room for the synthesis, limits, people, and what is learned.
 
+mod scripts;
+mod stopped;
+
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,9 +13,7 @@ use crate::support::{Did, Sandbox};
 const QUESTION: &str = "question=Does the retail report change our Views?";
 
 fn pack() -> Sandbox {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/forge"), Path::new(""), &place);
-    place
+    super::pack("forge")
 }
 
 /// Each file of the archive, with its content.
@@ -327,4 +328,27 @@ fn five_lessons_and_a_person_change_a_copy_of_a_skill() {
     assert_eq!(place.read("skills/view-validation/SKILL.md"), skill, "no skill is changed in its place");
     assert!(place.read("session/learned/view-validation/SKILL.md").contains("- Lesson 6"));
     place.wf(&["skill", "validate", "session/learned/view-validation"]).exits(0);
+}
+
+#[test]
+fn the_recording_of_a_question_is_repeated_without_a_model() {
+    let place = pack();
+    for model in ["strong", "middle", "small"] {
+        place.file(&format!("replies/{model}.yaml"), "[]\n");
+    }
+    place.wf(&["replay", "tape"]).exits(0).says("no difference");
+    // The criteria of a skill are part of what its judge is asked.
+    let skill = "skills/view-validation/SKILL.md";
+    place.file(skill, place.read(skill).replace("Cites specific data", "Cites data"));
+    place.wf(&["replay", "tape"]).exits(1).says("has no reply to this request");
+}
+
+#[test]
+fn the_recording_of_an_expression_is_repeated_with_the_answer_of_a_person() {
+    let place = pack();
+    place.file("replies/strong.yaml", "[]\n");
+    place.wf(&["replay", "tape-expression", "--answers"]).exits(0).says("no difference");
+    // A lower limit blocks before anybody is asked.
+    place.file("portfolio/state.md", place.read("portfolio/state.md").replace("gross: 140", "gross: 190"));
+    place.wf(&["replay", "tape-expression", "--answers"]).exits(1).says("differs at event");
 }

@@ -1,16 +1,12 @@
 //! The pack of Silas: a message is answered, or planned, approved, done and checked; and every way in which it is stopped.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::with_wf as wf;
 use crate::support::{Did, Sandbox};
 
 fn pack() -> Sandbox {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/silas"), Path::new(""), &place);
-    place
+    super::pack("silas")
 }
 
 /// Runs a turn for a message.
@@ -136,16 +132,50 @@ fn a_stuck_agent_gets_the_guidance_of_the_planner_and_then_of_a_person() {
 }
 
 #[test]
-fn a_batch_is_done_as_agreed_and_one_that_is_declined_stays() {
+fn of_a_batch_what_is_selected_is_done_and_one_that_is_declined_stays() {
     let place = pack();
     wf(&place, &["run", "reviewed-batch.md"]).exits(5).says("review[0]/agree");
-    wf(&place, &["approve", "--last", "--yes"]).exits(0).says(r#""file":"mail-12.txt""#);
-    wf(&place, &["resume", "--last"]).exits(5).says("review[1]/agree");
-    assert_eq!(files(&place, "archive").len(), 10);
+    let shown = wf(&place, &["approve", "--last", "--select", "1,2,10", "--yes"]).exits(0);
+    shown.says("all, or a selection").says("your answer: 3 of 10").says(r#""file":"mail-12.txt""#);
+    wf(&place, &["resume", "--last"]).exits(5).says("review[0]/act").says("decide[0]/choose");
+    assert_eq!(files(&place, "archive"), ["mail-01.txt", "mail-02.txt", "mail-12.txt"]);
+
+    // The rest is shown again by another run, and declined.
+    let place = pack();
+    wf(&place, &["run", "reviewed-batch.md"]).exits(5);
     wf(&place, &["deny", "--last", "--yes", "--reason", "look at them first"]).exits(0);
-    wf(&place, &["resume", "--last"]).exits(0).says("1 of 2 items failed");
+    wf(&place, &["resume", "--last"]).exits(5).says("1 of 1 items failed").says("decide[0]/choose");
+    assert_eq!(files(&place, "inbox").len(), 12);
+}
+
+#[test]
+fn what_the_model_is_not_sure_of_is_chosen_and_a_reply_is_changed_before_it_is_written() {
+    let place = pack();
+    wf(&place, &["run", "reviewed-batch.md"]).exits(5);
+    wf(&place, &["approve", "--last", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(5).says("decide[0]/choose");
     assert_eq!(files(&place, "inbox"), ["mail-03.txt", "mail-07.txt"]);
-    assert!(!place.at("kept").exists() || files(&place, "kept").is_empty());
+    wf(&place, &["approve", "--last", "--yes"]).exits(2).says("a yes does not say which");
+    wf(&place, &["approve", "--last", "--choose", "leave", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(5).says("reply[0]/agree");
+    place.file("new.txt", "The order is confirmed. Thank you!\n");
+    let shown = wf(&place, &["approve", "--last", "--text-file", "new.txt", "--yes"]).exits(0);
+    shown.says("text that you may change: The order is confirmed.");
+    wf(&place, &["resume", "--last"]).exits(0).says("reply[0]/reply");
+    assert_eq!(place.read("outbox/mail-03.txt"), "The order is confirmed. Thank you!\n");
+    assert_eq!(files(&place, "kept"), ["mail-03.txt"]);
+    assert_eq!(files(&place, "inbox"), ["mail-07.txt"]);
+}
+
+#[test]
+fn a_mail_that_is_named_twice_or_left_out_is_sent_back_to_the_model() {
+    let place = pack();
+    let replies =
+        place.read("replies.yaml").replace("\"file\": \"mail-12.txt\"", "\"file\": \"mail-11.txt\"");
+    place.file("replies.yaml", replies);
+    let ran = wf(&place, &["run", "reviewed-batch.md"]).exits(1);
+    ran.says("check `names_every_mail_once`").says("classify · attempt 2");
+    assert_eq!(files(&place, "inbox").len(), 12);
 }
 
 #[test]
@@ -176,6 +206,46 @@ fn nothing_is_suggested_twice() {
 }
 
 #[test]
+fn the_recording_of_a_turn_is_repeated_with_the_answer_of_a_person() {
+    let place = pack();
+    place.file("replies.yaml", "[]\n");
+    wf(&place, &["replay", "tape", "--answers"]).exits(0).says("no difference");
+    // Nobody agreed to another plan.
+    place.file("plan-work.md", place.read("plan-work.md").replace("message: \"{{", "message: \"Now: {{"));
+    let replayed = wf(&place, &["replay", "tape", "--answers"]).exits(1);
+    replayed.says("it would wait for an answer that the record does not have");
+}
+
+#[test]
+fn a_plan_that_never_becomes_one_is_shown_to_nobody() {
+    let place = pack();
+    let (valid, invalid) =
+        ("executor, tools: [list, read, write]}", "executor, tools: [list, read, write], page: menu}");
+    let replies = place.read("replies.yaml").replace(valid, invalid);
+    let replies = replies.replace("make `is_a_plan` pass", "make `nothing` pass");
+    place.file("replies.yaml", replies);
+    say(&place, "Write a welcome note for a new colleague.").exits(1).says("check is_a_plan failed");
+    assert!(!place.at("out/result.md").exists());
+}
+
+#[test]
+fn a_person_who_has_no_guidance_ends_what_is_stuck() {
+    let place = pack();
+    wf(&place, &["run", "fix-bug.md"]).exits(5);
+    wf(&place, &["deny", "--last", "--reason", "it will be rewritten", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(1).says("it will be rewritten");
+    assert!(place.read("shop/prices.py").contains("percent // 100"), "nothing was changed");
+}
+
+#[test]
+fn a_turn_over_its_budget_stops_before_the_work() {
+    let place = pack();
+    place.file("turn.md", place.read("turn.md").replace("max_tokens: 2000000", "max_tokens: 700"));
+    say(&place, "Write a welcome note for a new colleague.").exits(1).says("budget exhausted");
+    assert!(!place.at("out/result.md").exists());
+}
+
+#[test]
 fn every_file_of_the_pack_is_checked_and_drawn() {
     let place = pack();
     wf(&place, &["check", "."]).exits(0).says("no problems found");
@@ -185,6 +255,8 @@ fn every_file_of_the_pack_is_checked_and_drawn() {
         "fix-bug",
         "reviewed-batch",
         "batch",
+        "decide",
+        "draft",
         "build-skill",
         "suggest",
         "consolidate",
@@ -196,7 +268,6 @@ fn every_file_of_the_pack_is_checked_and_drawn() {
     }
 }
 
-/// Runs the program where its checks find it by its name.
 #[test]
 fn goals_suggest_and_consolidate_at_their_slots() {
     let place = pack();

@@ -1,5 +1,7 @@
 //! The pack of Sylk: tasks that are inspected and tested, a session that appends fixes, routes, answers and handoffs.
 
+mod stopped;
+
 use std::path::Path;
 
 use crate::support::{Did, Sandbox};
@@ -8,9 +10,7 @@ const LIMIT: [&str; 4] = ["-p", "task=Refuse the request after the limit.", "-p"
 const NOTHING: [&str; 4] = ["-p", "task=Change nothing.", "-p", "tests=limit"];
 
 fn pack() -> Sandbox {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/sylk"), Path::new(""), &place);
-    place
+    super::pack("sylk")
 }
 
 fn run(place: &Sandbox, plan: &str, params: &[&str]) -> Did {
@@ -157,4 +157,19 @@ fn a_handoff_ends_in_a_task_that_is_inspected_and_tested() {
     let params = ["-p", "task=Refuse requests.", "-p", "tests=limit"];
     run(&place, "handoff.md", &params).exits(0).says("test 1/3").says("1 verified, 2 reported");
     place.wf(&["memory", "search", "handed"]).exits(0).says("was handed on");
+}
+
+#[test]
+fn the_recording_of_a_session_is_repeated_with_the_answers_of_people() {
+    let place = pack();
+    place.file("replies.yaml", "[]\n");
+    place.wf(&["replay", "tape", "--answers"]).exits(0).says("no difference");
+    // Nobody is asked, and so nothing is done.
+    place.wf(&["replay", "tape"]).exits(1).says("--answers gives what they answered");
+    // Other tests are other findings.
+    place.file(
+        "repo/tests/test_window.py",
+        place.read("repo/tests/test_window.py").replace("allow(60)", "allow(61)"),
+    );
+    place.wf(&["replay", "tape", "--answers"]).exits(1).says("differs at event");
 }

@@ -1,4 +1,6 @@
 //! The decisions of approvers: their signed answers, as far as they are recorded.
+//!
+//! A replay has nobody to ask. It may be given the answers of the run that it repeats: whoever starts it vouches for them.
 
 use std::sync::Arc;
 
@@ -10,8 +12,24 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
+use super::EngineSession;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
+use wf_core::observe::RunRef;
+
+/// The answers of people in a recorded run, which its replay gives in their place.
+pub trait RecordedAnswers: Send + Sync {
+    /// Returns the answer to a request; `None`: the recorded run has none to exactly this request. The same request of the
+    /// same run always has the same answer.
+    fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome>;
+}
+
+impl EngineSession {
+    /// Lets the answers of a recorded run count, and none that is signed.
+    pub fn use_recorded_answers(&self, recorded: Box<dyn RecordedAnswers>) {
+        let _ = self.shared.answers.set(recorded);
+    }
+}
 
 /// Checks for a decision.
 pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
@@ -38,6 +56,9 @@ pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalR
 /// Returns the approvers' decision on a request; `None`: not enough have answered.
 fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<ApprovalOutcome>, StoreError> {
     let session = &run.session;
+    if let Some(recorded) = session.shared.answers.get() {
+        return Ok(recorded.answer(&run.run_ref, ask));
+    }
     let reader = session.store.reader()?;
     let answers = reader.answers(&run.run_ref.id, ask.request)?;
     if answers.is_empty() {

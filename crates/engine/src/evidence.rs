@@ -117,11 +117,14 @@ pub(super) fn recorded_view(
     })
 }
 
-/// Returns the folders in a workspace that are no part of it: the state, and the keys of the user.
+/// Returns the folders in a workspace that are no part of it: the state, the keys of the user, and the recording that
+/// is made of the run, which grows while checks look.
 pub(super) fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
     let state = session.store.folder().path().to_path_buf();
     let keys = wf_exec::keyfile::folders(&session.host);
-    std::iter::once(state).chain(keys).collect()
+    let recording = session.shared.cassette.get().filter(|cassette| !cassette.is_replay());
+    let recording = recording.map(|cassette| cassette.folder().to_path_buf());
+    std::iter::once(state).chain(keys).chain(recording).collect()
 }
 
 /// Stores the list of a workspace's files, before it is recorded that it was taken.

@@ -57,7 +57,7 @@ mod workspace_models;
 mod worktrees;
 
 pub use agent::RecordedSessions;
-pub use asking::scope;
+pub use asking::{RecordedAnswers, scope};
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};
 pub use generated::PlanReader;

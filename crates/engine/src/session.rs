@@ -19,6 +19,7 @@ use wf_sign::approval::Approvers;
 use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
+use super::asking::RecordedAnswers;
 use super::generated::PlanReader;
 use super::locks::NamedLocks;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
@@ -72,6 +73,8 @@ pub struct SharedState {
     pub(super) gateway: OnceLock<Gateway>,
     /// The sessions of a recorded run that is repeated.
     pub(super) sessions: OnceLock<RecordedSessions>,
+    /// The answers of people in a recorded run that is repeated.
+    pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -89,6 +92,7 @@ impl SharedState {
             parking: SuspendedRuns::default(),
             gateway: OnceLock::new(),
             sessions: OnceLock::new(),
+            answers: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
         }

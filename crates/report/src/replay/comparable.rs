@@ -6,7 +6,7 @@ use wf_core::machine::forget_round_time;
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The keys of every event that a replay cannot have, or that follow from the place where it runs.
-const VARIABLE: [&str; 12] = [
+const VARIABLE: [&str; 11] = [
     "v",
     "run",
     "at",
@@ -14,7 +14,6 @@ const VARIABLE: [&str; 12] = [
     "due",
     "since",
     "expires",
-    "by",
     "tokens",
     "logic_version",
     "breakers",

@@ -10,15 +10,15 @@ use wf_store::{Store, StoreDurability};
 use super::agent::SERVER;
 use crate::support::{Sandbox, until};
 
-const PLAN: &str = "---\nkind: plan\nid: notes\nsteps:\n  - id: note\n    agent: {role: executor, tools: [run], mcp: [notes]}\n    \
-    allow: {write: [began]}\n---\n\n## note\n\nTake notes.\n";
+const PLAN: &str = "---\nkind: plan\nid: notes\nsteps:\n  - id: note\n    agent: {role: executor, tools: [run], mcp: [notes]}\n\
+    ---\n\n## note\n\nTake notes.\n";
 
 /// Replies of a model that waits before its second call of the server, until the test lets it go on.
 const REPLIES: &str = r#"
 - replies:
     - tool_calls:
         - {tool: notes__add, arguments: {text: one}}
-        - {tool: run, arguments: {script: "touch began; while ! test -e go; do sleep 0.1; done"}}
+        - {tool: run, arguments: {script: "while ! test -e go; do sleep 0.1; done"}}
         - {tool: notes__add, arguments: {text: two}}
     - text: done
 "#;
@@ -35,7 +35,11 @@ fn a_call_in_the_middle_of_an_attempt_is_answered_while_others_see_the_server_fa
     sandbox.file("plan.md", PLAN).file("replies.yaml", REPLIES);
     sandbox.wf(&["mcp", "pin", "notes"]).exits(0);
     let running = sandbox.start(&["run", "plan.md"]);
-    until("the model waits", || sandbox.at("began").exists());
+    until("the first call has ended", || {
+        let count = "SELECT count(*) FROM events WHERE kind = 'tool_call_ended'";
+        let ended = |state: &rusqlite::Connection| state.query_row(count, [], |row| row.get::<_, u32>(0));
+        sandbox.at(".wf/state.db").exists() && ended(&sandbox.database()) == Ok(1)
+    });
     let clock = Arc::new(SystemClock);
     let store = Store::open(&sandbox.at(".wf"), StoreDurability::Normal, clock).unwrap();
     for _ in 0..TargetHealth::FAILURES {

@@ -150,3 +150,47 @@ impl AdapterFailure {
         Self::new(script, AdapterFailureKind::SecretsInaccessible(fault))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AdapterFailure, AdapterFailureKind};
+    use wf_base::keyword::Keyword;
+    use wf_core::connection::{ConnectionFailure, FailureKind, SetupFault};
+    use wf_core::health::CallEnd;
+
+    fn end(kind: impl Into<AdapterFailureKind>) -> Option<CallEnd> {
+        AdapterFailure::new("health_check", kind.into()).call_end()
+    }
+
+    #[test]
+    fn what_a_service_says_of_itself_is_an_outage_or_shows_that_it_works() {
+        for &failure_type in FailureKind::ALL {
+            let message = "not now".to_owned();
+            let said = ConnectionFailure {
+                failure_type,
+                service: None,
+                message: message.clone(),
+                retry_after: None,
+                admin_url: None,
+            };
+            let is_transient =
+                matches!(failure_type, FailureKind::RateLimited | FailureKind::ServiceUnavailable);
+            let error = message;
+            let expected =
+                if is_transient { CallEnd::Outage { error } } else { CallEnd::Rejection { error } };
+            assert_eq!(end(SetupFault::Reported(said)), Some(expected), "{failure_type:?}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_does_not_answer_has_no_answer_of_the_service() {
+        assert!(matches!(end(SetupFault::TimeUp), Some(CallEnd::Outage { .. })));
+        assert!(matches!(end(SetupFault::Ended(" (exit code 1)".into())), Some(CallEnd::Outage { .. })));
+        let unhealthy = AdapterFailureKind::ReportedFailure("the token has expired".into());
+        let expected = CallEnd::Rejection { error: "the token has expired".into() };
+        assert_eq!(end(unhealthy), Some(expected));
+        for unknown in [AdapterFailureKind::Leak, AdapterFailureKind::NotStarted("no sandbox".into())] {
+            assert_eq!(end(unknown), None);
+        }
+    }
+}

@@ -146,7 +146,7 @@ CREATE TABLE locks (
     acquired_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The last calls of models, and until when calls are refused after failures in a row. It says how things
+-- The last calls of models, MCP servers and connections, and until when calls are refused after failures in a row. It says how things
 -- are, and is not rebuilt from the log.
 CREATE TABLE call_health (
     kind         TEXT NOT NULL,

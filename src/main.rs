@@ -7,6 +7,7 @@
 
 mod approve;
 mod args;
+mod call_findings;
 mod cassette;
 mod choose;
 mod commands;

@@ -1,42 +1,18 @@
 //! The models of a workspace and their last calls, as `wf doctor` lists them. Nothing is called, and no key is shown.
 
-use std::time::Duration;
-
+use crate::call_findings::RecordedCalls;
 use wf_app::Host;
 use wf_app::doctor::{DoctorFinding, DoctorStatus};
-use wf_base::time::{Moment, format_duration};
-use wf_core::health::{CallTarget, TargetHealth, TargetKind};
+use wf_core::health::CallTarget;
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
-use wf_store::StoreReader;
 
 /// Returns one finding for each model, followed by one about its calls if there were some.
-pub fn model_findings(host: &Host, table: &ModelTable) -> Vec<DoctorFinding> {
-    let health = StoreReader::open(&host.workspace().state).and_then(|reader| reader.health());
-    let health = health.unwrap_or_default();
-    let mut findings = Vec::new();
-    for model in table.models.values() {
-        findings.push(model_finding(host, table, model));
-        let target = CallTarget { kind: TargetKind::Model, name: model.name.to_string() };
-        findings.extend(health.get(&target).map(|health| health_finding(&target.name, health, host.now())));
-    }
-    findings
-}
-
-/// Reports the last calls of a target, and whether its breaker is open.
-fn health_finding(name: &str, health: &TargetHealth, now: Moment) -> DoctorFinding {
-    let ago = |moment: Moment| {
-        let seconds = Duration::from_secs(now.since(moment).as_secs());
-        format!("{} ago", format_duration(seconds))
-    };
-    let open = health
-        .open_at(now)
-        .map(|until| format!("breaker open until {until}, after {} failures in a row", health.failures));
-    let succeeded = health.succeeded_at.map(|moment| format!("last success {}", ago(moment)));
-    let failed = health.failed_at.map(|moment| format!("last failure {}: {}", ago(moment), health.error));
-    let is_failing = health.failed_at > health.succeeded_at;
-    let status = if is_failing { DoctorStatus::Weak } else { DoctorStatus::Good };
-    let parts: Vec<String> = [Some(name.to_owned()), open, succeeded, failed].into_iter().flatten().collect();
-    DoctorFinding::new("calls", status, parts.join(" · "))
+pub fn model_findings(host: &Host, table: &ModelTable, calls: &RecordedCalls) -> Vec<DoctorFinding> {
+    let findings = table.models.values().flat_map(|model| {
+        let called = calls.finding(&CallTarget::model(&model.name), host.now());
+        [Some(model_finding(host, table, model)), called]
+    });
+    findings.flatten().collect()
 }
 
 fn model_finding(host: &Host, table: &ModelTable, model: &ModelDefinition) -> DoctorFinding {
@@ -94,33 +70,10 @@ fn price_text(model: &ModelDefinition) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{health_finding, key_text};
+    use super::key_text;
     use wf_app::Host;
     use wf_app::doctor::DoctorStatus;
-    use wf_base::time::Moment;
-    use wf_core::health::TargetHealth;
     use wf_model::SecretSource;
-
-    #[test]
-    fn the_last_calls_and_the_breaker_are_reported() {
-        let at = |second: i64| Moment::from_millis(second * 1_000);
-        let mut health = TargetHealth::default();
-        health.note_success(at(0));
-        let found = health_finding("strong", &health, at(60));
-        assert_eq!(
-            (found.health, found.found.as_str()),
-            (DoctorStatus::Good, "strong · last success 1m ago")
-        );
-        for second in 100..103 {
-            health.note_failure(true, "busy", at(second));
-        }
-        let found = health_finding("strong", &health, at(112));
-        let open = "breaker open until 1970-01-01T00:02:42.000Z, after 3 failures in a row";
-        let expected = format!("strong · {open} · last success 1m52s ago · last failure 10s ago: busy");
-        assert_eq!((found.health, found.found), (DoctorStatus::Weak, expected));
-        let later = health_finding("strong", &health, at(200)).found;
-        assert!(!later.contains("breaker"), "{later}");
-    }
 
     #[test]
     fn a_key_is_named_and_not_shown() {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod client;
+mod health;
 mod library;
 mod real;
 

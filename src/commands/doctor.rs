@@ -3,6 +3,7 @@ use std::path::Path;
 use clap::Args;
 
 use crate::Ui;
+use crate::call_findings::{RecordedCalls, connection_findings, server_findings};
 use crate::model_findings::model_findings;
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::goals::check_goals_scheduled;
@@ -56,7 +57,9 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     }
     findings.push(containers(&ui.host));
     findings.push(sandbox(&ui.host));
-    findings.extend(models(ui));
+    let calls = RecordedCalls::read(&ui.host);
+    findings.extend(models(ui, &calls));
+    findings.extend(connection_findings(&ui.host, &calls).unwrap_or_default());
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
         ui.print_json(&format!("{document:#}\n"))?;
@@ -118,11 +121,16 @@ fn configuration(ui: &Ui) -> DoctorFinding {
     DoctorFinding::new("configuration", health, found)
 }
 
-/// Reports the models of the workspace, if its configuration can be read.
-fn models(ui: &Ui) -> Vec<DoctorFinding> {
+/// Reports the models and the MCP servers of the workspace, if its configuration can be read.
+fn models(ui: &Ui, calls: &RecordedCalls) -> Vec<DoctorFinding> {
     let files = DiskFiles::new(ui.host.workspace().root);
     let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
-    config.map(|config| model_findings(&ui.host, &config.models)).unwrap_or_default()
+    let Some(table) = config.map(|config| config.models) else {
+        return Vec::new();
+    };
+    let mut findings = model_findings(&ui.host, &table, calls);
+    findings.extend(server_findings(&ui.host, &table, calls));
+    findings
 }
 
 /// Reports the approvers of the workspace.

@@ -145,15 +145,8 @@ fn an_attempt_whose_work_failed_was_not_judged() {
 fn what_the_work_printed_may_say_whose_fault_it_was() {
     let mut run = Killed::new(single(tried));
     run.feed(InputKind::Ended(AttemptEnd {
-        attempt: attempt("a", 1),
-        exit: WorkExit::Code { code: 1 },
-        outputs: JsonObject::new(),
-        artifacts: Vec::new(),
-        standing: None,
         failure_class: Some(FailureClass::Environmental),
-        seen: Vec::new(),
-        usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
+        ..AttemptEnd::new(attempt("a", 1), WorkExit::Code { code: 1 })
     }));
     let failure_class = run.events.iter().find_map(|event| match &event.fact {
         EventKind::AttemptEnded { failure_class, .. } => Some(*failure_class),

@@ -266,15 +266,8 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
     killed.cancel();
     let standing = Some(Standing::Verified);
     killed.feed(InputKind::Ended(AttemptEnd {
-        attempt: attempt("a", 1),
-        exit: WorkExit::Completed,
-        outputs: JsonObject::new(),
-        artifacts: Vec::new(),
         standing,
-        failure_class: None,
-        seen: Vec::new(),
-        usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
+        ..AttemptEnd::new(attempt("a", 1), WorkExit::Completed)
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {
         EventKind::StepEnded { standing, .. } => Some(*standing),

@@ -183,15 +183,9 @@ impl Play {
         let outputs = self.outputs.get(step).and_then(Value::as_object).cloned().unwrap_or_default();
         let usage = self.usage.get(step).copied().unwrap_or_default();
         InputKind::Ended(AttemptEnd {
-            exit: planned.unwrap_or(WorkExit::Code { code: 0 }),
-            attempt,
             outputs,
-            artifacts: Vec::new(),
-            standing: None,
-            failure_class: None,
-            seen: Vec::new(),
             usage,
-            service: false,
+            ..AttemptEnd::new(attempt, planned.unwrap_or(WorkExit::Code { code: 0 }))
         })
     }
 

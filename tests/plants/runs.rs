@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Attempt, AttemptEnd, AttemptUsage, CheckRuling, CheckVerdict, Effect, EventKind, InputKind, Machine,
-    MachineInput, RunOutcome, TimerKind, WorkExit,
+    Attempt, AttemptEnd, CheckRuling, CheckVerdict, Effect, EventKind, InputKind, Machine, MachineInput,
+    RunOutcome, TimerKind, WorkExit,
 };
 use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject, Plan, StepIx};
 
@@ -213,15 +213,5 @@ fn number(attempt: &Attempt) -> usize {
 }
 
 fn ended(attempt: Attempt, (exit, failure_class): (WorkExit, Option<FailureClass>)) -> InputKind {
-    InputKind::Ended(AttemptEnd {
-        attempt,
-        exit,
-        outputs: JsonObject::new(),
-        artifacts: Vec::new(),
-        standing: None,
-        failure_class,
-        seen: Vec::new(),
-        usage: AttemptUsage::default(),
-        service: false,
-    })
+    InputKind::Ended(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, exit) })
 }

@@ -319,15 +319,5 @@ fn ended(attempt: Attempt, fate: Fate) -> InputKind {
     let usage = super::budget::usage(&attempt);
     let outputs = if fate.exit.is_success() { fate.outputs } else { JsonObject::new() };
     let (exit, standing) = (fate.exit, fate.standing);
-    InputKind::Ended(AttemptEnd {
-        attempt,
-        exit,
-        outputs,
-        artifacts: Vec::new(),
-        standing,
-        failure_class: None,
-        seen: Vec::new(),
-        usage,
-        service: false,
-    })
+    InputKind::Ended(AttemptEnd { outputs, standing, usage, ..AttemptEnd::new(attempt, exit) })
 }

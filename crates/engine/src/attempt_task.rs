@@ -17,12 +17,11 @@ use wf_exec::container::AttemptContainer;
 use wf_exec::environment::{self, EnvironmentSources};
 use wf_exec::process::ProcessCommand;
 use wf_exec::supervisor::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
-use wf_exec::{
-    HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait,
-};
-use wf_model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
+use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, log, outputs, usage, wait};
+use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
+use super::call_health::BreakerNotes;
 use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
@@ -46,6 +45,8 @@ pub(super) struct AttemptTask {
     pub(super) tool_args: Option<Box<serde_json::Value>>,
     /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
     pub(super) generated: Option<Sha256Digest>,
+    /// The changes of breakers that it caused, except by calls of models, which record theirs.
+    pub(super) breakers: BreakerNotes,
 }
 
 impl AttemptTask {
@@ -56,7 +57,17 @@ impl AttemptTask {
         item: Option<StepItem>,
         reads: JsonObject,
     ) -> Self {
-        Self { run, attempt, item, reads, since: None, correction: None, tool_args: None, generated: None }
+        Self {
+            run,
+            attempt,
+            item,
+            reads,
+            since: None,
+            correction: None,
+            tool_args: None,
+            generated: None,
+            breakers: BreakerNotes::default(),
+        }
     }
 
     /// Does the work and reports its end.
@@ -120,12 +131,17 @@ impl AttemptTask {
                 Err(unable) => ended.exit = unable.into(),
             }
         }
-        if let WorkExit::Error { reason, .. } = &mut ended.exit {
-            // It may name files, and their names are chosen by the programs that made them.
-            *reason = run.mask().await.text(reason).into_owned();
-        }
+        self.mask_reason(&mut ended.exit).await;
+        ended.breakers = self.breakers.take();
         self.show_end(step, &ended);
         Ok(Some(InputKind::Ended(ended)))
+    }
+
+    /// Masks the reason of an exit. It may name files, and their names are chosen by the programs that made them.
+    pub(super) async fn mask_reason(&self, exit: &mut WorkExit) {
+        if let WorkExit::Error { reason, .. } = exit {
+            *reason = self.run.mask().await.text(reason).into_owned();
+        }
     }
 
     /// Returns the time left of a limit on this attempt.
@@ -133,33 +149,6 @@ impl AttemptTask {
         let now = self.run.session.clock.now();
         let spent = self.since.map_or(Duration::ZERO, |since| now.since(since));
         limit.map(|limit| limit.saturating_sub(spent))
-    }
-
-    /// Sends the step's request.
-    async fn request(
-        &self,
-        http: &HttpCall,
-        step: &Step,
-        stop: watch::Receiver<StopLevel>,
-    ) -> Result<AttemptEnd, WorkError> {
-        let Some(secrets) = self.secrets(step, &stop).await? else {
-            return Ok(self.end_without_outputs(WorkExit::Cancelled));
-        };
-        let ask = self.with_template_values(&secrets, |known| http::HttpRequest::new(http, known))?;
-        let job = http::HttpJob {
-            ask,
-            timeout: step.timeout,
-            log: log::LogTarget {
-                path: log::path(&self.run.dir, &self.attempt),
-                limit: self.run.session.log_limit,
-                mask: self.run.mask().await,
-                clock: Arc::clone(&self.run.session.clock),
-            },
-            outputs: step.outputs.clone(),
-        };
-        let client = &self.run.session.shared.client;
-        let (exit, outputs) = client.run(job, stop, self.on_output()).await;
-        Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
     }
 
     /// Runs the step's process, or determines the state of one that an earlier engine asked for.

@@ -1,6 +1,5 @@
 //! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
 
-use super::model_health;
 use super::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
@@ -60,9 +59,7 @@ impl RunContext {
         let mut request = self.masked_request(request).await;
         let mut result = gateway.call(model, &request).await;
         // The call may have made a key known.
-        let mask = self.mask().await;
-        mask_exchange(&mut request, &mut result, &mask);
-        model_health::record(&self.session.store, gateway, &result, &mask);
+        mask_exchange(&mut request, &mut result, &self.mask().await);
         gateway.record(Some(&self.exchanges), model, &request, result).await
     }
 }

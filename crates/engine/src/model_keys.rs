@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{EngineSession, model_health};
+use super::EngineSession;
+use super::call_health::ModelHealth;
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_exec::secret::{PlanSecrets, SecretText};
@@ -23,10 +24,10 @@ impl EngineSession {
         self.shared.gateway.get_or_init(|| {
             let keys = Arc::new(self.model_keys());
             let clock = Arc::clone(&self.clock);
+            let health = Arc::new(ModelHealth::new(&self.store, Arc::clone(&keys)));
             let gateway = Gateway::new((*self.models).clone(), keys, self.root.clone(), clock);
             let gateway = gateway.with_client(&self.shared.passed_env, ClientLimits::default());
-            let gateway = gateway.with_health(model_health::recorded(self.store.reader().ok()));
-            gateway.with_cassette(self.shared.cassette.get().cloned())
+            gateway.with_health(health).with_cassette(self.shared.cassette.get().cloned())
         })
     }
 

@@ -9,12 +9,12 @@ use wf_exec::secret::PlanSecrets;
 use wf_exec::{HostEnv, ProcessExecutor};
 use wf_gateway::cassette::Cassette;
 use wf_gateway::client::ClientLimits;
-use wf_gateway::{Gateway, ModelCallResult};
+use wf_gateway::{CallHealth, Gateway, ModelCallResult, ProcessHealth};
 use wf_model::{ModelDefinition, ModelTable};
 use wf_store::{Store, StoreDurability, StoreReader};
 
+use super::call_health::ModelHealth;
 use super::model_call::{mask_exchange, mask_request};
-use super::model_health;
 use super::model_keys::ModelKeys;
 
 /// The surroundings of the models of a workspace.
@@ -46,8 +46,8 @@ pub struct WorkspaceModels {
     models: Arc<ModelTable>,
     gateway: Gateway,
     keys: Arc<ModelKeys>,
-    state: PathBuf,
-    clock: Arc<dyn Clock>,
+    /// The state, which has the health of the models; `None`: there is none, and this alone does not create one.
+    _store: Option<Store>,
 }
 
 impl WorkspaceModels {
@@ -58,11 +58,17 @@ impl WorkspaceModels {
         let keys = Arc::new(ModelKeys::new(&models, |declared| {
             PlanSecrets::new(declared, host, &root, &state, ProcessExecutor::InProcess)
         }));
+        let store = StoreReader::open(&state)
+            .and_then(|_| Store::open(&state, StoreDurability::Normal, Arc::clone(&clock)));
+        let store = store.ok();
+        let health: Arc<dyn CallHealth> = match &store {
+            Some(store) => Arc::new(ModelHealth::new(store, Arc::clone(&keys))),
+            None => Arc::new(ProcessHealth::new(Arc::clone(&clock))),
+        };
         let resolver = Arc::clone(&keys);
-        let gateway = Gateway::new((*models).clone(), resolver, root, Arc::clone(&clock));
-        let gateway = gateway.with_health(model_health::recorded(StoreReader::open(&state).ok()));
-        let gateway = gateway.with_client(&passed, ClientLimits::default());
-        Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys, state, clock }
+        let gateway = Gateway::new((*models).clone(), resolver, root, clock);
+        let gateway = gateway.with_client(&passed, ClientLimits::default()).with_health(health);
+        Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys, _store: store }
     }
 
     /// Returns the models.
@@ -75,14 +81,7 @@ impl WorkspaceModels {
         let mut request = request.clone();
         mask_request(&mut request, &self.keys.mask().await);
         let mut result = self.gateway.call(model, &request).await;
-        let mask = self.keys.mask().await;
-        mask_exchange(&mut request, &mut result, &mask);
-        // Without a state there is no record: this alone does not create one.
-        if StoreReader::open(&self.state).is_ok()
-            && let Ok(store) = Store::open(&self.state, StoreDurability::Normal, Arc::clone(&self.clock))
-        {
-            model_health::record(&store, &self.gateway, &result, &mask);
-        }
+        mask_exchange(&mut request, &mut result, &self.keys.mask().await);
         let result = self.gateway.record(None, model, &request, result).await;
         WorkspaceCall { request, result }
     }

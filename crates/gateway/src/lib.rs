@@ -19,8 +19,8 @@ pub mod sse;
 pub mod wire;
 
 pub use gateway::{
-    FailedModelCall, Gateway, ModelCallError, ModelCallResult, ModelKeyError, ModelKeyFuture,
-    ModelKeyResolver,
+    CallHealth, CallHealthFuture, FailedModelCall, Gateway, ModelCallError, ModelCallResult, ModelKeyError,
+    ModelKeyFuture, ModelKeyResolver, ProcessHealth,
 };
 
 #[cfg(test)]

@@ -2,35 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Row;
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::queue::WriterQueue;
 use super::{Store, StoreError, StoreReader, WriteTicket};
 use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
-use wf_core::health::{CallTarget, TargetHealth, TargetKind};
+use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth, TargetKind};
+
+/// The columns of a row, in the order in which [`read`] takes them.
+const COLUMNS: &str = "kind, name, failures, open_until, succeeded_at, failed_at, error";
+
+/// The health of what is called, for those who call. Each decision is read and written in one transaction, so that all
+/// processes go by the same rows.
+#[derive(Clone, Debug)]
+pub struct CallLedger {
+    queue: WriterQueue,
+}
 
 impl Store {
-    /// Records the health of a target, in place of what is known of it.
-    pub fn record_health(&self, target: CallTarget, health: TargetHealth) -> WriteTicket<()> {
-        self.sql(move |writing| {
-            let millis = |moment: Option<Moment>| moment.map(Moment::millis);
-            writing
-                .connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO call_health
-                     (kind, name, failures, open_until, succeeded_at, failed_at, error)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                )?
-                .execute((
-                    target.kind.as_str(),
-                    &target.name,
-                    health.failures,
-                    millis(health.open_until),
-                    millis(health.succeeded_at),
-                    millis(health.failed_at),
-                    &health.error,
-                ))
-                .map(drop)
+    /// Returns the ledger of calls. It outlives the store, and then fails.
+    pub fn call_ledger(&self) -> CallLedger {
+        CallLedger { queue: self.queue() }
+    }
+}
+
+impl CallLedger {
+    /// Decides about a call: of all that ask when the time of an open breaker is over, one is admitted, to probe.
+    pub fn admit(&self, target: CallTarget) -> WriteTicket<Result<(), OpenBreaker>> {
+        self.change(target, TargetHealth::admit)
+    }
+
+    /// Notes the end of a call, and returns the change of the breaker.
+    pub fn note(&self, target: CallTarget, end: CallEnd) -> WriteTicket<Option<BreakerChange>> {
+        self.change(target, move |health, now| health.note(&end, now))
+    }
+
+    /// Applies a decision to the health of a target. What it leaves as it was is not written.
+    fn change<T, D>(&self, target: CallTarget, decide: D) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        D: FnOnce(&mut TargetHealth, Moment) -> T + Send + 'static,
+    {
+        self.queue.send(move |writing| {
+            let changed = || {
+                let before = load(writing.connection, &target)?;
+                let mut health = before.clone();
+                let decided = decide(&mut health, writing.writer.clock.now());
+                if health != before {
+                    save(writing.connection, &target, &health)?;
+                }
+                Ok(decided)
+            };
+            changed().map_err(|error| writing.failed(&error))
         })
     }
 }
@@ -38,51 +62,149 @@ impl Store {
 impl StoreReader {
     /// Returns the health of all targets that were called. Kinds that a later version adds are left out.
     pub fn health(&self) -> Result<BTreeMap<CallTarget, TargetHealth>, StoreError> {
-        let sql = "SELECT kind, name, failures, open_until, succeeded_at, failed_at, error FROM call_health";
-        Ok(self.all(sql, (), read)?.into_iter().flatten().collect())
+        let pair = |row: &Row<'_>| {
+            let kind = TargetKind::from_word(row.get_ref(0)?.as_str()?);
+            kind.map(|kind| Ok((CallTarget { kind, name: row.get(1)? }, read(row)?))).transpose()
+        };
+        let rows = self.all(&format!("SELECT {COLUMNS} FROM call_health"), (), pair)?;
+        Ok(rows.into_iter().flatten().collect())
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Option<(CallTarget, TargetHealth)>> {
-    let Some(kind) = TargetKind::from_word(row.get_ref(0)?.as_str()?) else {
-        return Ok(None);
-    };
+fn load(connection: &Connection, target: &CallTarget) -> rusqlite::Result<TargetHealth> {
+    let sql = format!("SELECT {COLUMNS} FROM call_health WHERE kind = ?1 AND name = ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let found = statement.query_row((target.kind.as_str(), &target.name), read).optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+fn save(connection: &Connection, target: &CallTarget, health: &TargetHealth) -> rusqlite::Result<()> {
+    let millis = |moment: Option<Moment>| moment.map(Moment::millis);
+    let sql = format!("INSERT OR REPLACE INTO call_health ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+    connection
+        .prepare_cached(&sql)?
+        .execute((
+            target.kind.as_str(),
+            &target.name,
+            health.failures,
+            millis(health.open_until),
+            millis(health.succeeded_at),
+            millis(health.failed_at),
+            &health.error,
+        ))
+        .map(drop)
+}
+
+/// Reads a row. A count that no call can have left is none.
+fn read(row: &Row<'_>) -> rusqlite::Result<TargetHealth> {
     let moment = |at: usize| row.get::<_, Option<i64>>(at).map(|millis| millis.map(Moment::from_millis));
-    let health = TargetHealth {
-        failures: row.get(2)?,
+    Ok(TargetHealth {
+        failures: u32::try_from(row.get::<_, i64>(2)?).unwrap_or_default(),
         open_until: moment(3)?,
         succeeded_at: moment(4)?,
         failed_at: moment(5)?,
         error: row.get(6)?,
-    };
-    Ok(Some((CallTarget { kind, name: row.get(1)? }, health)))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use rusqlite::Connection;
 
     use crate::{Store, StoreDurability};
-    use wf_base::time::{FixedClock, Moment};
-    use wf_core::health::{CallTarget, TargetHealth, TargetKind};
+    use wf_base::time::{Clock, Moment};
+    use wf_core::health::{BreakerChange, CallEnd, CallTarget, TargetHealth, TargetKind};
+
+    /// A clock that a test sets, in seconds.
+    #[derive(Default)]
+    struct SetClock(Mutex<i64>);
+
+    impl SetClock {
+        fn set(&self, second: i64) {
+            *self.0.lock().unwrap() = second;
+        }
+    }
+
+    impl Clock for SetClock {
+        fn now(&self) -> Moment {
+            Moment::from_millis(*self.0.lock().unwrap() * 1_000)
+        }
+    }
+
+    fn target(kind: TargetKind) -> CallTarget {
+        CallTarget { kind, name: "strong".into() }
+    }
+
+    fn outage() -> CallEnd {
+        CallEnd::Outage { error: "busy".into() }
+    }
 
     #[test]
-    fn the_health_of_a_target_outlives_its_process() {
+    fn of_two_processes_one_may_probe_and_both_see_what_it_finds() {
         let dir = tempfile::tempdir().unwrap();
-        let clock = Arc::new(FixedClock(Moment::default()));
-        let target = CallTarget { kind: TargetKind::Model, name: "strong".into() };
-        let mut health = TargetHealth::default();
-        health.note_success(Moment::from_millis(1));
+        let clock = Arc::new(SetClock::default());
         let open = || Store::open(dir.path(), StoreDurability::Normal, Arc::clone(&clock) as _).unwrap();
-        let store = open();
-        store.record_health(target.clone(), health.clone()).wait().unwrap();
-        for millis in 2..5 {
-            health.note_failure(true, "busy", Moment::from_millis(millis));
-        }
-        // Nobody waits for it: the store writes what is queued before it closes.
-        drop(store.record_health(target.clone(), health.clone()));
-        drop(store);
+        let stores = [open(), open()];
+        let ledgers = stores.each_ref().map(Store::call_ledger);
+        let admitted = |second: i64| {
+            clock.set(second);
+            let asked = ledgers.each_ref().map(|ledger| ledger.admit(target(TargetKind::Model)));
+            asked.map(|ticket| ticket.wait().unwrap().is_ok())
+        };
+        let note = |at: usize, end: CallEnd| ledgers[at].note(target(TargetKind::Model), end).wait().unwrap();
+        assert_eq!(admitted(0), [true, true]);
+        assert_eq!((note(0, outage()), note(1, outage())), (None, None));
+        let opened = |second: i64| Some(BreakerChange::Opened { until: Moment::from_millis(second * 1_000) });
+        assert_eq!(note(0, outage()), opened(60));
+        assert_eq!(admitted(59), [false, false]);
+        assert_eq!(admitted(60).iter().filter(|is_admitted| **is_admitted).count(), 1);
+        assert_eq!(note(1, outage()), opened(120));
+        assert_eq!(admitted(119), [false, false]);
+        assert_eq!(admitted(120).iter().filter(|is_admitted| **is_admitted).count(), 1);
+        assert_eq!(note(0, CallEnd::Success), Some(BreakerChange::Closed));
+        assert_eq!(admitted(121), [true, true]);
+        // The targets of another kind are others, though they have the same name.
+        assert_eq!(ledgers[0].note(target(TargetKind::McpServer), outage()).wait(), Ok(None));
+        drop(stores);
         let all = open().reader().unwrap().health().unwrap();
-        assert_eq!(all.into_iter().collect::<Vec<_>>(), [(target, health)]);
+        let found: Vec<_> = all.iter().map(|(target, health)| (target.kind, health.failures)).collect();
+        assert_eq!(found, [(TargetKind::Model, 0), (TargetKind::McpServer, 1)]);
+    }
+
+    #[test]
+    fn an_admission_that_changes_nothing_writes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), StoreDurability::Normal, Arc::new(SetClock::default())).unwrap();
+        store.call_ledger().admit(target(TargetKind::Model)).wait().unwrap().unwrap();
+        assert!(store.reader().unwrap().health().unwrap().is_empty());
+    }
+
+    #[test]
+    fn nonsense_in_the_table_refuses_no_call_for_long_and_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(SetClock::default());
+        let store = Store::open(dir.path(), StoreDurability::Normal, Arc::clone(&clock) as _).unwrap();
+        let other = Connection::open(store.folder().database()).unwrap();
+        let (highest, lowest) = (i64::MAX, i64::MIN);
+        for (kind, name) in [("model", "strong"), ("connection", "\u{1b}[2J"), ("of a later version", "x")] {
+            other
+                .execute(
+                    "INSERT INTO call_health VALUES (?1, ?2, -7, ?3, ?4, ?3, ?5)",
+                    (kind, name, highest, lowest, "x".repeat(10_000)),
+                )
+                .unwrap();
+        }
+        assert_eq!(store.reader().unwrap().health().unwrap().len(), 2);
+        let ledger = store.call_ledger();
+        assert_eq!(ledger.admit(target(TargetKind::Model)).wait().unwrap(), Ok(()));
+        let again = ledger.admit(target(TargetKind::Model)).wait().unwrap().unwrap_err();
+        assert_eq!(again.until, Moment::default().after(TargetHealth::OPEN));
+        clock.set(i64::try_from(Duration::from_mins(1).as_secs()).unwrap());
+        assert_eq!(ledger.admit(target(TargetKind::Model)).wait().unwrap(), Ok(()));
+        let closed = ledger.note(target(TargetKind::Model), CallEnd::Success).wait().unwrap();
+        assert_eq!(closed, Some(BreakerChange::Closed));
     }
 }

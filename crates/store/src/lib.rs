@@ -98,6 +98,7 @@ pub use fence::{FencingToken, RunFence};
 pub use find::FindError;
 pub use folder::StateFolder;
 pub use goals::{GoalRow, LedgerGoal, SlotRow};
+pub use health::CallLedger;
 pub use lease::{LEASE, RunLease};
 pub use locks::LockAcquisition;
 pub use log_row::LogRow;

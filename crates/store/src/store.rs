@@ -215,6 +215,11 @@ impl Store {
         })
     }
 
+    /// Returns a queue to the writer.
+    pub(super) fn queue(&self) -> WriterQueue {
+        self.queue.clone()
+    }
+
     /// Queues a job.
     pub(super) fn job<T, W>(&self, work: W) -> WriteTicket<T>
     where

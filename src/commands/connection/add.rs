@@ -9,6 +9,7 @@ use crate::commands::goal::author;
 use crate::connections::SecretArgs;
 use wf_app::approve::confirmed;
 use wf_app::connections::consent::{ConnectionScope, check_allowed};
+use wf_app::connections::health::note_connected;
 use wf_app::connections::{AdapterFailure, write_health_goal};
 use wf_app::connections::{
     AdapterRunner, ConnectionAdapter, ConnectionSetupError, ConnectionSetupRequest, NamedSecrets,
@@ -227,7 +228,9 @@ fn record(
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
     row.checked = Some(ui.host.now());
-    open_connection_store(&ui.host)?.connect_by(row.clone(), by).wait()?;
+    let store = open_connection_store(&ui.host)?;
+    store.connect_by(row.clone(), by).wait()?;
+    note_connected(&store, row)?;
     let act = WorkspaceAction::ConnectionAdded {
         connection: row.name.clone(),
         skill: row.skill.clone(),

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::args::{duration, name};
 use crate::Ui;
 use wf_app::connections::health::{ConnectionCheckResult, check_connection};
-use wf_app::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find_connection};
+use wf_app::connections::{
+    AdapterFailure, AdapterRunner, ConnectionAdapter, connection_rows, find_connection,
+};
 use wf_app::{CliExitCode, CommandError, Host, Workspace, normalize_path};
 use wf_base::name::PlanId;
 use wf_base::units::plural;
@@ -17,7 +19,8 @@ use wf_store::{ConnectionRow, ConnectionState};
 /// Check that connections work, and refresh expiring tokens
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The skill tries once to repair a connection that fails. Exit code 1 if one still fails.")]
+The skill tries once to repair a connection that fails. Exit code 1 if one still fails. A step of a run
+does not call a service that failed three times in a row, for a minute; a person always does.")]
 pub struct ConnectionCheckArgs {
     /// Names of the connections
     #[arg(value_name = "NAME", value_parser = name, required_unless_present = "all")]
@@ -119,6 +122,9 @@ fn line(looked: &ConnectionCheckResult) -> String {
         text += &format!(" · token until {}", end.to_second());
     }
     text += "\n";
+    if let Some(note) = &looked.breaker {
+        text += &format!("  {note}\n");
+    }
     for warning in health.iter().flat_map(|health| &health.warnings) {
         text += &format!("  {} {}\n", paint(WARN, "warning:"), warning.replace('\n', " "));
     }
@@ -140,6 +146,7 @@ fn line(looked: &ConnectionCheckResult) -> String {
 
 fn json(looked: &ConnectionCheckResult) -> Value {
     let health = looked.health.as_ref();
+    let failure = looked.failure.as_ref().map(AdapterFailure::record);
     json!({
         "connection": looked.row.name,
         "healthy": looked.failure.is_none(),
@@ -151,7 +158,8 @@ fn json(looked: &ConnectionCheckResult) -> Value {
         "refresh_at": looked.plan.at,
         "reconnect_within_s": looked.plan.reconnect.map(|left| left.as_secs()),
         "warnings": health.map(|health| &health.warnings),
-        "failure": looked.row.failure.as_ref().map(|(kind, message)| json!({"kind": kind, "message": message})),
+        "failure": failure.map(|(kind, message)| json!({"kind": kind, "message": message})),
+        "breaker": looked.breaker,
     })
 }
 

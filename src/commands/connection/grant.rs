@@ -12,6 +12,7 @@ use crate::connections::SecretArgs;
 use wf_app::approve::confirmed;
 use wf_app::connections::AdapterFailure;
 use wf_app::connections::consent::{ConnectionScope, check_allowed};
+use wf_app::connections::health::note_connected;
 use wf_app::connections::{
     AdapterRunner, ConnectionSetupError, ConnectionSetupRequest, find_connection, open_connection_store,
     set_up,
@@ -86,7 +87,9 @@ pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, Co
     row.account = completed.account.or(row.account);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
-    open_connection_store(&ui.host)?.connect_by(row.clone(), by).wait()?;
+    let store = open_connection_store(&ui.host)?;
+    store.connect_by(row.clone(), by).wait()?;
+    note_connected(&store, &row)?;
     let act = WorkspaceAction::ConnectionGranted {
         connection: row.name.clone(),
         permissions: row.permissions.clone(),

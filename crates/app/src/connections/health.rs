@@ -3,11 +3,12 @@
 use super::{AdapterRunner, open_connection_store};
 use crate::connections::{AdapterFailure, AdapterFailureKind};
 use crate::watch;
-use crate::{Caller, CommandError};
+use crate::{Caller, CommandError, Host};
 use wf_core::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
 use wf_core::connection::{FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
+use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_store::feed::WorkspaceAction;
-use wf_store::{ConnectionRow, ConnectionState};
+use wf_store::{ConnectionRow, ConnectionState, Store};
 
 /// The result of a health check of a connection.
 #[derive(Debug)]
@@ -20,15 +21,26 @@ pub struct ConnectionCheckResult {
     pub health: Option<HealthCheckReply>,
     /// The plan for expiring tokens.
     pub plan: RefreshPlan,
+    /// The change of its breaker.
+    pub breaker: Option<BreakerNote>,
 }
 
 /// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
-/// The result is recorded.
+/// The result is recorded. A step of a run does not call a service whose breaker is open; a person may.
 pub fn check_connection(
     caller: &dyn Caller,
     desk: &AdapterRunner<'_>,
     row: ConnectionRow,
 ) -> Result<ConnectionCheckResult, CommandError> {
+    let store = open_connection_store(caller.host())?;
+    let (ledger, target) = (store.call_ledger(), CallTarget::connection(&row.name));
+    if is_in_run(caller.host())
+        && let Err(open) = ledger.admit(target.clone()).wait()?
+    {
+        let failure = AdapterFailure::new("health_check", AdapterFailureKind::LeftAlone(open));
+        let plan = RefreshPlan::default();
+        return Ok(ConnectionCheckResult { row, failure: Some(failure), health: None, plan, breaker: None });
+    }
     let mut look = ConnectionChecker { caller, runner: desk, row };
     let mut found = look.health();
     if let Some(error) = problem_of(&found)
@@ -59,13 +71,33 @@ pub fn check_connection(
         }
     }
     look.conclude(trouble.as_ref());
-    open_connection_store(caller.host())?.connect(look.row.clone()).wait()?;
+    store.connect(look.row.clone()).wait()?;
+    let end = trouble.as_ref().map_or(Some(CallEnd::Success), AdapterFailure::call_end);
+    let change = end.map(|end| ledger.note(target.clone(), end).wait()).transpose()?.flatten();
+    let breaker = change.map(|change| BreakerNote { target, change });
     if let Some(trouble) = &trouble {
         let failure = trouble.record().0;
         let connection = look.row.name.clone();
         watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
     }
-    Ok(ConnectionCheckResult { row: look.row, failure: trouble, health: found.ok(), plan: refreshed })
+    Ok(ConnectionCheckResult {
+        row: look.row,
+        failure: trouble,
+        health: found.ok(),
+        plan: refreshed,
+        breaker,
+    })
+}
+
+/// Notes that a person connected a service: it works, whatever its last calls said.
+pub fn note_connected(store: &Store, row: &ConnectionRow) -> Result<(), CommandError> {
+    store.call_ledger().note(CallTarget::connection(&row.name), CallEnd::Success).wait()?;
+    Ok(())
+}
+
+/// True if a step of a run asks, as the goal of a connection does.
+fn is_in_run(host: &Host) -> bool {
+    host.var("WF_RUN").is_some()
 }
 
 struct ConnectionChecker<'a, 'b> {

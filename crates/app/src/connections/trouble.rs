@@ -1,5 +1,6 @@
 use crate::{CliExitCode, CommandError};
 use wf_core::connection::{ConnectionFailure, SetupFault, remedies};
+use wf_core::health::{CallEnd, OpenBreaker};
 use wf_exec::connection_secrets::ConnectionSecretError;
 
 /// The failure of a script. Holds no secret.
@@ -26,6 +27,8 @@ pub enum AdapterFailureKind {
     ReportedFailure(String),
     /// It could not be run.
     NotStarted(String),
+    /// It was not run, since the service failed before.
+    LeftAlone(OpenBreaker),
 }
 
 impl AdapterFailure {
@@ -56,8 +59,28 @@ impl AdapterFailure {
             Some(failure) => (failure.failure_type.as_str().to_owned(), failure.message.clone()),
             None => match &self.kind {
                 AdapterFailureKind::ReportedFailure(reason) => ("unhealthy".to_owned(), reason.clone()),
+                AdapterFailureKind::LeftAlone(open) => ("left_alone".to_owned(), open.to_string()),
                 _ => ("script_failed".to_owned(), self.describe()),
             },
+        }
+    }
+
+    /// Returns the end of a call of the service; `None`: the script did not get to it.
+    pub fn call_end(&self) -> Option<CallEnd> {
+        let (_, error) = self.record();
+        match &self.kind {
+            AdapterFailureKind::ReportedFailure(_) => Some(CallEnd::Rejection { error }),
+            AdapterFailureKind::Fault(fault) => match &**fault {
+                SetupFault::Reported(failure) if !failure.failure_type.is_transient() => {
+                    Some(CallEnd::Rejection { error })
+                }
+                // A script that ends without an answer has none of the service either.
+                SetupFault::Reported(_) | SetupFault::TimeUp | SetupFault::Ended(_) => {
+                    Some(CallEnd::Outage { error })
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -70,6 +93,7 @@ impl AdapterFailure {
             AdapterFailureKind::NotStarted(reason) | AdapterFailureKind::ReportedFailure(reason) => {
                 reason.clone()
             }
+            AdapterFailureKind::LeftAlone(open) => open.to_string(),
         };
         format!("{}: {what}", self.script)
     }
@@ -83,6 +107,10 @@ impl AdapterFailure {
         if let AdapterFailureKind::SecretsInaccessible(ConnectionSecretError::Busy) = &self.kind {
             let message = format!("connection `{name}`: {}", ConnectionSecretError::Busy);
             return CommandError::new(CliExitCode::State, message).hint("try again after it has finished");
+        }
+        if let AdapterFailureKind::LeftAlone(open) = &self.kind {
+            let failure = CommandError::new(CliExitCode::RunFailed, format!("connection `{name}`: {open}"));
+            return failure.hint(format!("outside of runs it is called at once: wf connection check {name}"));
         }
         let mut failure = if let Some(said) = self.service_failure() {
             let meaning = said.failure_type.meaning();
@@ -120,5 +148,49 @@ impl AdapterFailure {
     /// The trouble when secrets could not be kept.
     pub fn storage_failure(script: &'static str, fault: ConnectionSecretError) -> Self {
         Self::new(script, AdapterFailureKind::SecretsInaccessible(fault))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdapterFailure, AdapterFailureKind};
+    use wf_base::keyword::Keyword;
+    use wf_core::connection::{ConnectionFailure, FailureKind, SetupFault};
+    use wf_core::health::CallEnd;
+
+    fn end(kind: impl Into<AdapterFailureKind>) -> Option<CallEnd> {
+        AdapterFailure::new("health_check", kind.into()).call_end()
+    }
+
+    #[test]
+    fn what_a_service_says_of_itself_is_an_outage_or_shows_that_it_works() {
+        for &failure_type in FailureKind::ALL {
+            let message = "not now".to_owned();
+            let said = ConnectionFailure {
+                failure_type,
+                service: None,
+                message: message.clone(),
+                retry_after: None,
+                admin_url: None,
+            };
+            let is_transient =
+                matches!(failure_type, FailureKind::RateLimited | FailureKind::ServiceUnavailable);
+            let error = message;
+            let expected =
+                if is_transient { CallEnd::Outage { error } } else { CallEnd::Rejection { error } };
+            assert_eq!(end(SetupFault::Reported(said)), Some(expected), "{failure_type:?}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_does_not_answer_has_no_answer_of_the_service() {
+        assert!(matches!(end(SetupFault::TimeUp), Some(CallEnd::Outage { .. })));
+        assert!(matches!(end(SetupFault::Ended(" (exit code 1)".into())), Some(CallEnd::Outage { .. })));
+        let unhealthy = AdapterFailureKind::ReportedFailure("the token has expired".into());
+        let expected = CallEnd::Rejection { error: "the token has expired".into() };
+        assert_eq!(end(unhealthy), Some(expected));
+        for unknown in [AdapterFailureKind::Leak, AdapterFailureKind::NotStarted("no sandbox".into())] {
+            assert_eq!(end(unknown), None);
+        }
     }
 }

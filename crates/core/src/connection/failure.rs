@@ -52,6 +52,11 @@ pub struct ConnectionRemedy {
 }
 
 impl FailureKind {
+    /// True if the service may answer the next call.
+    pub fn is_transient(self) -> bool {
+        matches!(self, Self::RateLimited | Self::ServiceUnavailable)
+    }
+
     /// Returns the meaning as a sentence.
     pub fn meaning(self) -> &'static str {
         match self {

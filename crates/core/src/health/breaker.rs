@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use wf_base::name::Name;
+use super::CallTarget;
 use wf_base::time::Moment;
 
 /// A change of a breaker, which refuses calls of a failing target for a while.
@@ -16,11 +16,12 @@ pub enum BreakerChange {
     Closed,
 }
 
-/// A change of the breaker of a model, as the call that caused it records it.
+/// A change of the breaker of a target, as the call that caused it records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BreakerNote {
-    /// The model.
-    pub model: Name,
+    /// The target.
+    #[serde(flatten)]
+    pub target: CallTarget,
     /// The change.
     #[serde(flatten)]
     pub change: BreakerChange,
@@ -28,12 +29,24 @@ pub struct BreakerNote {
 
 impl std::fmt::Display for BreakerNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { model, change } = self;
+        let Self { target, change } = self;
         match change {
             BreakerChange::Opened { until } => {
-                write!(f, "breaker of model `{model}` opened: it is not called until {until}")
+                write!(f, "breaker of {target} opened: it is not called until {until}")
             }
-            BreakerChange::Closed => write!(f, "breaker of model `{model}` closed: it replies again"),
+            BreakerChange::Closed => write!(f, "breaker of {target} closed: it works again"),
         }
     }
+}
+
+/// An open breaker, which refuses a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not called until {until}, after {failures} failures in a row; the last one: {error}")]
+pub struct OpenBreaker {
+    /// The time of the next call.
+    pub until: Moment,
+    /// The number of failures in a row.
+    pub failures: u32,
+    /// The error of the last one.
+    pub error: String,
 }

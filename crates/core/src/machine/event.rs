@@ -10,6 +10,7 @@ use super::{
     ToolCallStart, WorkExit,
 };
 use crate::gate::GateResult;
+use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name, PlanId, RunId};
 use wf_base::time::Moment;
@@ -156,6 +157,9 @@ pub enum EventKind {
         /// True if a service that it started lives on until the run ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         service: bool,
+        /// The changes of breakers that it caused, except by calls of models, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        breakers: Vec<BreakerNote>,
     },
     /// The files of an attempt's evidence, as they were checked: its declared inputs and outputs.
     EvidenceTaken {

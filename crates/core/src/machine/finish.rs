@@ -17,9 +17,11 @@ impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
-        let AttemptEnd { attempt, exit, failure_class, usage, service, .. } = ended;
+        let AttemptEnd { attempt, exit, failure_class, usage, service, breakers, .. } = ended;
         let (made, reason) = (attempt.attempt, exit.to_string());
-        self.emit(AttemptEnd { failure_class, usage, service, ..AttemptEnd::new(attempt, exit) }.into());
+        self.emit(
+            AttemptEnd { failure_class, usage, service, breakers, ..AttemptEnd::new(attempt, exit) }.into(),
+        );
         // Work that was cancelled without a request has failed like any other.
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));

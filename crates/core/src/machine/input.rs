@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptUsage, Baseline, CheckVerdict, ChildEnd, ClientCall,
+    AgentBriefing, ApprovalOutcome, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd, ClientCall,
     CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
     MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile,
     Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
@@ -11,7 +11,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{CheckPhase, FailureClass, JsonObject};
+use wf_model::{CheckPhase, JsonObject};
 
 /// An occurrence, with its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -250,53 +250,6 @@ pub struct DeselectedStep {
     pub except_items: Vec<String>,
 }
 
-/// The end of an attempt's work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AttemptEnd {
-    /// The attempt.
-    pub attempt: Attempt,
-    /// The exit.
-    pub exit: WorkExit,
-    /// The outputs that it wrote to its output file, read but not yet checked.
-    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-    pub outputs: JsonObject,
-    /// The files it left, if it succeeded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<Artifact>,
-    /// The verification status of a nested run's result; `None` for all other work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
-    /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_class: Option<FailureClass>,
-    /// The files that the results inside a nested run were checked with, if it is verified.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<Artifact>,
-    /// The resources that it reported as used, however it ended.
-    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
-    pub usage: AttemptUsage,
-    /// True if a service that it started lives on, for later steps.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub service: bool,
-}
-
-impl AttemptEnd {
-    /// Creates the end of an attempt that left nothing but its exit.
-    pub fn new(attempt: Attempt, exit: WorkExit) -> Self {
-        Self {
-            attempt,
-            exit,
-            outputs: JsonObject::new(),
-            artifacts: Vec::new(),
-            standing: None,
-            failure_class: None,
-            seen: Vec::new(),
-            usage: AttemptUsage::default(),
-            service: false,
-        }
-    }
-}
-
 /// A cached result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CachedResult {
@@ -365,14 +318,6 @@ impl InputKind {
                 | Self::Looked { .. }
                 | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
         )
-    }
-}
-
-impl From<AttemptEnd> for EventKind {
-    fn from(end: AttemptEnd) -> Self {
-        let AttemptEnd { attempt, exit, outputs, artifacts, standing, failure_class, usage, service, .. } =
-            end;
-        Self::AttemptEnded { attempt, how: exit, failure_class, outputs, artifacts, standing, usage, service }
     }
 }
 

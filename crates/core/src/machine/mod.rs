@@ -52,6 +52,7 @@ mod agent_record;
 mod approval_request;
 mod approvals;
 mod asked_model;
+mod attempt_end;
 mod budget;
 mod cancel;
 mod checks;
@@ -129,6 +130,7 @@ pub use agent_event::{
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use asked_model::{AskedModel, PlannerCalls};
+pub use attempt_end::AttemptEnd;
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
@@ -151,7 +153,7 @@ pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
 pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;
 pub use input::{
-    Artifact, AttemptEnd, CachedFile, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
+    Artifact, CachedFile, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
     PlannerReply, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};

@@ -9,10 +9,11 @@ use super::client::ClientSession;
 use super::compaction::compactor;
 use super::conversation::{ContinuedSession, prior_session};
 use super::journal::AgentLog;
-use super::mcp::{AgentServers, server_limits};
+use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
+use crate::call_health::StoredHealth;
 use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
@@ -217,12 +218,14 @@ impl AttemptTask {
         let now = self.run.session.clock.now();
         let spent = self.since.map(|since| now.since(since)).unwrap_or_default();
         let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
-        let limits = server_limits(time_left, self.run.plan.parts().policy.grace);
-        let mask = self.run.mask().await;
-        // A server gets the secrets of the step, and may say them.
-        let masked =
-            |unable: WorkError| WorkError { reason: mask.text(&unable.reason).into_owned(), ..unable };
-        AgentServers::start(servers, place, limits, log).await.map_err(masked)
+        let place = ServerPlace {
+            command: place,
+            limits: server_limits(time_left, self.run.plan.parts().policy.grace),
+            health: StoredHealth::new(&self.run.session.store),
+            mask: self.run.mask().await,
+            breakers: &self.breakers,
+        };
+        AgentServers::start(servers, place, log).await
     }
 
     fn model(&self, choice: &ModelChoice) -> Result<ModelDefinition, WorkError> {

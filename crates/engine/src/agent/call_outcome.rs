@@ -1,5 +1,6 @@
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ToolCall, ToolResult, answer_text, untrusted_block};
+use wf_core::health::BreakerNote;
 use wf_core::machine::PersonAnswer;
 use wf_exec::agent_tool::ToolOutcome;
 
@@ -10,23 +11,30 @@ pub(super) struct CallOutcome {
     pub(super) is_error: bool,
     /// The source of the text, if it is from outside.
     pub(super) outside: Option<String>,
+    /// The change of a breaker that it caused.
+    pub(super) breaker: Option<BreakerNote>,
 }
 
 impl CallOutcome {
+    /// Creates the outcome of a call that was carried out.
+    pub(super) fn done(text: String, outside: Option<String>) -> Self {
+        Self { text, is_error: false, outside, breaker: None }
+    }
+
     /// Creates the outcome of a call that was not carried out, or failed.
     pub(super) fn failed(text: String) -> Self {
-        Self { text, is_error: true, outside: None }
+        Self { is_error: true, ..Self::done(text, None) }
     }
 
     /// Creates the outcome of what a process did.
     pub(super) fn of_process(outcome: ToolOutcome, source: String) -> Self {
         let ToolOutcome { text, is_error, is_untrusted, .. } = outcome;
-        Self { text, is_error, outside: is_untrusted.then_some(source) }
+        Self { is_error, ..Self::done(text, is_untrusted.then_some(source)) }
     }
 
     /// Creates the outcome of a question that people answered.
     pub(super) fn answered(answer: &PersonAnswer, mask: &SecretMask) -> Self {
-        Self { text: mask.text(&answer_text(answer)).into_owned(), is_error: false, outside: None }
+        Self::done(mask.text(&answer_text(answer)).into_owned(), None)
     }
 
     /// Returns the result for the model.

@@ -4,12 +4,14 @@ use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 
 use super::journal::AgentLog;
+use crate::call_health::{BreakerNotes, StoredHealth};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{
     McpListMistake, McpRequest, McpToolList, ToolCall, ToolDefinition, ToolMistake, parse_mcp_call,
     read_mcp_answer,
 };
+use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_exec::mcp::{McpFailure, McpLimits, McpLink};
 use wf_exec::process::ProcessCommand;
 use wf_exec::{StopLevel, WorkError};
@@ -21,15 +23,36 @@ const MAX_LIFE: Duration = Duration::from_hours(24 * 30);
 /// The maximum time of a call.
 const CALL_TIMEOUT: Duration = Duration::from_mins(2);
 
+/// The place where servers are started, and what is known of them.
+pub(super) struct ServerPlace<'a> {
+    /// The environment and the sandbox of the step's scripts.
+    pub(super) command: &'a ProcessCommand,
+    pub(super) limits: McpLimits,
+    pub(super) health: StoredHealth,
+    /// The mask of what servers say: they get the secrets of the step.
+    pub(super) mask: SecretMask,
+    /// The changes of breakers that the attempt caused.
+    pub(super) breakers: &'a BreakerNotes,
+}
+
+/// The answer to a call of a tool.
+pub(super) struct ServerAnswer {
+    /// The text, masked by nobody.
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    /// The change of the server's breaker.
+    pub(super) breaker: Option<BreakerNote>,
+}
+
 /// The servers of an agent, at work. Dropping them kills their processes.
-#[derive(Default)]
 pub(super) struct AgentServers {
+    health: StoredHealth,
     servers: Vec<McpServer>,
     /// The definitions of their tools.
     definitions: Vec<ToolDefinition>,
     links: Mutex<BTreeMap<Name, McpLink>>,
     /// The stop of the processes, which ends with the agent.
-    _stop: Option<watch::Sender<StopLevel>>,
+    stop: watch::Sender<StopLevel>,
 }
 
 impl AgentServers {
@@ -37,29 +60,54 @@ impl AgentServers {
     /// list instead is written to the log, for who reviews it.
     pub(super) async fn start(
         servers: Vec<McpServer>,
-        place: &ProcessCommand,
-        limits: McpLimits,
+        place: ServerPlace<'_>,
         log: &mut AgentLog,
     ) -> Result<Self, WorkError> {
-        let (sender, stop) = watch::channel(StopLevel::No);
-        let mut started = Self { _stop: Some(sender), ..Self::default() };
+        let mut started = Self {
+            health: place.health.clone(),
+            servers: Vec::new(),
+            definitions: Vec::new(),
+            links: Mutex::default(),
+            stop: watch::channel(StopLevel::No).0,
+        };
         for server in servers {
-            let failed = |failure: McpFailure| {
-                WorkError::environmental(format!("the MCP server `{}` failed: {failure}", server.name))
-            };
-            let command =
-                ProcessCommand { argv: server.command.clone(), input: None, pins: None, ..place.clone() };
-            let mut link = McpLink::open(&command, limits, stop.clone()).await.map_err(failed)?;
-            let listed = link.list().await.map_err(failed)?;
-            let logical = |mistake: McpListMistake| WorkError::logical(mistake.to_string());
-            let list = McpToolList::read(&server, &listed).map_err(logical)?;
-            if let Err(mistake) = list.check_pinned(&server) {
-                list.definitions.iter().for_each(|tool| note_definition(tool, log));
-                return Err(logical(mistake));
-            }
-            started.add(server, list, link)?;
+            let began = started.begin(server, &place, log).await;
+            began.map_err(|unable| WorkError {
+                reason: place.mask.text(&unable.reason).into_owned(),
+                ..unable
+            })?;
         }
         Ok(started)
+    }
+
+    /// Starts a server, unless it is left alone.
+    async fn begin(
+        &mut self,
+        server: McpServer,
+        place: &ServerPlace<'_>,
+        log: &mut AgentLog,
+    ) -> Result<(), WorkError> {
+        let target = CallTarget::mcp_server(&server.name);
+        place.health.admit(target.clone()).await?;
+        let command =
+            ProcessCommand { argv: server.command.clone(), input: None, pins: None, ..place.command.clone() };
+        let opened = open(&command, place.limits, self.stop.subscribe()).await;
+        if let Some(end) = call_end(&opened, CallEnd::Contact, &place.mask)
+            && let Some(note) = place.health.note(target, end).await
+        {
+            log.note(&format!("[breaker] {note}"));
+            place.breakers.extend([note]);
+        }
+        let (link, listed) = opened.map_err(|failure| {
+            WorkError::environmental(format!("the MCP server `{}` failed: {failure}", server.name))
+        })?;
+        let logical = |mistake: McpListMistake| WorkError::logical(mistake.to_string());
+        let list = McpToolList::read(&server, &listed).map_err(logical)?;
+        if let Err(mistake) = list.check_pinned(&server) {
+            list.definitions.iter().for_each(|tool| note_definition(tool, log));
+            return Err(logical(mistake));
+        }
+        self.add(server, list, link)
     }
 
     fn add(&mut self, server: McpServer, list: McpToolList, link: McpLink) -> Result<(), WorkError> {
@@ -104,34 +152,75 @@ impl AgentServers {
         }
     }
 
-    /// Carries out a call, and returns its text, and true if it failed. `stop` ends the wait.
+    /// Carries out a call, unless the server is left alone. `stop` ends the wait.
     pub(super) async fn call(
         &self,
         request: McpRequest,
+        mask: &SecretMask,
         time_left: Option<Duration>,
         mut stop: watch::Receiver<StopLevel>,
-    ) -> (String, bool) {
+    ) -> ServerAnswer {
+        let failed = |text: String| ServerAnswer { text, is_error: true, breaker: None };
         let McpRequest { server, tool, arguments } = request;
         let mut links = self.links.lock().await;
         let Some(link) = links.get_mut(&server) else {
-            return (format!("the MCP server `{server}` is not started"), true);
+            return failed(format!("the MCP server `{server}` is not started"));
         };
+        if let Some(end) = link.end() {
+            return failed(format!("the MCP server `{server}` failed: {end}"));
+        }
+        let target = CallTarget::mcp_server(&server);
+        if let Err(left_alone) = self.health.admit(target.clone()).await {
+            return failed(left_alone.reason);
+        }
         let timeout = time_left.map_or(CALL_TIMEOUT, |left| left.min(CALL_TIMEOUT));
         let stopped = async {
             if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        tokio::select! {
-            () = stopped => (format!("the call of the MCP server `{server}` was stopped"), true),
-            called = link.call(&tool, arguments, timeout) => match called {
-                Ok(result) => read_mcp_answer(&result),
-                Err(McpFailure::Refused { reason, .. }) => {
-                    (format!("the MCP server `{server}` refused the call: {reason}"), true)
-                }
-                Err(failure) => (format!("the MCP server `{server}` failed: {failure}"), true),
-            },
-        }
+        let called = tokio::select! {
+            () = stopped => return failed(format!("the call of the MCP server `{server}` was stopped")),
+            called = link.call(&tool, arguments, timeout) => called,
+        };
+        let end = match &called {
+            Err(McpFailure::Refused { .. }) => Some(CallEnd::Success),
+            // The attempt had less time left than a call may take.
+            Err(McpFailure::TimedOut(_)) if timeout < CALL_TIMEOUT => None,
+            called => call_end(called, CallEnd::Success, mask),
+        };
+        let breaker = match end {
+            Some(end) => self.health.note(target, end).await,
+            None => None,
+        };
+        let (text, is_error) = match called {
+            Ok(result) => read_mcp_answer(&result),
+            Err(McpFailure::Refused { reason, .. }) => {
+                (format!("the MCP server `{server}` refused the call: {reason}"), true)
+            }
+            Err(failure) => (format!("the MCP server `{server}` failed: {failure}"), true),
+        };
+        ServerAnswer { text, is_error, breaker }
+    }
+}
+
+/// Starts a server, and returns what it lists.
+async fn open(
+    command: &ProcessCommand,
+    limits: McpLimits,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<(McpLink, Vec<serde_json::Value>), McpFailure> {
+    let mut link = McpLink::open(command, limits, stop).await?;
+    let listed = link.list().await?;
+    Ok((link, listed))
+}
+
+/// Returns what the end of a request shows of a server; `None`: nothing.
+fn call_end<T>(ended: &Result<T, McpFailure>, success: CallEnd, mask: &SecretMask) -> Option<CallEnd> {
+    match ended {
+        Ok(_) => Some(success),
+        Err(failure) if failure.is_end_of_life() => None,
+        Err(failure) => Some(CallEnd::Outage { error: mask.text(&failure.to_string()).into_owned() }),
     }
 }
 

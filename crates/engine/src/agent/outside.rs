@@ -22,11 +22,10 @@ pub(super) async fn search_memory(
 ) -> CallOutcome {
     let searched = tokio::task::spawn_blocking(move || memory::search_all(&run, &query));
     match searched.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
-        Ok(found) => CallOutcome {
-            text: cut_result(&mask.text(&found.text)),
-            is_error: false,
-            outside: found.is_external.then(|| "memory".to_owned()),
-        },
+        Ok(found) => {
+            let outside = found.is_external.then(|| "memory".to_owned());
+            CallOutcome::done(cut_result(&mask.text(&found.text)), outside)
+        }
         Err(unable) => CallOutcome::failed(format!("memory cannot be searched: {unable}")),
     }
 }
@@ -39,9 +38,6 @@ pub(super) async fn fetch(
     stop: watch::Receiver<StopLevel>,
 ) -> CallOutcome {
     let page = fetch_page(target, time_left, stop).await;
-    CallOutcome {
-        text: cut_result(&mask.text(&page.text)),
-        is_error: page.is_error,
-        outside: Some(target.source()),
-    }
+    let text = cut_result(&mask.text(&page.text));
+    CallOutcome { is_error: page.is_error, ..CallOutcome::done(text, Some(target.source())) }
 }

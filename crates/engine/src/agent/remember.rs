@@ -38,7 +38,7 @@ pub(super) async fn remember(
     };
     let added = tokio::task::spawn_blocking(move || memory::add_note(&run, note));
     match added.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
-        Ok(Ok(text)) => CallOutcome { text, is_error: false, outside: None },
+        Ok(Ok(text)) => CallOutcome::done(text, None),
         Ok(Err(refusal)) => CallOutcome::failed(refusal),
         Err(unable) => CallOutcome::failed(format!("memory cannot be written: {unable}")),
     }

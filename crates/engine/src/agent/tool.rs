@@ -4,6 +4,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::call_outcome::CallOutcome;
+use super::mcp::ServerAnswer;
 use super::outside::{fetch, search_memory};
 use super::parse::AgentCall;
 use super::remember::{NoteSource, remember};
@@ -71,6 +72,10 @@ pub(in super::super) async fn call_tool(
     run.session.executor.ensure_supervised()?;
     let took = run.session.clock.now().since(began).as_millis();
     dialogue.log_tool(&call, &result);
+    if let Some(note) = &outcome.breaker {
+        dialogue.log_note(&format!("[breaker] {note}"));
+    }
+    session.task.breakers.extend(outcome.breaker);
     let end = ToolCallEnd {
         result: session.bodies.put(&result).await?,
         tokens: estimate_tokens(&result.text),
@@ -98,7 +103,7 @@ impl AgentSession {
     fn report_children(&self, report: &ChildrenReport, mask: &SecretMask) -> CallOutcome {
         let text = cut_result(&mask.text(&report.text()));
         let outside = self.dispatch.as_ref().and_then(|dispatch| report.untrusted_source(dispatch));
-        CallOutcome { text, is_error: false, outside }
+        CallOutcome::done(text, outside)
     }
 
     /// Executes a call.
@@ -130,10 +135,11 @@ impl AgentSession {
         };
         match parsed {
             AgentCall::Server(request) => {
-                let (text, is_error) = self.servers.call(request, time_left, stop).await;
+                let answer = self.servers.call(request, &mask, time_left, stop).await;
                 // A server may pass on what anybody wrote.
                 let outside = Some(format!("the tool {}", call.tool));
-                CallOutcome { text: cut_result(&mask.text(&text)), is_error, outside }
+                let ServerAnswer { text, is_error, breaker } = answer;
+                CallOutcome { text: cut_result(&mask.text(&text)), is_error, outside, breaker }
             }
             AgentCall::Sandbox(request) => {
                 let outcome = run_tool(&run.session.executor, &site, &request, stop).await;

@@ -67,6 +67,11 @@ impl HttpRequest {
         self.careful || values.any(|text| mask.text(text) != *text)
     }
 
+    /// Returns the error of a request that cannot be sent.
+    pub fn check(&self) -> Result<(), WorkError> {
+        self.parts().map(drop)
+    }
+
     /// Returns the method, the address and the headers, if they are well-formed.
     pub(super) fn parts(&self) -> Result<(Method, Url, HeaderMap), WorkError> {
         let method = Method::from_bytes(self.method.as_bytes())

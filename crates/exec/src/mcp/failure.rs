@@ -38,6 +38,13 @@ pub enum McpFailure {
     Version(String),
 }
 
+impl McpFailure {
+    /// True if the process was ended since its own time was over, which is the time of the attempt.
+    pub fn is_end_of_life(&self) -> bool {
+        matches!(self, Self::Ended { exit: WorkExit::TimedOut, .. })
+    }
+}
+
 fn last(said: &str) -> String {
     let line = said.lines().rev().find(|line| !line.trim().is_empty());
     line.map(|line| format!(": {}", line.trim())).unwrap_or_default()

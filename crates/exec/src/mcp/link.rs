@@ -81,6 +81,11 @@ impl McpLink {
         Ok(link)
     }
 
+    /// Returns the failure since which it cannot be called.
+    pub fn end(&self) -> Option<&McpFailure> {
+        self.end.as_ref()
+    }
+
     /// Returns the tools that the server lists.
     pub async fn list(&mut self) -> Result<Vec<Value>, McpFailure> {
         let mut tools = Vec::new();

@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use wf_base::name::Name;
 use wf_base::time::Clock;
 use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::health::{BreakerNote, TargetHealth};
+use wf_core::health::{BreakerNote, CallEnd, CallTarget, OpenBreaker};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource, TokenUsage};
 
-use super::{FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver};
+use super::{CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver, ProcessHealth};
 use crate::cassette::{Cassette, RecordedExchange, from_portable, to_portable};
 use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
 use crate::estimate::estimate_usage;
@@ -29,7 +29,7 @@ pub struct Gateway {
     clock: Arc<dyn Clock>,
     client: ProviderClient,
     delays: RetryDelays,
-    health: Mutex<BTreeMap<Name, TargetHealth>>,
+    health: Arc<dyn CallHealth>,
     cassette: Option<Arc<Cassette>>,
 }
 
@@ -59,7 +59,8 @@ impl Gateway {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (client, delays) = (ProviderClient::default(), RetryDelays::default());
-        Self { table, keys, root, clock, client, delays, health: Mutex::default(), cassette: None }
+        let health = Arc::new(ProcessHealth::new(Arc::clone(&clock)));
+        Self { table, keys, root, clock, client, delays, health, cassette: None }
     }
 
     /// Returns the same gateway with other limits, and with the proxies of an environment.
@@ -83,15 +84,10 @@ impl Gateway {
         self
     }
 
-    /// Returns the same gateway, which goes on with the health of models that another process left.
+    /// Returns the same gateway, which shares the health of models with others.
     #[must_use]
-    pub fn with_health(self, health: BTreeMap<Name, TargetHealth>) -> Self {
-        Self { health: Mutex::new(health), ..self }
-    }
-
-    /// Returns the health of a model, as far as it was called.
-    pub fn health_of(&self, model: &Name) -> Option<TargetHealth> {
-        self.health().get(model).cloned()
+    pub fn with_health(self, health: Arc<dyn CallHealth>) -> Self {
+        Self { health, ..self }
     }
 
     /// Returns its models.
@@ -222,15 +218,15 @@ impl Gateway {
         let mut tries = 0;
         let mut last: Option<ModelFailure> = None;
         loop {
-            if let Err(wait) = self.health().entry(model.name.clone()).or_default().admit(self.clock.now()) {
+            if let Err(open) = self.health.admit(CallTarget::model(&model.name)).await {
                 // If another call opened the breaker meanwhile, the own failure says more.
-                return Err(last.unwrap_or_else(|| left_alone(wait)));
+                return Err(last.unwrap_or_else(|| self.left_alone(&open)));
             }
             tries += 1;
             tally.tries = tally.tries.saturating_add(1);
             let sent = self.send(model, request).await;
-            let change = self.note(&model.name, sent.as_ref().err().map(|failed| &failed.failure));
-            tally.breakers.extend(change);
+            let failure = sent.as_ref().err().map(|failed| &failed.failure);
+            tally.breakers.extend(self.note(&model.name, failure).await);
             let failed = match sent {
                 Ok(reply) => {
                     tally.add(model, reply.usage);
@@ -287,23 +283,30 @@ impl Gateway {
     }
 
     /// Notes the end of a try. Returns what it did to the breaker.
-    fn note(&self, name: &Name, failure: Option<&ModelFailure>) -> Option<BreakerNote> {
-        let mut all = self.health();
-        let (health, now) = (all.entry(name.clone()).or_default(), self.clock.now());
-        let change = match failure {
-            None => health.note_success(now),
+    async fn note(&self, name: &Name, failure: Option<&ModelFailure>) -> Option<BreakerNote> {
+        let end = match failure {
+            None => CallEnd::Success,
             // Without a request, nothing is known about the provider.
-            Some(failure) if failure.kind == ModelFailureKind::Misconfigured => None,
+            Some(failure) if failure.kind == ModelFailureKind::Misconfigured => return None,
             Some(failure) => {
-                let is_transient = failure.class() == CallFailureClass::Transient;
-                health.note_failure(is_transient, &failure.message, now)
+                let error = failure.message.clone();
+                match failure.class() {
+                    CallFailureClass::Transient => CallEnd::Outage { error },
+                    CallFailureClass::Permanent => CallEnd::Rejection { error },
+                }
             }
         };
-        change.map(|change| BreakerNote { model: name.clone(), change })
+        let target = CallTarget::model(name);
+        let change = self.health.note(target.clone(), end).await;
+        change.map(|change| BreakerNote { target, change })
     }
 
-    fn health(&self) -> MutexGuard<'_, BTreeMap<Name, TargetHealth>> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the failure of a call that was not made. It has a duration and no time: it may be recorded.
+    fn left_alone(&self, open: &OpenBreaker) -> ModelFailure {
+        let OpenBreaker { until, failures, .. } = open;
+        let seconds = until.since(self.clock.now()).as_millis().div_ceil(1_000);
+        let message = format!("its last {failures} calls failed, so it is called again in {seconds} s");
+        ModelFailure::new(ModelFailureKind::LeftAlone, message)
     }
 }
 
@@ -317,11 +320,4 @@ impl fmt::Debug for Gateway {
 async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
-}
-
-fn left_alone(wait: Duration) -> ModelFailure {
-    let failures = TargetHealth::FAILURES;
-    let seconds = wait.as_millis().div_ceil(1_000);
-    let message = format!("its last {failures} calls failed, so it is called again in {seconds} s");
-    ModelFailure::new(ModelFailureKind::LeftAlone, message)
 }

@@ -3,10 +3,12 @@
 //! **Invariant:** whatever a try will be billed is in the result, also that of a reply which broke off.
 
 mod call;
+mod health;
 mod keys;
 mod result;
 
 pub use call::Gateway;
+pub use health::{CallHealth, CallHealthFuture, ProcessHealth};
 pub use keys::{ModelKeyError, ModelKeyFuture, ModelKeyResolver};
 pub use result::{FailedModelCall, ModelCallError, ModelCallResult};
 

@@ -28,15 +28,6 @@ pub struct ModelCallResult {
     pub duration_ms: u64,
 }
 
-impl ModelCallResult {
-    /// Returns the models to which requests were made, or would have been if their breakers were closed.
-    pub fn called(&self) -> impl Iterator<Item = &Name> {
-        let failures = self.outcome.as_ref().err().map(|error| error.failures.as_slice()).unwrap_or_default();
-        let replied = self.outcome.is_ok().then_some(&self.model);
-        self.passed_over.iter().chain(failures).map(|failed| &failed.model).chain(replied)
-    }
-}
-
 /// The last failure of a model within a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedModelCall {

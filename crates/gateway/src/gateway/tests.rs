@@ -1,15 +1,13 @@
-use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use wf_base::time::Clock;
 use wf_core::agent::StopReason;
-use wf_core::health::{BreakerChange, BreakerNote, TargetHealth};
+use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, TargetHealth};
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource, TokenUsage};
 
-use super::Gateway;
+use super::{CallHealth as _, Gateway, ProcessHealth};
 use crate::retry::{CallFailureClass, ModelFailureKind, RetryDelays};
 use crate::tests::{CannedReply, CountedClock, NoKeys, OneKey, TestServer, definition, name, request, table};
 
@@ -90,25 +88,28 @@ async fn failures_open_a_breaker_and_fallbacks_reply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_breaker_of_another_process_stays_open_until_a_probe_succeeds() {
+async fn gateways_that_share_their_health_leave_a_model_alone_until_a_probe_succeeds() {
     let dir = TempDir::new().unwrap();
     let model = scripted(&dir, "strong", "- text: back\n");
-    let mut health = TargetHealth::default();
+    let clock = Arc::new(CountedClock::new());
+    let health = Arc::new(ProcessHealth::new(Arc::clone(&clock) as _));
+    let outage = || CallEnd::Outage { error: "busy".into() };
     for _ in 0..TargetHealth::FAILURES {
-        health.note_failure(true, "busy", CountedClock::new().now());
+        health.note(CallTarget::model(&model.name), outage()).await;
     }
-    let gateway = gateway(&dir, &[]).with_health(BTreeMap::from([(name("strong"), health)]));
-    let first = gateway.call(&model, &request("go")).await;
-    assert_eq!((first.tries, first.called().collect::<Vec<_>>()), (0, vec![&name("strong")]));
-    assert!(first.outcome.unwrap_err().to_string().contains("called again in 60 s"));
+    let gateways = [(), ()].map(|()| gateway(&dir, &[]).with_health(Arc::clone(&health) as _));
+    for gateway in &gateways {
+        let refused = gateway.call(&model, &request("go")).await;
+        assert_eq!(refused.tries, 0);
+        assert!(refused.outcome.unwrap_err().to_string().contains("called again in 60 s"));
+    }
     tokio::time::sleep(TargetHealth::OPEN).await;
-    let second = gateway.call(&model, &request("go")).await;
-    assert_eq!(second.outcome.unwrap().text, "back");
-    let closed = BreakerNote { model: name("strong"), change: BreakerChange::Closed };
-    assert_eq!(second.breakers, [closed]);
-    let health = gateway.health_of(&name("strong")).unwrap();
-    assert_eq!((health.failures, health.error.as_str()), (0, "busy"));
-    assert!(health.succeeded_at > health.failed_at);
+    let probe = gateways[0].call(&model, &request("go")).await;
+    assert_eq!(probe.outcome.unwrap().text, "back");
+    let target = CallTarget::model(&model.name);
+    assert_eq!(probe.breakers, [BreakerNote { target, change: BreakerChange::Closed }]);
+    let next = gateways[1].call(&model, &request("go")).await;
+    assert_eq!((next.tries, next.breakers.len()), (1, 0));
 }
 
 #[tokio::test]

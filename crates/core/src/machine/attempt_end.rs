@@ -1,0 +1,72 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Artifact, Attempt, AttemptUsage, EventKind, Standing, WorkExit};
+use crate::health::BreakerNote;
+use wf_model::{FailureClass, JsonObject};
+
+/// The end of an attempt's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptEnd {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The exit.
+    pub exit: WorkExit,
+    /// The outputs that it wrote to its output file, read but not yet checked.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+    /// The files it left, if it succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// The verification status of a nested run's result; `None` for all other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+    /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<FailureClass>,
+    /// The files that the results inside a nested run were checked with, if it is verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Artifact>,
+    /// The resources that it reported as used, however it ended.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// True if a service that it started lives on, for later steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub service: bool,
+    /// The changes of breakers that it caused, except by calls of models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<BreakerNote>,
+}
+
+impl AttemptEnd {
+    /// Creates the end of an attempt that left nothing but its exit.
+    pub fn new(attempt: Attempt, exit: WorkExit) -> Self {
+        Self {
+            attempt,
+            exit,
+            outputs: JsonObject::new(),
+            artifacts: Vec::new(),
+            standing: None,
+            failure_class: None,
+            seen: Vec::new(),
+            usage: AttemptUsage::default(),
+            service: false,
+            breakers: Vec::new(),
+        }
+    }
+}
+
+impl From<AttemptEnd> for EventKind {
+    fn from(end: AttemptEnd) -> Self {
+        Self::AttemptEnded {
+            attempt: end.attempt,
+            how: end.exit,
+            failure_class: end.failure_class,
+            outputs: end.outputs,
+            artifacts: end.artifacts,
+            standing: end.standing,
+            usage: end.usage,
+            service: end.service,
+            breakers: end.breakers,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The health of what runs call, in the state that all processes share.
+//!
+//! **Invariant:** a state that cannot be read or written refuses no call, and fails none: it stops runs elsewhere.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::model_keys::ModelKeys;
+use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, OpenBreaker};
+use wf_exec::WorkError;
+use wf_gateway::{CallHealth, CallHealthFuture};
+use wf_store::{CallLedger, Store};
+
+/// The health of what is called, as the state has it.
+#[derive(Clone, Debug)]
+pub(super) struct StoredHealth(CallLedger);
+
+impl StoredHealth {
+    pub(super) fn new(store: &Store) -> Self {
+        Self(store.call_ledger())
+    }
+
+    /// Decides about a call. The error is the failure of an attempt that needs it.
+    pub(super) async fn admit(&self, target: CallTarget) -> Result<(), WorkError> {
+        let admitted = self.decide(target.clone()).await;
+        admitted.map_err(|open| WorkError::environmental(format!("{target}: {open}")))
+    }
+
+    /// Notes the end of a call, whose error has no secrets. Returns what it did to the breaker.
+    pub(super) async fn note(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
+        let change = self.0.note(target.clone(), end).await.ok().flatten();
+        change.map(|change| BreakerNote { target, change })
+    }
+
+    async fn decide(&self, target: CallTarget) -> Result<(), OpenBreaker> {
+        self.0.admit(target).await.unwrap_or(Ok(()))
+    }
+}
+
+/// The same for models: their errors may repeat a key.
+pub(super) struct ModelHealth {
+    stored: StoredHealth,
+    keys: Arc<ModelKeys>,
+}
+
+impl ModelHealth {
+    pub(super) fn new(store: &Store, keys: Arc<ModelKeys>) -> Self {
+        Self { stored: StoredHealth::new(store), keys }
+    }
+
+    async fn without_keys(&self, end: CallEnd) -> CallEnd {
+        match end {
+            CallEnd::Success | CallEnd::Contact => end,
+            CallEnd::Outage { error } => CallEnd::Outage { error: self.masked(&error).await },
+            CallEnd::Rejection { error } => CallEnd::Rejection { error: self.masked(&error).await },
+        }
+    }
+
+    async fn masked(&self, text: &str) -> String {
+        self.keys.mask().await.text(text).into_owned()
+    }
+}
+
+impl CallHealth for ModelHealth {
+    fn admit(&self, target: CallTarget) -> CallHealthFuture<'_, Result<(), OpenBreaker>> {
+        Box::pin(self.stored.decide(target))
+    }
+
+    fn note(&self, target: CallTarget, end: CallEnd) -> CallHealthFuture<'_, Option<BreakerChange>> {
+        Box::pin(async move {
+            let end = self.without_keys(end).await;
+            self.stored.note(target, end).await.map(|note| note.change)
+        })
+    }
+}
+
+/// The changes of breakers that an attempt caused, until its end is recorded with them.
+#[derive(Default)]
+pub(super) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
+
+impl BreakerNotes {
+    pub(super) fn extend(&self, notes: impl IntoIterator<Item = BreakerNote>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+    }
+
+    pub(super) fn take(&self) -> Vec<BreakerNote> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,123 @@
+//! Requests of steps. One with a secret of a connection is a call of its service.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::attempt_task::AttemptTask;
+use super::call_health::StoredHealth;
+use super::scope::secrets_read;
+use wf_core::health::{BreakerNote, CallEnd, CallTarget};
+use wf_core::machine::{AttemptEnd, WorkExit};
+use wf_exec::{StopLevel, WorkError, http, log};
+use wf_model::{FailureClass, HttpCall, SecretSource, Step};
+
+impl AttemptTask {
+    /// Sends the step's request.
+    pub(super) async fn request(
+        &self,
+        http: &HttpCall,
+        step: &Step,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<AttemptEnd, WorkError> {
+        let Some(secrets) = self.secrets(step, &stop).await? else {
+            return Ok(self.end_without_outputs(WorkExit::Cancelled));
+        };
+        let ask = self.with_template_values(&secrets, |known| http::HttpRequest::new(http, known))?;
+        // What cannot be sent shows nothing of a service.
+        ask.check()?;
+        let health = StoredHealth::new(&self.run.session.store);
+        let service = ServiceCall::begin(health, self.connections_read(step)).await?;
+        let job = http::HttpJob {
+            ask,
+            timeout: step.timeout,
+            log: log::LogTarget {
+                path: log::path(&self.run.dir, &self.attempt),
+                limit: self.run.session.log_limit,
+                mask: self.run.mask().await,
+                clock: Arc::clone(&self.run.session.clock),
+            },
+            outputs: step.outputs.clone(),
+        };
+        let client = &self.run.session.shared.client;
+        let (mut exit, outputs) = client.run(job, stop, self.on_output()).await;
+        self.mask_reason(&mut exit).await;
+        self.breakers.extend(service.end(&exit).await);
+        Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
+    }
+
+    /// Returns the connections whose secrets a step reads.
+    fn connections_read(&self, step: &Step) -> BTreeSet<CallTarget> {
+        let read = secrets_read(step);
+        let declared = self.run.plan.parts().secrets.iter();
+        let used = declared.filter(|secret| read.contains(&secret.name.as_str()));
+        let connections = used.filter_map(|secret| match &secret.source {
+            SecretSource::Connection { name, .. } => Some(CallTarget::connection(name)),
+            _ => None,
+        });
+        connections.collect()
+    }
+}
+
+/// The connections whose secrets a request has: their services are called by it.
+struct ServiceCall {
+    health: StoredHealth,
+    connections: BTreeSet<CallTarget>,
+}
+
+impl ServiceCall {
+    /// Begins a call of the services of connections, unless one is left alone.
+    async fn begin(health: StoredHealth, connections: BTreeSet<CallTarget>) -> Result<Self, WorkError> {
+        for target in &connections {
+            health.admit(target.clone()).await?;
+        }
+        Ok(Self { health, connections })
+    }
+
+    /// Notes its exit, whose text has no secrets. Returns what it did to breakers.
+    async fn end(self, exit: &WorkExit) -> Vec<BreakerNote> {
+        let mut notes = Vec::new();
+        let Some(end) = service_end(exit) else {
+            return notes;
+        };
+        for target in self.connections {
+            notes.extend(self.health.note(target, end.clone()).await);
+        }
+        notes
+    }
+}
+
+/// Returns what the exit of a request shows of the service; `None`: nothing.
+fn service_end(exit: &WorkExit) -> Option<CallEnd> {
+    let error = exit.to_string();
+    match exit {
+        WorkExit::Cancelled | WorkExit::Interrupted => None,
+        exit if exit.is_success() => Some(CallEnd::Success),
+        exit if exit.failure_class() == Some(FailureClass::Environmental) => Some(CallEnd::Outage { error }),
+        _ => Some(CallEnd::Rejection { error }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::service_end;
+    use wf_core::health::CallEnd;
+    use wf_core::machine::WorkExit;
+    use wf_exec::WorkError;
+
+    #[test]
+    fn the_exit_of_a_request_shows_how_its_service_is() {
+        let error = || "busy".to_owned();
+        for (exit, expected) in [
+            (WorkExit::Completed, Some(CallEnd::Success)),
+            (WorkExit::TimedOut, Some(CallEnd::Outage { error: "timed out".into() })),
+            (WorkError::environmental("busy").into(), Some(CallEnd::Outage { error: error() })),
+            (WorkError::logical("busy").into(), Some(CallEnd::Rejection { error: error() })),
+            (WorkExit::Cancelled, None),
+            (WorkExit::Interrupted, None),
+        ] {
+            assert_eq!(service_end(&exit), expected);
+        }
+    }
+}

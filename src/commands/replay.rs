@@ -79,6 +79,7 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
+        session: None,
         past: None,
         approved: Some(entered.approved),
         config: ready.options.write_to(Value::Null),

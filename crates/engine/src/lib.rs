@@ -49,6 +49,7 @@ mod run;
 mod run_account;
 mod scope;
 mod session;
+mod session_watch;
 mod signals;
 mod supply;
 mod suspend;
@@ -56,7 +57,7 @@ mod timers;
 mod workspace_models;
 mod worktrees;
 
-pub use agent::RecordedSessions;
+pub use agent::{RecordedSessions, conversations};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};

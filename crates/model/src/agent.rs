@@ -73,12 +73,15 @@ pub struct AgentSessionUse {
 }
 
 impl AgentSessionUse {
+    /// The beginning of the names of these locks.
+    pub const LOCK_PREFIX: &str = "session:";
+
     /// The default of `session_idle` (Forge 10).
     pub const IDLE: Duration = Duration::from_mins(30);
 
     /// Returns the lock that no two steps of the session hold at once.
     pub fn lock(&self) -> String {
-        format!("session:{}", self.name)
+        format!("{}{}", Self::LOCK_PREFIX, self.name)
     }
 }
 

@@ -41,7 +41,7 @@ pub use mode::{ModeRule, ModeSignals, ResolvedMode};
 pub use mood::{PersonaOccurrence, mood};
 pub use planning::{planner_answer, planner_question};
 pub use question::{Question, answer_text};
-pub use session::{PriorSession, SESSION_TURNS, SessionTurn, occurrences};
+pub use session::{ConversationSummary, PriorSession, SESSION_TURNS, SessionTurn, occurrences};
 pub(crate) use skills::skills_text;
 pub use skills::{SkillRequest, SkillScriptCall, find_script, skill_definition};
 pub use tools::{

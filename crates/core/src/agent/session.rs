@@ -71,6 +71,21 @@ pub struct PriorSession {
     pub mood: PersonaChanges,
 }
 
+/// A conversation as a person sees it: its last turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConversationSummary {
+    /// The name.
+    pub name: Name,
+    /// The number of turns that a step would get.
+    pub turns: usize,
+    /// The time of the last turn.
+    pub at: Moment,
+    /// The last question.
+    pub question: String,
+    /// The last answer.
+    pub answer: String,
+}
+
 /// Returns the events that a turn tells of, once its step is in a state after some attempts.
 pub fn occurrences(turn: &SessionTurn, state: StepState, attempts: u32) -> Vec<PersonaOccurrence> {
     let counts = state == StepState::Succeeded && attempts == turn.attempt;

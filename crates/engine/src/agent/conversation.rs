@@ -1,21 +1,25 @@
-//! The sessions that agents continue: their turns, one file each, in the state of the workspace.
+//! The conversations that agents continue: their turns, one file each, in the state of the workspace.
+//!
+//! A conversation belongs to the session of its run: under the same name, each session has one of its own.
 //!
 //! **Invariant:** a turn counts only if its step succeeded with that attempt: what failed, or was lost, is in no
 //! session. The file is there before the end of the attempt is recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::EngineSession;
 use crate::run::RunContext;
 use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_core::agent::{PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences};
+use wf_base::name::{Name, SessionName};
+use wf_core::agent::{
+    ConversationSummary, PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences,
+};
 use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
 use wf_model::{AgentSessionUse, AgentWork, MoodWeights, PersonaEvent};
-use wf_store::{BlobStore, StepRow, StoreDurability, StoreError, StoreReader};
+use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
 
 /// The sessions that the agents of a recorded run continued, by the tasks above its run and the attempt.
 pub type RecordedSessions = BTreeMap<(Vec<String>, Attempt), PriorSession>;
@@ -39,7 +43,7 @@ pub(super) async fn prior_session(
         let found = recorded.get(&(run.run_ref.path.clone(), attempt.clone())).cloned();
         return Ok(found.unwrap_or_else(|| PriorSession::of(&used.name, Vec::new(), now, used.idle)));
     }
-    let folder = run.session.store.folder().session(&used.name);
+    let folder = conversation_folder(run, &used.name);
     let state = run.session.store.folder().path().to_path_buf();
     let read = move || turns(&folder, &state);
     let turns = tokio::task::spawn_blocking(read).await;
@@ -114,7 +118,7 @@ impl ContinuedSession {
             untrusted,
         };
         let store = &run.session.store;
-        let (folder, state) = (store.folder().session(&self.name), store.folder().path().to_path_buf());
+        let (folder, state) = (conversation_folder(run, &self.name), store.folder().path().to_path_buf());
         let blobs = store.blobs().in_folder(folder.clone());
         let bytes = serde_json::to_vec(&turn).unwrap_or_default();
         let put = move || {
@@ -126,6 +130,40 @@ impl ContinuedSession {
         let stored = tokio::task::spawn_blocking(put).await;
         stored.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
     }
+}
+
+/// Returns the folder of a conversation.
+fn conversation_folder(run: &RunContext, name: &Name) -> PathBuf {
+    run.session.store.folder().conversations(run.session_name.as_ref()).join(name.as_str())
+}
+
+/// Returns the conversations of a session, by name.
+pub fn conversations(
+    state: &StateFolder,
+    session: &SessionName,
+) -> Result<Vec<ConversationSummary>, StoreError> {
+    let folder = state.conversations(Some(session));
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("read", &folder, &error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_str().and_then(|name| Name::parse(name).ok());
+        let Some(name) = name else { continue };
+        let turns = turns(&entry.path(), state.path())?.counted;
+        let Some(last) = turns.first() else { continue };
+        found.push(ConversationSummary {
+            name,
+            turns: turns.len(),
+            at: last.at,
+            question: last.question.clone(),
+            answer: last.answer.clone(),
+        });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
 }
 
 /// The turns of a session.

@@ -1,0 +1,7 @@
+//! The sessions of a workspace: which one something begins in, and what a person changes about them.
+
+mod change;
+mod choose;
+
+pub use change::{begin_session, change_session, leave_session};
+pub use choose::{active_session, named_or_current};

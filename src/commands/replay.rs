@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{ReplaySource, recorded_events, recorded_sessions};
+use crate::replay::{ReplaySource, recorded_conversations, recorded_events};
 use wf_app::approve::{ApprovalDemand, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -72,7 +72,7 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
     ready.workspace = copy.workspace.clone();
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
-    session.use_recorded_sessions(recorded_sessions(&events));
+    session.use_recorded_conversations(recorded_conversations(&events));
     let request = RunRequest {
         run: run.clone(),
         plan: ready.plan.clone(),

@@ -3,12 +3,12 @@
 //! **Invariant:** a replay works in a copy of the workspace with a state of its own: it changes no file, leaves no
 //! run, and uses up no approval.
 
+mod conversations;
 mod events;
 mod recording;
-mod sessions;
 mod source;
 
+pub use conversations::recorded_conversations;
 pub use events::recorded_events;
 pub use recording::write_recording;
-pub use sessions::recorded_sessions;
 pub use source::ReplaySource;

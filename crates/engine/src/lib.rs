@@ -57,7 +57,7 @@ mod timers;
 mod workspace_models;
 mod worktrees;
 
-pub use agent::{RecordedSessions, conversations};
+pub use agent::{RecordedConversations, conversations};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};

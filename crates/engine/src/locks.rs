@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use wf_base::name::RunId;
 use wf_core::machine::{InputKind, TaskId};
 use wf_exec::supervisor::{self, SupervisorSearch};
-use wf_model::AgentSessionUse;
+use wf_model::ConversationUse;
 use wf_store::{LockAcquisition, Store, StoreError};
 
 use super::dispatch::UnitResult;
@@ -83,7 +83,7 @@ impl NamedLocks {
 /// Returns the name under which a lock is held: a conversation of a session is another one in another session.
 fn held_name(run: &RunContext, lock: String) -> String {
     match &run.session_name {
-        Some(session) if lock.starts_with(AgentSessionUse::LOCK_PREFIX) => format!("{lock}@{session}"),
+        Some(session) if lock.starts_with(ConversationUse::LOCK_PREFIX) => format!("{lock}@{session}"),
         _ => lock,
     }
 }

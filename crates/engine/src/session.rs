@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use crate::agent::RecordedSessions;
+use crate::agent::RecordedConversations;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::Clock;
@@ -74,8 +74,8 @@ pub struct SharedState {
     pub(super) drain: watch::Sender<bool>,
     /// The way to models, once one is called.
     pub(super) gateway: OnceLock<Gateway>,
-    /// The sessions of a recorded run that is repeated.
-    pub(super) sessions: OnceLock<RecordedSessions>,
+    /// The conversations of a recorded run that is repeated.
+    pub(super) conversations: OnceLock<RecordedConversations>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -93,7 +93,7 @@ impl SharedState {
             parking: SuspendedRuns::default(),
             drain: watch::Sender::new(false),
             gateway: OnceLock::new(),
-            sessions: OnceLock::new(),
+            conversations: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
         }

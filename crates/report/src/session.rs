@@ -42,7 +42,7 @@ pub struct SessionCheckpoint {
     pub files: Vec<SessionFile>,
     /// Its notes.
     pub notes: Vec<MemoryNote>,
-    /// What keeps it from going on.
+    /// The reasons why it does not go on.
     pub blockers: Vec<String>,
     /// The commands that take it further, in order.
     pub next: Vec<String>,

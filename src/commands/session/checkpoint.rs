@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use wf_app::CommandError;
 use wf_app::approve::approval_requests;
+use wf_base::time::Moment;
 use wf_core::machine::{EventKind, MergeOutcome};
+use wf_core::memory::MemoryNote;
 use wf_core::session::SessionRecord;
 use wf_report::record::RunLifecycle;
 use wf_report::session::{SessionAnswer, SessionCheckpoint, SessionFile, SessionRequest, SessionRun};
@@ -16,6 +18,44 @@ const VERSION: u32 = 1;
 /// The number of answers that are shown.
 const MAX_ANSWERS: usize = 10;
 
+/// A session in a list.
+pub(super) struct SessionCounts {
+    pub(super) session: SessionRecord,
+    /// The time at which something last happened in it.
+    pub(super) last_active: Moment,
+    /// The number of its outermost runs.
+    pub(super) runs: usize,
+    /// The number of those that have not ended.
+    pub(super) open_runs: usize,
+    /// The number of its notes.
+    pub(super) notes: usize,
+}
+
+/// Reads all sessions, in the order of their beginnings.
+pub(super) fn read_sessions(reader: &StoreReader) -> Result<Vec<SessionCounts>, CommandError> {
+    let notes = reader.notes()?;
+    let count = |session: SessionRecord| {
+        let filter = RunFilter { session: Some(session.name.clone()), ..RunFilter::default() };
+        let rows = reader.runs(usize::MAX, &filter)?;
+        let own: Vec<&MemoryNote> =
+            notes.iter().filter(|note| note.session.as_ref() == Some(&session.name)).collect();
+        Ok(SessionCounts {
+            last_active: last_active(&session, &rows, &own),
+            runs: rows.len(),
+            open_runs: rows.iter().filter(|row| row.ended.is_none()).count(),
+            notes: own.len(),
+            session,
+        })
+    };
+    reader.sessions()?.into_iter().map(count).collect()
+}
+
+/// Returns the time of the last thing that is recorded of a session.
+fn last_active(session: &SessionRecord, rows: &[RunRow], notes: &[&MemoryNote]) -> Moment {
+    let runs = rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
+    runs.chain(notes.iter().map(|note| note.created)).fold(session.changed, Ord::max)
+}
+
 /// Reads the checkpoint of a session.
 pub(super) fn read_checkpoint(
     reader: &StoreReader,
@@ -26,11 +66,9 @@ pub(super) fn read_checkpoint(
     let outermost: Vec<&RunRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
     let mut notes = reader.notes()?;
     notes.retain(|note| note.session.as_ref() == Some(&session.name));
-    let active = rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
-    let noted = notes.iter().map(|note| note.created);
     let checkpoint = SessionCheckpoint {
         v: VERSION,
-        last_active: active.chain(noted).fold(session.changed, Ord::max),
+        last_active: last_active(&session, &rows, &notes.iter().collect::<Vec<_>>()),
         runs: runs(reader, &outermost)?,
         requests: requests(reader, &outermost)?,
         answers: answers(reader, &rows)?,

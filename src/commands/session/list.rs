@@ -2,14 +2,12 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::checkpoint::read_checkpoint;
+use super::checkpoint::{SessionCounts, read_sessions};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, GOOD, WARN};
 use wf_core::session::SessionState;
-use wf_report::record::RunLifecycle;
-use wf_report::session::SessionCheckpoint;
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::{StoreError, StoreReader};
 
@@ -24,10 +22,7 @@ pub struct SessionListArgs {
 /// Lists sessions.
 pub(super) fn run(ui: &Ui, args: &SessionListArgs) -> Result<CliExitCode, CommandError> {
     let all = match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => {
-            let sessions = reader.sessions()?.into_iter();
-            sessions.map(|session| read_checkpoint(&reader, session)).collect::<Result<_, _>>()?
-        }
+        Ok(reader) => read_sessions(&reader)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
@@ -42,17 +37,13 @@ pub(super) fn run(ui: &Ui, args: &SessionListArgs) -> Result<CliExitCode, Comman
     Ok(CliExitCode::Ok)
 }
 
-fn open_runs(checkpoint: &SessionCheckpoint) -> usize {
-    checkpoint.runs.iter().filter(|run| !matches!(run.state, RunLifecycle::Ended(_))).count()
-}
-
-fn json(checkpoint: &SessionCheckpoint) -> Value {
-    let mut session = serde_json::to_value(&checkpoint.session).unwrap_or_default();
+fn json(counts: &SessionCounts) -> Value {
+    let mut session = serde_json::to_value(&counts.session).unwrap_or_default();
     let more = [
-        ("last_active", json!(checkpoint.last_active)),
-        ("run_count", json!(checkpoint.runs.len())),
-        ("open_run_count", json!(open_runs(checkpoint))),
-        ("note_count", json!(checkpoint.notes.len())),
+        ("last_active", json!(counts.last_active)),
+        ("run_count", json!(counts.runs)),
+        ("open_run_count", json!(counts.open_runs)),
+        ("note_count", json!(counts.notes)),
     ];
     if let Some(fields) = session.as_object_mut() {
         fields.extend(more.map(|(key, value)| (key.to_owned(), value)));
@@ -60,7 +51,7 @@ fn json(checkpoint: &SessionCheckpoint) -> Value {
     session
 }
 
-fn table(all: &[SessionCheckpoint]) -> String {
+fn table(all: &[SessionCounts]) -> String {
     let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
     let mut table = TextTable::new(&[
         left("session"),
@@ -70,8 +61,8 @@ fn table(all: &[SessionCheckpoint]) -> String {
         right("notes"),
         left("last active"),
     ]);
-    for checkpoint in all {
-        let session = &checkpoint.session;
+    for counts in all {
+        let session = &counts.session;
         let style = match session.state {
             SessionState::Active => GOOD,
             SessionState::Suspended => WARN,
@@ -82,10 +73,10 @@ fn table(all: &[SessionCheckpoint]) -> String {
         table.row(vec![
             (format!("{}{current}", session.name), BOLD),
             (session.state.to_string(), style),
-            number(checkpoint.runs.len()),
-            number(open_runs(checkpoint)),
-            number(checkpoint.notes.len()),
-            (moment(checkpoint.last_active), DIM),
+            number(counts.runs),
+            number(counts.open_runs),
+            number(counts.notes),
+            (moment(counts.last_active), DIM),
         ]);
     }
     table.render()

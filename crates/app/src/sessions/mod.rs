@@ -1,4 +1,6 @@
 //! The sessions of a workspace: which one something begins in, and what a person changes about them.
+//!
+//! **Invariant:** a name that is given must be that of a session, and nothing begins in one that is not active.
 
 mod change;
 mod choose;

@@ -36,14 +36,14 @@ pub struct NoteQuery {
 /// The notes that are searched, by their sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NoteScope {
-    /// Those that are shared.
+    /// The notes that are shared.
     #[default]
     Shared,
-    /// Those of a session, and those that are shared.
+    /// The notes of a session, and those that are shared.
     Within(SessionName),
-    /// Those of a session.
+    /// The notes of a session.
     Only(SessionName),
-    /// All.
+    /// All notes.
     All,
 }
 

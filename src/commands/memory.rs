@@ -21,8 +21,7 @@ use wf_app::{CliExitCode, CommandError};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Notes are sentences of people and agents, found by their words: add, search, trust, promote. Megrams are
-outcomes of runs; they belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
+Notes are sentences of people and agents: add, search, trust, promote. Megrams are outcomes of runs; they belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
 See docs/memory.md for how both are used."
 )]
 pub struct MemoryArgs {

@@ -133,6 +133,7 @@ fn record(store: &Store, claim: Option<ReconciliationClaim>) -> RunId {
         params: JsonObject::new(),
         parent: None,
         retry_of: None,
+        session: None,
         sources: vec![("bench.md".into(), "# Bench".into())],
         created: NOW,
         config: serde_json::Value::Null,

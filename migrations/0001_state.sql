@@ -32,6 +32,7 @@ CREATE TABLE runs (
     parent            TEXT,
     parent_attempt    TEXT,
     retry_of          TEXT,
+    session           TEXT,
     created           INTEGER NOT NULL,
     config            TEXT NOT NULL,
     ended             INTEGER,
@@ -47,6 +48,7 @@ CREATE TABLE runs (
     accepted          TEXT
 ) STRICT;
 CREATE INDEX runs_nested ON runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX runs_of_session ON runs (session) WHERE session IS NOT NULL;
 
 CREATE TABLE run_sources (
     run      INTEGER NOT NULL,
@@ -332,4 +334,16 @@ CREATE TABLE connections (
     last_used          INTEGER,
     failure            TEXT,
     message            TEXT
+) STRICT, WITHOUT ROWID;
+
+-- The lines of work that are kept apart. Like the tables of goals, it can be rebuilt from the events
+-- `rows_recorded`. At most one is current: what begins in the workspace belongs to it.
+CREATE TABLE sessions (
+    name       TEXT PRIMARY KEY,
+    state      TEXT NOT NULL,
+    interrupts INTEGER NOT NULL,
+    reason     TEXT NOT NULL,
+    created    INTEGER NOT NULL,
+    changed    INTEGER NOT NULL,
+    is_current INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

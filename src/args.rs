@@ -110,6 +110,8 @@ pub enum CliCommand {
     Audit(LazyArgs<commands::audit::AuditArgs>),
     /// Inspect and edit memory shared across runs
     Memory(LazyArgs<commands::memory::MemoryArgs>),
+    /// Keep lines of work apart, put them aside and take them up again
+    Session(LazyArgs<commands::session::SessionArgs>),
     /// Manage goals (scheduled desired-state checks)
     Goal(LazyArgs<commands::goal::GoalArgs>),
     /// Set up and maintain accounts at services, using the scripts of skills

@@ -54,6 +54,7 @@ mod rounds;
 mod schedule;
 mod schemas;
 mod secrets;
+mod sessions;
 mod shipped;
 mod sim;
 mod skill_import;

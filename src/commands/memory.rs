@@ -5,6 +5,7 @@ mod feedback;
 mod files;
 mod forget;
 mod list;
+mod promote;
 mod query;
 mod rows;
 mod search;
@@ -20,8 +21,7 @@ use wf_app::{CliExitCode, CommandError};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Notes are sentences of people and agents, found by their words: add, search, trust. Megrams are
-outcomes of runs; they belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
+Notes are sentences of people and agents: add, search, trust, promote. Megrams are outcomes of runs; they belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
 See docs/memory.md for how both are used."
 )]
 pub struct MemoryArgs {
@@ -34,6 +34,7 @@ enum MemoryCommand {
     Search(search::MemorySearchArgs),
     Add(add::MemoryAddArgs),
     Trust(trust::MemoryTrustArgs),
+    Promote(promote::MemoryPromoteArgs),
     Query(query::MemoryQueryArgs),
     List(list::MemoryListArgs),
     Explain(explain::MemoryExplainArgs),
@@ -44,12 +45,16 @@ enum MemoryCommand {
     Import(files::MemoryImportArgs),
 }
 
+pub use promote::promote_notes;
+pub use rows::find_note;
+
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
         MemoryCommand::Search(args) => search::run(ui, args),
         MemoryCommand::Add(args) => add::run(ui, args),
         MemoryCommand::Trust(args) => trust::run(ui, args),
+        MemoryCommand::Promote(args) => promote::run(ui, args),
         MemoryCommand::Query(args) => query::run(ui, args),
         MemoryCommand::List(args) => list::run(ui, args),
         MemoryCommand::Explain(args) => explain::run(ui, args),

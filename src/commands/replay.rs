@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{AnswerRecording, ReplaySource, recorded_events, recorded_sessions};
+use crate::replay::{AnswerRecording, ReplaySource, recorded_conversations, recorded_events};
 use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -81,7 +81,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     ready.workspace = copy.workspace.clone();
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
-    session.use_recorded_sessions(recorded_sessions(&events));
+    session.use_recorded_conversations(recorded_conversations(&events));
     if answers {
         session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
     }
@@ -91,6 +91,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
+        session: None,
         past: None,
         approved: Some(entered.approved),
         config: ready.options.write_to(Value::Null),

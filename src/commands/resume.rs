@@ -74,6 +74,12 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     exit
 }
 
+/// Resumes a run, and prints it as `wf resume` does without further options.
+pub fn resume_run(ui: &Ui, id: &RunId) -> Result<CliExitCode, CommandError> {
+    let run = RunArg::by_name(id.as_str());
+    self::run(ui, &ResumeArgs { run, telling: OutputArgs::default(), cassette: CassetteArgs::default() })
+}
+
 /// Concludes a cancelled run that no engine works on.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;

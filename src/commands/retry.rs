@@ -12,8 +12,9 @@ use wf_app::lineage::outermost_run;
 use wf_app::load::LoadedPlan;
 use wf_app::names::attempt_name_from_text;
 use wf_app::session::{lost_use_race, prune};
+use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
-use wf_base::name::RunId;
+use wf_base::name::{RunId, SessionName};
 use wf_engine::reuse::{RepeatRequest, RepeatedRun};
 use wf_engine::{self as engine, RunRequest};
 use wf_lang::DiskFiles;
@@ -51,6 +52,9 @@ pub struct RetryArgs {
     approval: ApprovalArgs,
     #[command(flatten)]
     telling: OutputArgs,
+    /// Session that the new run belongs to, instead of that of the old one
+    #[arg(long, value_name = "NAME")]
+    session: Option<SessionName>,
 }
 
 /// Runs a plan again.
@@ -90,8 +94,13 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         ui.print(&(outlook.summary_line(&old) + &outlook.list()))?;
         return Ok(CliExitCode::Ok);
     }
+    let belongs_to = match args.session.as_ref().or(row.session.as_ref()) {
+        Some(name) => active_session(&ready.workspace.state, Some(name))?,
+        None => None,
+    };
     ui.print_info(&outlook.summary_line(&old));
-    let start = RetryStart { params, past, config: ready.options.write_to(choice.record()) };
+    let start =
+        RetryStart { params, session: belongs_to, past, config: ready.options.write_to(choice.record()) };
     loop {
         if let Some(exit) = start_retry(ui, args, &ready, &given, start.clone())? {
             return Ok(exit);
@@ -103,6 +112,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
 #[derive(Clone)]
 struct RetryStart {
     params: JsonObject,
+    session: Option<SessionName>,
     past: RepeatedRun,
     config: serde_json::Value,
 }
@@ -126,6 +136,7 @@ fn start_retry(
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params: start.params,
+        session: start.session,
         past: Some(start.past),
         approved: Some(entered.approved),
         config: start.config,

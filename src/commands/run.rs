@@ -9,7 +9,9 @@ use crate::{Ui, params};
 use wf_app::approve::authorize;
 use wf_app::load::LoadedPlan;
 use wf_app::session::{lost_use_race, prune};
+use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load, relative_path, watch};
+use wf_base::name::SessionName;
 use wf_engine::{self as engine, RunRequest};
 use wf_report::Forecast;
 use wf_store::StoreDurability;
@@ -48,6 +50,9 @@ pub struct RunArgs {
     /// Run every step even if the cache has a result; new results are cached
     #[arg(long)]
     no_cache: bool,
+    /// Session that the run belongs to, instead of the current one
+    #[arg(long, value_name = "NAME")]
+    session: Option<SessionName>,
     /// Durability of the record of the run, overriding wf.yaml
     #[arg(long, value_name = "HOW")]
     durability: Option<DurabilityArg>,
@@ -109,6 +114,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         }
         return Ok(Some(CliExitCode::Ok));
     }
+    let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
     let run = ui.host.new_run()?;
     let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
     let session = session(ui, &ready, &args.telling)?;
@@ -119,6 +125,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
+        session: belongs_to,
         past: None,
         approved: Some(entered.approved),
         config: ready.options.write_to(serde_json::Value::Null),

@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::Ui;
 use wf_app::names::attempt_name_from_text;
 use wf_app::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
+use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, runs, write_lifecycle};
 use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreError, StoreReader};
@@ -25,6 +25,9 @@ pub struct RunsArgs {
     /// Only runs in this state
     #[arg(long, value_name = "STATE")]
     state_is: Option<RunStateArg>,
+    /// Only runs of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<SessionName>,
     /// Include nested runs
     #[arg(long)]
     all: bool,
@@ -68,7 +71,7 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
     if args.json {
         ui.print_json(&json(&rows))?;
     } else if rows.is_empty() {
-        let chosen = args.plan.is_some() || args.state_is.is_some();
+        let chosen = args.plan.is_some() || args.state_is.is_some() || args.session.is_some();
         ui.print_info(if chosen { "no matching runs\n" } else { "no runs yet · start with: wf run PLAN\n" });
     } else {
         ui.print(&runs(&rows, ui.host.now()))?;
@@ -86,7 +89,7 @@ fn filter(args: &RunsArgs) -> Result<RunFilter, CommandError> {
         RunStateArg::Cancelled => RunState::Ended(RunOutcome::Cancelled),
         RunStateArg::Abandoned => RunState::Ended(RunOutcome::Abandoned),
     });
-    Ok(RunFilter { plan, state, nested: args.all })
+    Ok(RunFilter { plan, state, session: args.session.clone(), nested: args.all })
 }
 
 fn rows(

@@ -5,13 +5,13 @@
 //! run, and uses up no approval.
 
 mod answers;
+mod conversations;
 mod events;
 mod recording;
-mod sessions;
 mod source;
 
 pub use answers::AnswerRecording;
+pub use conversations::recorded_conversations;
 pub use events::recorded_events;
 pub use recording::write_recording;
-pub use sessions::recorded_sessions;
 pub use source::ReplaySource;

@@ -83,6 +83,7 @@ fn begun(goal: &Goal, slot: Moment, run: &RunId, now: Moment) -> EventBatch {
         params: JsonObject::new(),
         parent: None,
         retry_of: None,
+        session: None,
         sources: vec![(goal.path.clone(), "# A goal".into())],
         created: now,
         config: serde_json::Value::Null,

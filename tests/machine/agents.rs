@@ -43,7 +43,7 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         dispatch: None,
         workspace: AgentWorkspace::Shared,
         merge: WorktreeMerge::Automatic,
-        session: None,
+        conversation: None,
         persona: None,
         interaction: None,
     }))
@@ -75,7 +75,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
         request,
         limits,
         untrusted: None,
-        session: None,
+        conversation: None,
         interaction: None,
         compactor: None,
     };

@@ -7,6 +7,7 @@ mod agents;
 mod answers;
 mod budgets;
 mod corrections;
+mod drained;
 mod evidence;
 mod exchange_approvals;
 mod exchanges;

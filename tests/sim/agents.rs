@@ -105,7 +105,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             dispatch: None,
             workspace: AgentWorkspace::Shared,
             merge: WorktreeMerge::Automatic,
-            session: None,
+            conversation: None,
             persona: None,
             interaction: None,
         };
@@ -204,7 +204,7 @@ impl Fates {
             request,
             limits,
             untrusted,
-            session: None,
+            conversation: None,
             interaction: None,
             compactor,
         })

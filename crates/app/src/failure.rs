@@ -74,6 +74,7 @@ impl From<StoreError> for CommandError {
             StoreError::NoState(_)
             | StoreError::Owned { .. }
             | StoreError::UnknownRun(_)
+            | StoreError::Session(_)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => CliExitCode::Usage,
             // Another run, or the withdrawal, was faster.
@@ -123,6 +124,10 @@ impl From<EngineError> for CommandError {
             ),
             EngineError::Unapproved(_) => Self::new(CliExitCode::Approval, error.to_string()),
             EngineError::Parked { .. } => Self::new(CliExitCode::Waiting, error.to_string()),
+            EngineError::SessionSuspended { ref run, ref session, .. } => {
+                let hint = format!("go on with: wf session resume {session}, then wf resume {}", run.short());
+                Self::new(CliExitCode::Interrupted, error.to_string()).hint(hint)
+            }
             EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
             EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())

@@ -5,7 +5,7 @@
 //! way what its result does not, and asks a person; another face than the command line is another [`Caller`].
 //!
 //! [`load`] reads plans, [`approve`] decides whether they may run, [`session`] opens what a run needs. [`goals`],
-//! [`skills`], [`connections`] and [`keys`] are the rooms of their nouns. [`daemon`] examines goals when they are
+//! [`skills`], [`connections`], [`sessions`] and [`keys`] are the rooms of their nouns. [`daemon`] examines goals when they are
 //! due; [`daemon_io`] is its system side: alarms, file watches, notifications, the health endpoint.
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
@@ -38,6 +38,7 @@ pub mod repair;
 pub mod revision;
 mod run_options;
 pub mod session;
+pub mod sessions;
 pub mod skills;
 mod test_clock;
 #[cfg(test)]

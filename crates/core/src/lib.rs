@@ -16,4 +16,5 @@ pub mod memory;
 pub mod observe;
 pub mod risk;
 pub mod run_ledgers;
+pub mod session;
 pub mod verify;

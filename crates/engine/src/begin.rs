@@ -8,24 +8,26 @@ use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
-use wf_store::{FencingToken, NewRun, RunFence, RunLease, StateFolder, StoreError, StoreReader};
+use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
 
 use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
 use super::run::{RunContext, RunInputs, RunOwnership};
-use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, signals};
+use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, session_watch, signals};
 use wf_core::observe::RunRef;
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.
 pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<FinishedRun, EngineError> {
-    let RunRequest { run, plan, path, sources, params, past, approved, config, claim } = request;
+    let RunRequest { run, plan, path, sources, params, session: name, past, approved, config, claim } =
+        request;
     let new = NewRun {
         plan: plan.id().clone(),
         path,
         params: params.clone(),
         parent: None,
         retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+        session: name.clone(),
         sources,
         created: session.clock.now(),
         config,
@@ -39,6 +41,7 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
         let errand = RunInputs {
             plan,
             params,
+            session_name: name,
             past,
             view,
             pins,
@@ -52,7 +55,8 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
         let (stop, heard) = watch::channel(StopLevel::No);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
-        let finished = run_fenced(owned, works).await?;
+        let suspended = session_watch::interruption(Arc::clone(&ongoing), ongoing.session_name.clone());
+        let finished = run_fenced(owned, suspended, works).await?;
         copies::discard(&ongoing);
         Ok(finished)
     })
@@ -89,7 +93,12 @@ fn resume_run(
         let fence = session.store.own_run(run, session.executor.supervisor_id().unwrap_or_default()).await?;
         let token = fence.token();
         let reader = session.store.log_reader()?;
-        let params = reader.run(run)?.params;
+        let RunRow { params, session: name, .. } = reader.run(run)?;
+        // To cancel a run needs no active session.
+        let watched = name.clone().filter(|_| stop_level == StopLevel::No);
+        if let Some(name) = &watched {
+            reader.session(name)?.require_active().map_err(StoreError::Session)?;
+        }
         let events = reader.events(run, 0)?;
         let owners = reader.owners(run)?;
         let keepers = former_supervisors(&owners);
@@ -104,6 +113,7 @@ fn resume_run(
         let errand = RunInputs {
             plan,
             params,
+            session_name: name,
             past,
             view,
             pins,
@@ -120,17 +130,19 @@ fn resume_run(
         let (stop, heard) = watch::channel(stop_level);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
-        let finished = run_fenced(async { Ok(fence) }, works).await?;
+        let suspended = session_watch::interruption(Arc::clone(&ongoing), watched);
+        let finished = run_fenced(async { Ok(fence) }, suspended, works).await?;
         copies::discard(&ongoing);
         session.store.release_run(run).await?;
         Ok(finished)
     })
 }
 
-/// Works until the end, or until another process took the run over: then everything in progress
-/// here is dropped, and killed.
+/// Works until the end, or until another process took the run over, or its steps are to be interrupted: then everything
+/// in progress here is dropped, and killed.
 async fn run_fenced<T>(
     owned: impl Future<Output = Result<RunFence, StoreError>>,
+    interrupted: impl Future<Output = EngineError>,
     work: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     let lost = async {
@@ -143,6 +155,7 @@ async fn run_fenced<T>(
         biased;
         error = lost => Err(error.into()),
         finished = work => finished,
+        error = interrupted => Err(error),
     }
 }
 
@@ -172,7 +185,11 @@ fn run_and_conclude(
         Ok(_) => session.executor.confirm_recorded(),
         // The process that took the run over continues the work under way. A suspended run leaves
         // nothing under way but services.
-        Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked { .. }) => {}
+        Err(
+            EngineError::Store(StoreError::Fenced { .. })
+            | EngineError::Parked { .. }
+            | EngineError::SessionSuspended { is_interrupted: false, .. },
+        ) => {}
         Err(_) => session.executor.kill(),
     }
     finished

@@ -19,7 +19,7 @@ use super::commit_queue::{CommitQueue, PendingTurn};
 use super::end::finished_run_of;
 use super::run::RunContext;
 use super::timers::RunTimers;
-use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish};
+use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish, session_watch};
 
 /// The maximum delay until an approver's answer is seen.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -48,6 +48,8 @@ pub(super) struct RunDispatcher {
     pub(super) confirms: Option<AbortHandle>,
     commit_queue: CommitQueue,
     stop_level: StopLevel,
+    /// True once no further work is to begin.
+    drain: watch::Receiver<bool>,
     end: Option<FinishedRun>,
 }
 
@@ -57,6 +59,7 @@ enum DispatchEvent {
     Unit((u32, UnitResult)),
     Timer,
     Stop,
+    Drain,
     CheckApprovals,
     Idle,
     Tick,
@@ -78,6 +81,7 @@ impl RunDispatcher {
         };
         Self {
             now: run.session.clock.now(),
+            drain: run.session.shared.drain.subscribe(),
             run,
             machine,
             timers: RunTimers::default(),
@@ -128,6 +132,7 @@ impl RunDispatcher {
             self.process_input(Moment::default(), begin);
         }
         self.on_stop_signal(&mut stop);
+        self.drain_if_asked();
         let session = Arc::clone(&self.run.session);
         loop {
             if let Some(end) = self.finished_run() {
@@ -141,6 +146,7 @@ impl RunDispatcher {
                 DispatchEvent::Unit((round, report)) => self.on_unit_end(round, report?),
                 DispatchEvent::Timer => self.fire_due_timers(),
                 DispatchEvent::Stop => self.on_stop_signal(&mut stop),
+                DispatchEvent::Drain => self.drain_if_asked(),
                 DispatchEvent::CheckApprovals => self.poll_approvals(),
                 DispatchEvent::Idle => {}
                 DispatchEvent::Tick => self.run.session.observe(|observer| observer.tick()),
@@ -168,7 +174,8 @@ impl RunDispatcher {
             session.observe(|observer| wants = observer.wants_ticks());
             wants
         };
-        if self.commit_queue.is_empty() && self.units.is_empty() && sleep.is_none() {
+        let drains = *self.drain.borrow();
+        if self.commit_queue.is_empty() && self.units.is_empty() && sleep.is_none() && !drains {
             return Err(EngineError::Stuck);
         }
         let awaits = self.commit_queue.awaits_commit();
@@ -178,20 +185,24 @@ impl RunDispatcher {
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(DispatchEvent::Unit(unit_result(report))),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(DispatchEvent::Timer),
             Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
+            Ok(()) = self.drain.changed() => Ok(DispatchEvent::Drain),
             () = tokio::time::sleep(APPROVAL_POLL_INTERVAL), if asks => Ok(DispatchEvent::CheckApprovals),
             () = session.shared.parking.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
             () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(DispatchEvent::Tick),
         }
     }
 
-    /// Leaves, if every run of the session only waits for approvals.
+    /// Leaves, if every run of the session only waits for approvals, or is drained.
     fn park(&self) -> Result<(), EngineError> {
         let session = &self.run.session;
         let now = session.clock.now();
+        let drains = *self.drain.borrow() && self.stop_level == StopLevel::No;
         let nested = self.nested.len() + self.children.len();
-        let busy = self.units.len() > nested || !self.commit_queue.is_empty();
+        // A task that waits for its lock has not begun.
+        let unbegun = if drains { self.lock_waits.len() } else { 0 };
+        let busy = self.units.len() > nested + unbegun || !self.commit_queue.is_empty();
         let waits = !self.asks.is_empty() || nested > 0;
-        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient(now);
+        let idle = !busy && self.end.is_none() && (drains || waits && self.timers.are_patient(now));
         let questions = || {
             let asks = self
                 .asks
@@ -202,6 +213,7 @@ impl RunDispatcher {
         session.shared.parking.note(&self.run.run_ref, idle.then(questions));
         let outermost = self.run.run_ref.path.is_empty();
         match session.shared.parking.questions() {
+            Some(_) if outermost && drains => Err(session_watch::drained(&self.run)),
             Some(questions) if outermost && !session.stays && !questions.is_empty() => {
                 let run = self.run.run_ref.id.clone();
                 Err(EngineError::Parked { run, questions })
@@ -303,6 +315,13 @@ impl RunDispatcher {
             self.process_input(Moment::default(), InputKind::Stale(stale));
         }
         self.process_input(Moment::default(), input);
+    }
+
+    /// Lets no further work begin, if the session of the workspace was suspended.
+    fn drain_if_asked(&mut self) {
+        if *self.drain.borrow_and_update() {
+            self.machine.drain();
+        }
     }
 
     /// Tells the machine to end the run, once for each degree of insistence.

@@ -50,6 +50,7 @@ mod run;
 mod run_account;
 mod scope;
 mod session;
+mod session_watch;
 mod signals;
 mod supply;
 mod suspend;
@@ -57,7 +58,7 @@ mod timers;
 mod workspace_models;
 mod worktrees;
 
-pub use agent::RecordedSessions;
+pub use agent::{RecordedConversations, conversations};
 pub use asking::{RecordedAnswers, scope};
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};

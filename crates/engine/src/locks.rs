@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 use wf_base::name::RunId;
 use wf_core::machine::{InputKind, TaskId};
 use wf_exec::supervisor::{self, SupervisorSearch};
+use wf_model::ConversationUse;
 use wf_store::{LockAcquisition, Store, StoreError};
 
 use super::dispatch::UnitResult;
@@ -79,9 +80,18 @@ impl NamedLocks {
     }
 }
 
+/// Returns the name under which a lock is held: a conversation of a session is another one in another session.
+fn held_name(run: &RunContext, lock: String) -> String {
+    match &run.session_name {
+        Some(session) if lock.starts_with(ConversationUse::LOCK_PREFIX) => format!("{lock}@{session}"),
+        _ => lock,
+    }
+}
+
 /// Acquires a lock for a task.
 pub(super) async fn lock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
+    let lock = held_name(&run, lock);
     session.shared.locks.acquire_lock(&run, &lock, &place).await?;
     Ok(Some(InputKind::Locked { place }))
 }
@@ -89,6 +99,7 @@ pub(super) async fn lock(run: Arc<RunContext>, place: TaskId, lock: String) -> U
 /// Releases a lock.
 pub(super) async fn unlock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
+    let lock = held_name(&run, lock);
     session.shared.locks.release_lock(&session.store, &lock, &run.run_ref.id, &place).await?;
     Ok(None)
 }

@@ -18,7 +18,7 @@ use wf_core::machine::{
 };
 use wf_core::memory::{
     Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
-    NoteQuery, ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
+    NoteQuery, NoteScope, ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
@@ -104,10 +104,11 @@ pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     Ok(MemoryCalibration::select(&megrams, subject, session.clock.now()))
 }
 
-/// Searches all of memory for an agent. That is no recall: nothing is written.
+/// Searches memory for an agent: of notes, what its session may know. That is no recall: nothing is written.
 pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
     let reader = run.session.store.reader()?;
-    let words = NoteQuery { words: query.text.clone(), ..NoteQuery::default() };
+    let scope = NoteScope::of(run.session_name.clone());
+    let words = NoteQuery { words: query.text.clone(), scope, ..NoteQuery::default() };
     let notes = rank(reader.find_notes(&words)?, run.session.clock.now());
     let found = search(&reader.memory(&MegramSelection::All)?, query);
     if notes.is_empty() {

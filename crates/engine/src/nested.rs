@@ -212,6 +212,7 @@ pub(super) fn prepare(
         params: params.clone(),
         parent: Some((outer.run_ref.id.clone(), place.attempt)),
         retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+        session: outer.session_name.clone(),
         sources,
         created: session.clock.now(),
         config: serde_json::Value::Null,
@@ -224,6 +225,7 @@ pub(super) fn prepare(
     let errand = RunInputs {
         plan,
         params,
+        session_name: outer.session_name.clone(),
         past,
         view,
         pins: outer.pins.clone(),

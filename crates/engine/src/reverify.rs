@@ -98,6 +98,7 @@ impl ReverifyContext {
         let errand = RunInputs {
             plan,
             params,
+            session_name: None,
             past: None,
             view,
             pins: None,

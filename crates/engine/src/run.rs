@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use serde_json::Value;
 
 use crate::reuse::RepeatedRun;
-use wf_base::name::Name;
+use wf_base::name::{Name, SessionName};
 use wf_base::redact::SecretMask;
 use wf_core::machine::{
     Artifact, Attempt, AttemptUsage, Event, EventKind, GatePoint, RunApproval, StaleFile, TaskId,
@@ -39,6 +39,8 @@ pub(super) struct RunOwnership {
 pub(super) struct RunInputs {
     pub(super) plan: Arc<Plan>,
     pub(super) params: JsonObject,
+    /// The session of the workspace that it belongs to.
+    pub(super) session_name: Option<SessionName>,
     /// The run that it repeats, and the results reused from it.
     pub(super) past: Option<RepeatedRun>,
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
@@ -64,6 +66,8 @@ pub(super) struct RunContext {
     params: JsonObject,
     /// The parameters, if gates rewrote them.
     rewritten: OnceLock<JsonObject>,
+    /// The session of the workspace that it belongs to.
+    pub(super) session_name: Option<SessionName>,
     /// The right that it is worked on under.
     pub(super) ownership: RunOwnership,
     /// The run that it repeats, and the results reused from it.
@@ -113,7 +117,7 @@ impl RunContext {
         errand: RunInputs,
         tenure: RunOwnership,
     ) -> Result<Arc<Self>, StoreError> {
-        let RunInputs { plan, params, past, view, pins, approved, evidence, around } = errand;
+        let RunInputs { plan, params, session_name, past, view, pins, approved, evidence, around } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
@@ -135,6 +139,7 @@ impl RunContext {
             plan,
             params,
             rewritten: OnceLock::new(),
+            session_name,
             ownership: tenure,
             past,
             dir,

@@ -1,9 +1,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::agent::RecordedSessions;
+use tokio::sync::watch;
+
+use crate::agent::RecordedConversations;
 use crate::reuse::RepeatedRun;
-use wf_base::name::{Name, RunId};
+use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::Clock;
 use wf_core::machine::{
     CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
@@ -69,10 +71,12 @@ pub struct SharedState {
     pub(super) locks: NamedLocks,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
+    /// True once its runs are to begin no further work, since their session of the workspace was suspended.
+    pub(super) drain: watch::Sender<bool>,
     /// The way to models, once one is called.
     pub(super) gateway: OnceLock<Gateway>,
-    /// The sessions of a recorded run that is repeated.
-    pub(super) sessions: OnceLock<RecordedSessions>,
+    /// The conversations of a recorded run that is repeated.
+    pub(super) conversations: OnceLock<RecordedConversations>,
     /// The answers of people in a recorded run that is repeated.
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The cassette that takes or answers the calls of models, if there is one.
@@ -90,8 +94,9 @@ impl SharedState {
             locks: NamedLocks::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
+            drain: watch::Sender::new(false),
             gateway: OnceLock::new(),
-            sessions: OnceLock::new(),
+            conversations: OnceLock::new(),
             answers: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
@@ -111,6 +116,8 @@ pub struct RunRequest {
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
+    /// The session of the workspace that it belongs to.
+    pub session: Option<SessionName>,
     /// The run that it repeats, and the results reused from it.
     pub past: Option<RepeatedRun>,
     /// Its approval, if that was verified.
@@ -177,6 +184,16 @@ pub enum EngineError {
         run: RunId,
         /// The pending approvals of the run and of those nested in it.
         questions: Vec<SuspendedRequest>,
+    },
+    /// The session that the run belongs to was suspended: the run goes no further until it is resumed.
+    #[error("session `{session}` was suspended")]
+    SessionSuspended {
+        /// The run.
+        run: RunId,
+        /// The session.
+        session: SessionName,
+        /// True if steps under way were interrupted; false if they have ended.
+        is_interrupted: bool,
     },
     /// The end was requested.
     #[error("cancelled by a signal (Ctrl-C / wf cancel)")]

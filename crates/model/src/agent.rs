@@ -52,9 +52,9 @@ pub struct AgentWork {
     /// The rule for merging what it did in a worktree.
     #[serde(skip_serializing_if = "WorktreeMerge::is_automatic")]
     pub merge: WorktreeMerge,
-    /// The session that it continues.
+    /// The conversation that it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<AgentSessionUse>,
+    pub conversation: Option<ConversationUse>,
     /// Its style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<Persona>,
@@ -63,22 +63,25 @@ pub struct AgentWork {
     pub interaction: Option<AgentInteraction>,
 }
 
-/// The session that an agent continues.
+/// The conversation that an agent continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AgentSessionUse {
+pub struct ConversationUse {
     /// Its name in the workspace.
     pub name: Name,
     /// The time after which it begins anew, if nobody continued it.
     pub idle: Duration,
 }
 
-impl AgentSessionUse {
-    /// The default of `session_idle` (Forge 10).
+impl ConversationUse {
+    /// The beginning of the names of these locks.
+    pub const LOCK_PREFIX: &str = "conversation:";
+
+    /// The default of `conversation_idle` (Forge 10).
     pub const IDLE: Duration = Duration::from_mins(30);
 
-    /// Returns the lock that no two steps of the session hold at once.
+    /// Returns the lock that no two steps of the conversation hold at once.
     pub fn lock(&self) -> String {
-        format!("session:{}", self.name)
+        format!("{}{}", Self::LOCK_PREFIX, self.name)
     }
 }
 

@@ -52,7 +52,7 @@ mod vocabulary;
 mod work;
 
 pub use agent::{
-    AgentEngine, AgentSessionUse, AgentTool, AgentWork, AgentWorkspace, ModelChoice, UntrustedRule,
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, ModelChoice, UntrustedRule,
     WorktreeMerge,
 };
 pub use agent_dispatch::{AgentDispatch, ChildPlan};

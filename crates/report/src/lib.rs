@@ -6,6 +6,7 @@
 //!
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
 //! - [`record`]: a run as recorded in the store.
+//! - [`session`]: a session of the workspace, as far as it has come.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
@@ -32,6 +33,7 @@ pub mod questions;
 pub mod record;
 pub mod replay;
 pub mod rounds;
+pub mod session;
 mod solved;
 mod table;
 mod unified;

@@ -7,7 +7,7 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, owners, project, row_log, state_event, tree,
+    fence, owners, project, row_log, sessions, state_event, tree,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -21,10 +21,8 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
         return Err(refusal);
     }
     let found = find(connection, &batch.run).map_err(failed)?;
-    if let (Some(new), None) = (&batch.new, &found)
-        && let Some(claim) = &new.claim
-    {
-        row_log::change(writing, new.created, || cycles::claim(writing, &batch.run, claim, new.created))?;
+    if let (Some(new), None) = (&batch.new, &found) {
+        admit(writing, &batch.run, new)?;
     }
     // The claim is an event of its own, before those of the run.
     let mut tail = LogTail::read(connection).map_err(failed)?;
@@ -67,6 +65,18 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
     }
     writing.tail.set(Some(tail));
     Ok(AppendResult { last: u64::try_from(place.n).unwrap_or(0), rows })
+}
+
+/// Refuses a run that may not begin, and records what it is begun for.
+fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+    // A nested run is part of a step under way, which may end.
+    if let (Some(session), None) = (&new.session, &new.parent) {
+        sessions::require_active(writing, session)?;
+    }
+    let Some(claim) = &new.claim else {
+        return Ok(());
+    };
+    row_log::change(writing, new.created, || cycles::claim(writing, run, claim, new.created))
 }
 
 /// Adds an event that belongs to no run, and applies it to the projections.
@@ -114,6 +124,7 @@ fn record(
         params: new.params,
         parent: new.parent,
         retry_of: new.retry_of,
+        session: new.session,
         sources,
         config: with_durability(new.config, writing.writer.marker.durability()),
     };

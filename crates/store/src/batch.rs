@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::{FencingToken, ReconciliationClaim};
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
+use wf_base::name::{PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::machine::Event;
 use wf_model::JsonObject;
@@ -37,6 +37,8 @@ pub struct NewRun {
     pub parent: Option<(RunId, String)>,
     /// The run that this one retries.
     pub retry_of: Option<RunId>,
+    /// The session that it belongs to; it must be active when an outermost run begins.
+    pub session: Option<SessionName>,
     /// The texts of the run: path and content, its own spec first.
     pub sources: Vec<(String, String)>,
     /// The time at which it was recorded.
@@ -83,6 +85,9 @@ pub(super) struct NewRunRecord {
     pub parent: Option<(RunId, String)>,
     /// The run that it retries.
     pub retry_of: Option<RunId>,
+    /// The session that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionName>,
     /// The texts of the run.
     pub sources: Vec<(String, Sha256Digest)>,
     /// The configuration of the run.

@@ -5,6 +5,7 @@ use rusqlite::ErrorCode;
 use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
+use wf_core::session::SessionRefusal;
 
 /// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,6 +161,9 @@ pub enum StoreError {
     /// An approval was withdrawn.
     #[error("the approval was revoked")]
     Withdrawn,
+    /// Nothing may be done in a session, or about it.
+    #[error(transparent)]
+    Session(SessionRefusal),
     /// The scheduled time of a run is not due: it was started, or skipped.
     #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
     NotDue {
@@ -240,6 +244,7 @@ impl StoreError {
             Self::Fenced { .. } => "nothing more was written here; see the result with `wf show`",
             Self::Conflict { .. } => "decisions are final; to stop the run, cancel it",
             Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
+            Self::Session(refusal) => refusal.remedy(),
             Self::NotDue { .. } => "see its result with `wf goal history`",
             Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
             Self::Superseded { .. } => "only one daemon is active; this one stays idle",

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use wf_base::failpoint;
-use wf_base::name::{Name, RunId};
+use wf_base::name::{RunId, SessionName};
 
 /// The state folder and the paths in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +55,12 @@ impl StateFolder {
         self.run(run).join("exchanges")
     }
 
-    /// Returns the folder of the turns of a session that agents continue.
-    pub fn session(&self, name: &Name) -> PathBuf {
-        self.0.join("sessions").join(name.as_str())
+    /// Returns the folder of the conversations that agents continue in a session, or outside of all sessions.
+    pub fn conversations(&self, session: Option<&SessionName>) -> PathBuf {
+        match session {
+            Some(session) => self.0.join("sessions").join(session.as_str()).join("conversations"),
+            None => self.0.join("conversations"),
+        }
     }
 
     /// Returns the folder of the requests for plans, which are no runs.

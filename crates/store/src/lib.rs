@@ -68,6 +68,7 @@ mod row_snapshot;
 mod rows;
 mod run_end;
 mod schema;
+mod sessions;
 mod state_event;
 mod store;
 #[cfg(test)]

@@ -30,9 +30,9 @@ pub(super) fn run(
         None => (None, None),
     };
     change.execute(
-        "INSERT INTO runs (key, id, plan, path, params, parent, parent_attempt, retry_of, created,
-                           config)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO runs (key, id, plan, path, params, parent, parent_attempt, retry_of, session,
+                           created, config)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         (
             change.run,
             run.run.as_str(),
@@ -42,6 +42,7 @@ pub(super) fn run(
             parent,
             attempt,
             run.retry_of.as_ref().map(wf_base::name::RunId::as_str),
+            run.session.as_ref().map(wf_base::name::SessionName::as_str),
             MomentColumn(run.at),
             JsonColumn(&run.config),
         ),

@@ -12,7 +12,7 @@ use super::{
     connect, lease, locks, owners, rows, uses,
 };
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId};
+use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
 
 /// The number of runs listed when a run is not found, or is ambiguous.
 const CANDIDATES: i64 = 10;
@@ -43,12 +43,14 @@ impl StoreReader {
         let sql = format!(
             "SELECT {} FROM runs
              WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
-             ORDER BY key DESC LIMIT ?5",
+                 AND (?5 IS NULL OR session = ?5)
+             ORDER BY key DESC LIMIT ?6",
             rows::RUN
         );
         let plan = filter.plan.as_ref().map(PlanId::as_str);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = (any_state, outcome, plan, filter.nested, limit);
+        let session = filter.session.as_ref().map(SessionName::as_str);
+        let values = (any_state, outcome, plan, filter.nested, session, limit);
         let rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
         rows.into_iter().map(|row| self.with_idle(row)).collect()
     }

@@ -79,7 +79,10 @@ fn check_replaceable(dir: &Path, replace: bool) -> Result<(), StoreError> {
         return Err(StoreError::Owned { run, lease });
     }
     let all = RunFilter { nested: true, ..RunFilter::default() };
-    let empty = || Ok(reader.runs(1, &all)?.is_empty() && reader.memory(&MegramSelection::All)?.is_empty());
+    let empty = || {
+        let has_memory = !reader.memory(&MegramSelection::All)?.is_empty() || !reader.notes()?.is_empty();
+        Ok(!has_memory && reader.runs(1, &all)?.is_empty() && reader.sessions()?.is_empty())
+    };
     if replace || empty()? { Ok(()) } else { Err(StoreError::Exists(dir.into())) }
 }
 

@@ -1,4 +1,4 @@
-//! The tables of goals, memory and connections, as the log yields them.
+//! The tables of goals, memory, connections and sessions, as the log yields them.
 //!
 //! On every connection that uses them, temporary tables of the same names hide the stored ones, and
 //! are filled from the events `rows_recorded`. Decisions read and write these; what a job changed is
@@ -27,8 +27,8 @@ pub(super) struct RecordedTable {
     rest: &'static [&'static str],
 }
 
-/// The tables of goals, memory and connections.
-pub(super) const RECORDED_TABLES: [RecordedTable; 8] = [
+/// The tables of goals, memory, connections and sessions.
+pub(super) const RECORDED_TABLES: [RecordedTable; 9] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
@@ -77,6 +77,11 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 8] = [
             "failure",
             "message",
         ],
+    },
+    RecordedTable {
+        name: "sessions",
+        key: &["name"],
+        rest: &["state", "interrupts", "reason", "created", "changed", "is_current"],
     },
 ];
 

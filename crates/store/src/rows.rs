@@ -10,7 +10,7 @@ use wf_model::JsonObject;
 
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
-     retry_of, created, ended, reason, failed_step, counts, outputs, accepted, config ->> '$.goal' AS part, \
+     retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, config ->> '$.goal' AS part, \
      config ->> '$.durability' AS durability, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
          SELECT runs.id UNION ALL \
@@ -54,6 +54,7 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         params: row.get::<_, JsonColumn<_>>("params")?.0,
         parent: parent.map(RunId::from_stored).zip(attempt),
         retry_of: row.get::<_, Option<String>>("retry_of")?.map(RunId::from_stored),
+        session: row.get::<_, Option<WordColumn<_>>>("session")?.map(|word| word.0),
         created: row.get::<_, MomentColumn>("created")?.0,
         ended: row.get::<_, Option<MomentColumn>>("ended")?.map(|at| at.0),
         reason: row.get("reason")?,

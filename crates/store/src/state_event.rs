@@ -58,7 +58,7 @@ pub enum StateFact {
         /// The events, with what is left of each.
         events: Vec<ErasedRows>,
     },
-    /// Rows of the tables of goals, memory or connections were written or removed.
+    /// Rows of the tables of goals, memory, connections or sessions were written or removed.
     RowsRecorded {
         /// The digest of a snapshot of all tables; the event changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::StoreDurability;
-use wf_base::name::{Name, PlanId, RunId};
+use wf_base::name::{Name, PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{
@@ -30,6 +30,9 @@ pub struct RunRow {
     pub parent: Option<(RunId, String)>,
     /// The run that it retries.
     pub retry_of: Option<RunId>,
+    /// The session that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionName>,
     /// The time at which it was recorded.
     pub created: Moment,
     /// The time of its end.
@@ -180,6 +183,8 @@ pub struct RunFilter {
     pub plan: Option<PlanId>,
     /// Only runs in this state.
     pub state: Option<RunState>,
+    /// Only runs of this session.
+    pub session: Option<SessionName>,
     /// Nested runs too.
     pub nested: bool,
 }

@@ -14,9 +14,8 @@ mod pause;
 mod run;
 mod shown;
 mod tighten;
-mod who;
 
 pub use args::{GoalArgs, run};
 pub use next::instant;
 pub use shown::local;
-pub use who::author;
+pub use wf_app::keys::author;

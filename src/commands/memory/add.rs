@@ -2,7 +2,9 @@ use clap::Args;
 
 use super::rows::store;
 use crate::Ui;
+use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, watch};
+use wf_base::name::SessionName;
 use wf_core::memory::{MemoryNote, NoteDraft};
 use wf_store::feed::WorkspaceAction;
 
@@ -26,9 +28,9 @@ pub struct MemoryAddArgs {
     /// Word under which it is found, too
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Session that it belongs to
+    /// Session that it belongs to, instead of the current one
     #[arg(long, value_name = "NAME")]
-    session: Option<String>,
+    session: Option<SessionName>,
     /// Keep it for the record: only `wf memory search --raw` finds it
     #[arg(long)]
     raw: bool,
@@ -49,7 +51,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryAddArgs) -> Result<CliExitCode, CommandE
         kind: args.kind.clone(),
         text,
         tags: args.tags.clone(),
-        session: args.session.clone(),
+        session: active_session(&ui.host.workspace().state, args.session.as_ref())?,
         raw: args.raw,
     };
     let note = MemoryNote::new(draft, USER, args.external, ui.host.now())

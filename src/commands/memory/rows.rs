@@ -48,7 +48,7 @@ pub(super) fn find_megram(host: &Host, start: &str) -> Result<Megram, CommandErr
 }
 
 /// Returns the note whose id begins with this.
-pub(super) fn find_note(host: &Host, start: &str) -> Result<MemoryNote, CommandError> {
+pub fn find_note(host: &Host, start: &str) -> Result<MemoryNote, CommandError> {
     let mut all = notes(host)?;
     all.retain(|note| !start.is_empty() && note.id.to_string().starts_with(start));
     only_one(all, |note| note.id).map_err(|ids| not_one("note", "wf memory search", start, &ids))

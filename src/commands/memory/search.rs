@@ -5,13 +5,17 @@ use serde_json::json;
 use super::rows::{document, line, reader};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
+use wf_base::name::SessionName;
 use wf_base::untrusted::{DIM, NAME, WARN};
-use wf_core::memory::{NoteQuery, RankedNote, rank};
+use wf_core::memory::{NoteQuery, NoteScope, RankedNote, rank};
 use wf_report::{ColumnAlign, TextTable};
+use wf_store::StoreReader;
 
 /// Search notes, best first
 #[derive(Args, Debug)]
 #[command(after_help = "\
+A note of a session is found in that session, and in others once it is shared: it was promoted, or is a
+failure or a preference.
 A note is found if it has one of the words, in any form (`mirrors` finds `mirror`), or as a tag. With
 --explain, each note has the terms of its quality:
   0.35·similarity + 0.25·trust/100 + 0.25·freshness + 0.15·verified
@@ -30,8 +34,11 @@ pub struct MemorySearchArgs {
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
     /// Only notes of this session
-    #[arg(long, value_name = "NAME")]
-    session: Option<String>,
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    session: Option<SessionName>,
+    /// Search the notes of all sessions
+    #[arg(long)]
+    all: bool,
     /// Search the raw lane instead
     #[arg(long)]
     raw: bool,
@@ -48,15 +55,17 @@ pub struct MemorySearchArgs {
 
 /// Searches notes.
 pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, CommandError> {
-    let query = NoteQuery {
-        words: args.words.join(" "),
-        kind: args.kind.clone(),
-        tag: args.tag.clone(),
-        session: args.session.clone(),
-        raw: args.raw,
-    };
     let found = match reader(&ui.host)? {
-        Some(reader) => rank(reader.find_notes(&query)?, ui.host.now()),
+        Some(reader) => {
+            let query = NoteQuery {
+                words: args.words.join(" "),
+                kind: args.kind.clone(),
+                tag: args.tag.clone(),
+                scope: scope(args, &reader)?,
+                raw: args.raw,
+            };
+            rank(reader.find_notes(&query)?, ui.host.now())
+        }
         None => Vec::new(),
     };
     let shown = found.get(..args.limit).unwrap_or(&found);
@@ -74,13 +83,27 @@ pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, Comma
     Ok(CliExitCode::Ok)
 }
 
+/// The notes that are searched: without options, those that an agent would find here.
+fn scope(args: &MemorySearchArgs, reader: &StoreReader) -> Result<NoteScope, CommandError> {
+    Ok(match &args.session {
+        Some(name) => NoteScope::Only(reader.session(name)?.name),
+        None if args.all => NoteScope::All,
+        None => NoteScope::of(reader.current_session()?.map(|session| session.name)),
+    })
+}
+
 fn table(found: &[RankedNote], explain: bool) -> String {
     let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
     let mut columns = vec![left("id"), right("quality")];
     if explain {
         columns.extend([right("similarity"), right("trust"), right("freshness"), right("verified")]);
     }
-    columns.extend([left("kind"), left("trust"), left("text")]);
+    columns.extend([left("kind"), left("trust")]);
+    let in_sessions = found.iter().any(|one| one.note.session.is_some());
+    if in_sessions {
+        columns.push(left("session"));
+    }
+    columns.push(left("text"));
     let mut table = TextTable::new(&columns);
     let number = |number: f64| (format!("{number:.2}"), DIM);
     for RankedNote { note, rank } in found {
@@ -92,6 +115,11 @@ fn table(found: &[RankedNote], explain: bool) -> String {
         let style = if note.external { WARN } else { Style::new() };
         row.push((line(&note.kind), Style::new()));
         row.push((format!("{}{outside}", note.trust), style));
+        if in_sessions {
+            let shared = if note.is_shared() && note.session.is_some() { " (shared)" } else { "" };
+            let session = note.session.as_ref().map_or("", SessionName::as_str);
+            row.push((format!("{session}{shared}"), DIM));
+        }
         row.push((line(&note.text), Style::new()));
         table.row(row);
     }

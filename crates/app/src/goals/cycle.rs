@@ -194,6 +194,7 @@ fn run_request(
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
+        session: None,
         past: None,
         approved: Some(entered.approved),
         config: ready.options.write_to(serde_json::Value::Null),

@@ -7,8 +7,8 @@ mod own;
 mod passphrase;
 
 pub use own::{
-    NewKey, OwnKey, choose_signing_key, default_key_name, generate_key, key_error, key_folder, open_key,
-    own_keys, require_signing_key, store_key,
+    NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
+    open_key, own_keys, require_signing_key, store_key,
 };
 pub use passphrase::{
     KeyProtection, from_file as from_private_file, passphrase, store_in_keyring, stored_passphrase,

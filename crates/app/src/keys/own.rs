@@ -17,6 +17,12 @@ pub struct OwnKey {
     pub public: PublicKey,
 }
 
+/// The author of a statement, by the key that would sign for them. A user without a key, or with
+/// several and no usual one, stays anonymous; nothing is signed.
+pub fn author(host: &Host) -> Option<OwnKey> {
+    choose_signing_key(host, &key_folder(host).ok()?, None).ok()?
+}
+
 /// The failure for an error of a key file.
 pub fn key_error(fault: &KeyFolderError) -> CommandError {
     let exit = match fault {

@@ -80,6 +80,10 @@ name_type!(
     PlanId, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
 );
 name_type!(
+    /// The name of a session: lower-case words joined by hyphens.
+    SessionName, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
+);
+name_type!(
     /// The id of a gate: lower-case words joined by hyphens.
     GateId, is_hyphenated, "^[a-z0-9]+(-[a-z0-9]+)*$"
 );

@@ -8,6 +8,8 @@ mod run;
 mod subject;
 
 pub use call_address::{CallAddress, CallAddressError, CallAsker};
-pub use kinds::{ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SkillName};
+pub use kinds::{
+    ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SessionName, SkillName,
+};
 pub use run::{AmbiguousRunError, RunId};
 pub use subject::{TaskPath, TaskPathError, TaskRef};

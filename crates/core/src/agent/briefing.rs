@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::persona::{constitution, directives};
 use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
 use super::{
-    Message, ModelReply, ModelRequest, PriorSession, ToolCall, ToolDefinition, ToolResult, skills_text,
+    Message, ModelReply, ModelRequest, PriorConversation, ToolCall, ToolDefinition, ToolResult, skills_text,
 };
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ pub struct BriefingParts<'a> {
     pub values: &'a JsonObject,
     /// The skills that the model works by.
     pub skills: &'a [AgentSkill],
-    /// The session that it continues.
-    pub session: Option<&'a PriorSession>,
+    /// The conversation that it continues.
+    pub conversation: Option<&'a PriorConversation>,
     /// Its style.
     pub persona: Option<&'a Persona>,
     /// The way in which it deals with people.
@@ -48,7 +48,7 @@ pub struct BriefingParts<'a> {
 }
 
 impl BriefingParts<'_> {
-    /// Returns what later turns of a session are told of this one: the values first, since the section of the step is
+    /// Returns what later turns of a conversation are told of this one: the values first, since the section of the step is
     /// the same in each.
     pub fn turn_question(&self) -> String {
         let briefing = self.briefing.trim();
@@ -82,8 +82,8 @@ impl ModelRequest {
     /// feedback (Silas 7.3).
     pub fn from_briefing(parts: BriefingParts<'_>) -> Self {
         let mut text = parts.question();
-        if let Some(session) = parts.session.and_then(PriorSession::section) {
-            let _ = write!(text, "\n\n{session}");
+        if let Some(conversation) = parts.conversation.and_then(PriorConversation::section) {
+            let _ = write!(text, "\n\n{conversation}");
         }
         if let Some(feedback) = parts.feedback {
             let _ = write!(text, "\n\n## Previous attempt {} failed\n", feedback.attempt);
@@ -116,7 +116,7 @@ impl ModelRequest {
             let _ = write!(system, "\n\n{}", mode.directive());
         }
         if let Some(persona) = parts.persona {
-            let mood = parts.session.map(|session| session.mood.clone()).unwrap_or_default();
+            let mood = parts.conversation.map(|conversation| conversation.mood.clone()).unwrap_or_default();
             let _ = write!(system, "\n\n{}", directives(persona, &mood));
         }
         Self {

@@ -15,8 +15,8 @@ mod mode;
 mod mood;
 mod persona;
 mod planning;
+mod prior_conversation;
 mod question;
-mod session;
 mod skills;
 mod tools;
 mod untrusted;
@@ -40,8 +40,10 @@ pub use mcp::{McpListMistake, McpRequest, McpToolList, parse_mcp_call, read_mcp_
 pub use mode::{ModeRule, ModeSignals, ResolvedMode};
 pub use mood::{PersonaOccurrence, mood};
 pub use planning::{planner_answer, planner_question};
+pub use prior_conversation::{
+    CONVERSATION_TURNS, ConversationSummary, ConversationTurn, PriorConversation, occurrences,
+};
 pub use question::{Question, answer_text};
-pub use session::{PriorSession, SESSION_TURNS, SessionTurn, occurrences};
 pub(crate) use skills::skills_text;
 pub use skills::{SkillRequest, SkillScriptCall, find_script, skill_definition};
 pub use tools::{

@@ -1,4 +1,4 @@
-//! The mood of a persona: a pure function of what happened in its session, and when (Silas 5.14).
+//! The mood of a persona: a pure function of what happened in its conversation, and when (Silas 5.14).
 
 use wf_base::time::Moment;
 use wf_model::{MoodWeights, PersonaChanges, PersonaEvent};

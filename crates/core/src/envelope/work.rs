@@ -46,7 +46,7 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
         skills,
         fetch,
         dispatch,
-        session,
+        conversation,
         // Instructions, bounds and style.
         command: _,
         briefing: _,
@@ -70,8 +70,8 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
     if *engine != AgentEngine::Builtin {
         check.note(format!("{place} has `engine: {engine}`; a generated plan has only `builtin`"));
     }
-    if session.is_some() {
-        check.note(format!("{place} continues a session; a generated plan continues none"));
+    if conversation.is_some() {
+        check.note(format!("{place} continues a conversation; a generated plan continues none"));
     }
     for skill in skills {
         check.note(format!("{place} has the skill `{}`; a generated plan has none", skill.name));

@@ -66,6 +66,9 @@ impl Machine {
 
     /// Starts the next attempt of a task.
     pub(super) fn start(&mut self, task: TaskIx) {
+        if self.is_draining() {
+            return self.flight.enqueue(&self.plan, task);
+        }
         if !self.affords(task) {
             return self.skip_over_budget(task);
         }

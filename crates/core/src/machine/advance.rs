@@ -24,6 +24,9 @@ impl Machine {
         if self.state.phase == RunPhase::Gates && !self.state.never_began() {
             return;
         }
+        if self.is_draining() {
+            return self.begin_merge();
+        }
         loop {
             while let Some(step) = self.flight.due.pop_first() {
                 self.evaluate_due_step(step);

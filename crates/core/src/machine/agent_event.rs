@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, CompactorLimits, WorkExit};
-use crate::agent::{ChildRequest, ContextCut, PriorSession, ResolvedMode, StopReason};
+use crate::agent::{ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
@@ -25,12 +25,12 @@ pub struct AgentBriefing {
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
-    /// The source of its values, or its session, that is not trusted; absent: all are.
+    /// The source of its values, or its conversation, that is not trusted; absent: all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// The session that it continues, as it gets it.
+    /// The conversation that it continues, as it gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<PriorSession>,
+    pub conversation: Option<PriorConversation>,
     /// The mode in which it deals with people, if it was resolved from the signals of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<ResolvedMode>,

@@ -34,6 +34,9 @@ pub struct InFlight {
     /// The ends of agents that wait for their child runs to end.
     #[serde(serialize_with = "serde_pairs::serialize")]
     pub(super) held: BTreeMap<TaskIx, AttemptEnd>,
+    /// True if no further work begins, since the engine is to leave the run.
+    #[serde(skip)]
+    pub(super) is_draining: bool,
     #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.

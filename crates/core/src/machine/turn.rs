@@ -75,6 +75,17 @@ impl Machine {
         std::mem::take(&mut self.turn)
     }
 
+    /// Begins no further work from now on, so that the engine can leave the run once what is under way has ended. No
+    /// event records it: who resumes the run goes on with what would have been next. A run that is ending goes on to its end.
+    pub fn drain(&mut self) {
+        self.flight.is_draining = true;
+    }
+
+    /// True if no further work begins.
+    pub(super) fn is_draining(&self) -> bool {
+        self.flight.is_draining && !self.state.is_ending()
+    }
+
     /// Applies a recorded fact; nothing follows from it.
     pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
         if let EventKind::RunStarted { logic_version, .. } = &event.fact

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::bodies::CallBodies;
 use super::client::ClientSession;
 use super::compaction::compactor;
-use super::conversation::{ContinuedSession, prior_session};
+use super::conversation::{ContinuedConversation, prior_conversation};
 use super::journal::AgentLog;
 use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
@@ -18,7 +18,7 @@ use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use wf_core::agent::{
-    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorSession, ToolDefinition, ToolResult,
+    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,
     dispatch_definition, read_answer, skill_definition, tool_definition,
 };
 use wf_core::machine::{
@@ -45,9 +45,9 @@ struct PreparedAgent {
     dialogue: AgentDialogue,
     /// The program that works as the agent, if it is one of its own.
     client: Option<ClientSession>,
-    /// The session that it continues, as it gets it.
-    prior: Option<PriorSession>,
-    continued: Option<ContinuedSession>,
+    /// The conversation that it continues, as it gets it.
+    prior: Option<PriorConversation>,
+    continued: Option<ContinuedConversation>,
     mode: AgentMode,
 }
 
@@ -86,7 +86,7 @@ impl AttemptTask {
             model: model.name.clone(),
             engine: work.engine,
             untrusted: step.untrusted_input().or_else(|| prior.as_ref()?.untrusted.clone()),
-            session: prior,
+            conversation: prior,
             interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
@@ -159,7 +159,7 @@ impl AttemptTask {
             briefing: &work.briefing,
             skills: &work.skills,
             values: &values,
-            session: None,
+            conversation: None,
             persona: work.persona.as_ref(),
             interaction_mode: mode.told,
             feedback: self.correction.as_deref(),
@@ -169,16 +169,16 @@ impl AttemptTask {
             tools: mode.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = ContinuedSession::of(work, parts.turn_question());
+        let continued = ContinuedConversation::of(work, parts.turn_question());
         let mut prior = None;
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
         } else {
-            if let Some(used) = &work.session {
+            if let Some(used) = &work.conversation {
                 let weights = work.persona.as_ref().and_then(|persona| persona.moods.as_ref());
-                prior = Some(prior_session(&self.run, &self.attempt, used, weights).await?);
+                prior = Some(prior_conversation(&self.run, &self.attempt, used, weights).await?);
             }
-            parts.session = prior.as_ref();
+            parts.conversation = prior.as_ref();
             parts.may_be_untrusted = may_be_untrusted(step, work, prior.as_ref());
             let mut request = ModelRequest::from_briefing(parts);
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
@@ -255,7 +255,7 @@ impl AttemptTask {
 }
 
 /// True if a model may be given text from outside.
-fn may_be_untrusted(step: &PlanStep, work: &AgentWork, prior: Option<&PriorSession>) -> bool {
+fn may_be_untrusted(step: &PlanStep, work: &AgentWork, prior: Option<&PriorConversation>) -> bool {
     step.untrusted_input().is_some()
         || prior.is_some_and(|prior| prior.untrusted.is_some())
         || work.reads_outside()

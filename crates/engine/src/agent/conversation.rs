@@ -1,59 +1,64 @@
-//! The sessions that agents continue: their turns, one file each, in the state of the workspace.
+//! The conversations that agents continue: their turns, one file each, in the state of the workspace.
+//!
+//! A conversation belongs to the session of its run: under the same name, each session has one of its own.
 //!
 //! **Invariant:** a turn counts only if its step succeeded with that attempt: what failed, or was lost, is in no
-//! session. The file is there before the end of the attempt is recorded.
+//! conversation. The file is there before the end of the attempt is recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::EngineSession;
 use crate::run::RunContext;
 use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_core::agent::{PersonaOccurrence, PriorSession, SESSION_TURNS, SessionTurn, mood, occurrences};
+use wf_base::name::{Name, SessionName};
+use wf_core::agent::{
+    CONVERSATION_TURNS, ConversationSummary, ConversationTurn, PersonaOccurrence, PriorConversation, mood,
+    occurrences,
+};
 use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
-use wf_model::{AgentSessionUse, AgentWork, MoodWeights, PersonaEvent};
-use wf_store::{BlobStore, StepRow, StoreDurability, StoreError, StoreReader};
+use wf_model::{AgentWork, ConversationUse, MoodWeights, PersonaEvent};
+use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
 
-/// The sessions that the agents of a recorded run continued, by the tasks above its run and the attempt.
-pub type RecordedSessions = BTreeMap<(Vec<String>, Attempt), PriorSession>;
+/// The conversations that the agents of a recorded run continued, by the tasks above its run and the attempt.
+pub type RecordedConversations = BTreeMap<(Vec<String>, Attempt), PriorConversation>;
 
 impl EngineSession {
-    /// Lets agents continue the sessions of a recorded run, and none of this workspace.
-    pub fn use_recorded_sessions(&self, recorded: RecordedSessions) {
-        let _ = self.shared.sessions.set(recorded);
+    /// Lets agents continue the conversations of a recorded run, and none of this workspace.
+    pub fn use_recorded_conversations(&self, recorded: RecordedConversations) {
+        let _ = self.shared.conversations.set(recorded);
     }
 }
 
-/// Returns what is left of a session that an attempt continues.
-pub(super) async fn prior_session(
+/// Returns what is left of a conversation that an attempt continues.
+pub(super) async fn prior_conversation(
     run: &Arc<RunContext>,
     attempt: &Attempt,
-    used: &AgentSessionUse,
+    used: &ConversationUse,
     weights: Option<&MoodWeights>,
-) -> Result<PriorSession, WorkError> {
+) -> Result<PriorConversation, WorkError> {
     let now = run.session.clock.now();
-    if let Some(recorded) = run.session.shared.sessions.get() {
+    if let Some(recorded) = run.session.shared.conversations.get() {
         let found = recorded.get(&(run.run_ref.path.clone(), attempt.clone())).cloned();
-        return Ok(found.unwrap_or_else(|| PriorSession::of(&used.name, Vec::new(), now, used.idle)));
+        return Ok(found.unwrap_or_else(|| PriorConversation::of(&used.name, Vec::new(), now, used.idle)));
     }
-    let folder = run.session.store.folder().session(&used.name);
+    let folder = conversation_folder(run, &used.name);
     let state = run.session.store.folder().path().to_path_buf();
     let read = move || turns(&folder, &state);
     let turns = tokio::task::spawn_blocking(read).await;
     let turns = turns.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()));
     let failed = |error: StoreError| {
-        WorkError::environmental(format!("the session `{}` cannot be read: {error}", used.name))
+        WorkError::environmental(format!("the conversation `{}` cannot be read: {error}", used.name))
     };
     let StoredTurns { counted, occurred } = turns.map_err(failed)?;
     let mood = weights.map(|weights| mood(weights, occurred, now)).unwrap_or_default();
-    Ok(PriorSession { mood, ..PriorSession::of(&used.name, counted, now, used.idle) })
+    Ok(PriorConversation { mood, ..PriorConversation::of(&used.name, counted, now, used.idle) })
 }
 
-/// The session that an agent continues, and what it was asked.
-pub(super) struct ContinuedSession {
+/// The conversation that an agent continues, and what it was asked.
+pub(super) struct ContinuedConversation {
     pub(super) name: Name,
     pub(super) question: String,
     /// The event that a person lets the step tell.
@@ -62,12 +67,12 @@ pub(super) struct ContinuedSession {
     pub(super) has_moods: bool,
 }
 
-impl ContinuedSession {
-    /// Returns the session of an agent that is asked something; `None`: it continues none.
+impl ContinuedConversation {
+    /// Returns the conversation of an agent that is asked something; `None`: it continues none.
     pub(super) fn of(work: &AgentWork, question: String) -> Option<Self> {
         let persona = work.persona.as_ref();
         Some(Self {
-            name: work.session.as_ref()?.name.clone(),
+            name: work.conversation.as_ref()?.name.clone(),
             question,
             event: persona.and_then(|persona| persona.event),
             has_moods: persona.is_some_and(|persona| persona.moods.is_some()),
@@ -101,7 +106,7 @@ impl ContinuedSession {
         untrusted: Option<String>,
     ) -> Result<(), StoreError> {
         let mask = run.mask().await;
-        let turn = SessionTurn {
+        let turn = ConversationTurn {
             at: run.session.clock.now(),
             run: run.run_ref.id.clone(),
             step: attempt.place.step.clone(),
@@ -114,7 +119,7 @@ impl ContinuedSession {
             untrusted,
         };
         let store = &run.session.store;
-        let (folder, state) = (store.folder().session(&self.name), store.folder().path().to_path_buf());
+        let (folder, state) = (conversation_folder(run, &self.name), store.folder().path().to_path_buf());
         let blobs = store.blobs().in_folder(folder.clone());
         let bytes = serde_json::to_vec(&turn).unwrap_or_default();
         let put = move || {
@@ -128,10 +133,44 @@ impl ContinuedSession {
     }
 }
 
-/// The turns of a session.
+/// Returns the folder of a conversation.
+fn conversation_folder(run: &RunContext, name: &Name) -> PathBuf {
+    run.session.store.folder().conversations(run.session_name.as_ref()).join(name.as_str())
+}
+
+/// Returns the conversations of a session, by name.
+pub fn conversations(
+    state: &StateFolder,
+    session: &SessionName,
+) -> Result<Vec<ConversationSummary>, StoreError> {
+    let folder = state.conversations(Some(session));
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("read", &folder, &error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_str().and_then(|name| Name::parse(name).ok());
+        let Some(name) = name else { continue };
+        let turns = turns(&entry.path(), state.path())?.counted;
+        let Some(last) = turns.first() else { continue };
+        found.push(ConversationSummary {
+            name,
+            turns: turns.len(),
+            at: last.at,
+            question: last.question.clone(),
+            answer: last.answer.clone(),
+        });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// The turns of a conversation.
 struct StoredTurns {
     /// The last turns that count.
-    counted: Vec<SessionTurn>,
+    counted: Vec<ConversationTurn>,
     /// The events that all turns tell of.
     occurred: Vec<PersonaOccurrence>,
 }
@@ -141,7 +180,7 @@ fn turns(folder: &Path, state: &Path) -> Result<StoredTurns, StoreError> {
     let (mut counted, mut occurred) = (Vec::new(), Vec::new());
     for judged in judged(folder, state)? {
         occurred.extend(judged.occurred);
-        if judged.standing == TurnStanding::Counts && counted.len() < SESSION_TURNS {
+        if judged.standing == TurnStanding::Counts && counted.len() < CONVERSATION_TURNS {
             counted.push(judged.turn);
         }
     }
@@ -158,17 +197,17 @@ fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A turn and its part in the session.
+/// A turn and its part in the conversation.
 struct JudgedTurn {
     /// The digest that is the name of its file.
     digest: Sha256Digest,
-    turn: SessionTurn,
+    turn: ConversationTurn,
     standing: TurnStanding,
     /// The events that it tells of.
     occurred: Vec<PersonaOccurrence>,
 }
 
-/// The part of a turn in its session.
+/// The part of a turn in its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TurnStanding {
     /// Its step succeeded with its attempt.
@@ -185,7 +224,7 @@ enum TurnStanding {
 fn outdated(judged: &[JudgedTurn]) -> Vec<Sha256Digest> {
     let mut counted = 0;
     let old = judged.iter().filter(|judged| {
-        let is_past = counted >= SESSION_TURNS;
+        let is_past = counted >= CONVERSATION_TURNS;
         counted += usize::from(judged.standing == TurnStanding::Counts);
         is_past || judged.standing == TurnStanding::Lost
     });
@@ -223,7 +262,7 @@ fn judged(folder: &Path, state: &Path) -> Result<Vec<JudgedTurn>, StoreError> {
 }
 
 /// Returns the part of a turn whose step has come so far.
-fn standing(turn: &SessionTurn, row: &StepRow) -> TurnStanding {
+fn standing(turn: &ConversationTurn, row: &StepRow) -> TurnStanding {
     if row.state == StepState::Succeeded && row.attempts == turn.attempt && !turn.blocked {
         TurnStanding::Counts
     } else if row.state.is_final() || row.attempts > turn.attempt {
@@ -233,12 +272,12 @@ fn standing(turn: &SessionTurn, row: &StepRow) -> TurnStanding {
     }
 }
 
-fn stored(folder: &Path) -> Result<Vec<(Sha256Digest, SessionTurn)>, StoreError> {
+fn stored(folder: &Path) -> Result<Vec<(Sha256Digest, ConversationTurn)>, StoreError> {
     let failed = |error: std::io::Error| StoreError::io("read", folder, &error);
     let blobs = folder_blobs(folder);
     let mut turns = Vec::new();
     for digest in blobs.digests().map_err(failed)? {
-        let turn: Option<SessionTurn> = serde_json::from_slice(&blobs.read(&digest)?).ok();
+        let turn: Option<ConversationTurn> = serde_json::from_slice(&blobs.read(&digest)?).ok();
         turns.extend(turn.map(|turn| (digest, turn)));
     }
     Ok(turns)
@@ -254,11 +293,11 @@ mod tests {
     use wf_base::digest::Sha256Digest;
     use wf_base::name::{Name, RunId};
     use wf_base::time::Moment;
-    use wf_core::agent::{SESSION_TURNS, SessionTurn};
+    use wf_core::agent::{CONVERSATION_TURNS, ConversationTurn};
 
     /// Turns with the given parts, newest first.
     fn turns(standings: &[TurnStanding]) -> Vec<JudgedTurn> {
-        let turn = |at: usize| SessionTurn {
+        let turn = |at: usize| ConversationTurn {
             at: Moment::from_millis(-i64::try_from(at).unwrap()),
             run: RunId::from_bytes([1; 16]),
             step: Name::parse("a").unwrap(),
@@ -288,10 +327,10 @@ mod tests {
         use TurnStanding::{Counts, Failed, Lost, Open};
         assert!(outdated(&turns(&[Open, Counts, Failed])).is_empty());
         assert_eq!(outdated(&turns(&[Open, Lost, Counts, Lost])), [digest(1), digest(3)]);
-        let mut standings = vec![Counts; SESSION_TURNS];
+        let mut standings = vec![Counts; CONVERSATION_TURNS];
         assert!(outdated(&turns(&standings)).is_empty());
         standings.extend([Open, Counts, Failed]);
-        let past = [SESSION_TURNS, SESSION_TURNS + 1, SESSION_TURNS + 2].map(digest);
+        let past = [CONVERSATION_TURNS, CONVERSATION_TURNS + 1, CONVERSATION_TURNS + 2].map(digest);
         assert_eq!(outdated(&turns(&standings)), past);
     }
 }

@@ -28,7 +28,7 @@ pub(super) use bodies::CallBodies;
 pub(super) use call::{ModelCall, call_model};
 pub(super) use client::{ClientTurn, serve_client};
 pub(super) use compaction::compact;
-pub use conversation::RecordedSessions;
+pub use conversation::{RecordedConversations, conversations};
 pub(super) use exchange::{answer_exchange, put_exchange};
 pub(super) use session::{AgentEnding, LiveAgents, end};
 pub(super) use tool::{ToolOrder, call_tool, tool_call};

@@ -29,6 +29,7 @@ pub(super) async fn remember(
         kind: masked(&draft.kind),
         text: masked(&draft.text),
         tags: draft.tags.iter().map(|tag| masked(tag)).collect(),
+        session: run.session_name.clone(),
         ..draft
     };
     let by = format!("run:{}/{}", run.run_ref.id, source.attempt);

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bodies::CallBodies;
 use super::client::ClientSession;
-use super::conversation::ContinuedSession;
+use super::conversation::ContinuedConversation;
 use super::journal::AgentLog;
 use super::mcp::AgentServers;
 use crate::EngineError;
@@ -47,8 +47,8 @@ pub(in super::super) struct AgentSession {
     pub(super) dialogue: tokio::sync::Mutex<AgentDialogue>,
     /// The program that works as the agent, if it is one of its own.
     pub(super) client: Option<tokio::sync::Mutex<ClientSession>>,
-    /// The session that it continues, and what it was asked.
-    pub(super) continued: Option<ContinuedSession>,
+    /// The conversation that it continues, and what it was asked.
+    pub(super) continued: Option<ContinuedConversation>,
 }
 
 /// The conversation of an agent.
@@ -187,7 +187,7 @@ pub(in super::super) struct AgentEnding {
     pub(in super::super) untrusted: Option<String>,
 }
 
-/// Collects what an agent left, and reports the end of its work. Its turn is in its session before that.
+/// Collects what an agent left, and reports the end of its work. Its turn is in its conversation before that.
 pub(in super::super) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> UnitResult {
     let AgentEnding { attempt, exit, answer, untrusted } = ending;
     let session = run.agents.remove(&attempt)?;

@@ -55,10 +55,10 @@ record! {
         /// The rule for merging, with `workspace: worktree`: `automatic` if absent. With `review`, approvers see the
         /// changes first.
         optional merge: WorktreeMerge,
-        /// The session that it continues: what steps of this session were asked and answered before is in its briefing.
-        optional session: Spanned<Name>,
-        /// The time after which the session begins anew, if no step continued it: 30 minutes if absent.
-        optional session_idle: Spanned<DurationText>,
+        /// The conversation that it continues: what steps of this conversation were asked and answered before is in its briefing.
+        optional conversation: Spanned<Name>,
+        /// The time after which the conversation begins anew, if no step continued it: 30 minutes if absent.
+        optional conversation_idle: Spanned<DurationText>,
         /// The persona: the style in which it writes, below everything else that it is told.
         optional persona: PersonaUse,
         /// The signals of a turn, from which its mode is resolved: how it deals with people.
@@ -109,10 +109,10 @@ fn agrees(agent: &mut AgentSpec, fields: &MappingFields<'_, '_>, decoder: &mut S
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("merge"), message);
         decoder.emit(mistake.with_help("leave it out, or add `workspace: worktree`"));
     }
-    if fields.has("session_idle") && !fields.has("session") {
-        let message = "`session_idle` needs a `session`";
-        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("session_idle"), message);
-        decoder.emit(mistake.with_help("write the name of the session: `session: NAME`"));
+    if fields.has("conversation_idle") && !fields.has("conversation") {
+        let message = "`conversation_idle` needs a `conversation`";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("conversation_idle"), message);
+        decoder.emit(mistake.with_help("write the name of the conversation: `conversation: NAME`"));
     }
     sound::check_duplicates("tool", &agent.tools, decoder);
     sound::check_duplicates("skill", agent.skills.as_deref().unwrap_or_default(), decoder);
@@ -196,10 +196,13 @@ pub(super) fn check_agent_keys(
     if !fields.has("agent") {
         return;
     }
-    if fields.has("concurrency") && step.agent.as_ref().is_some_and(|agent| agent.value.session.is_some()) {
-        let message = "a step that continues a session has the lock of the session, and no other";
+    if fields.has("concurrency")
+        && step.agent.as_ref().is_some_and(|agent| agent.value.conversation.is_some())
+    {
+        let message = "a step that continues a conversation has the lock of the conversation, and no other";
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("concurrency"), message);
-        decoder.emit(mistake.with_help("leave `concurrency` out: steps of one session never run at once"));
+        decoder
+            .emit(mistake.with_help("leave `concurrency` out: steps of one conversation never run at once"));
     }
     let unfit = [
         ("cwd", "leave it out: the paths of tools are relative to the workspace"),
@@ -217,11 +220,12 @@ pub(super) fn check_agent_keys(
 
 /// Notes keys that a step shares with an alternative that is an agent, and that do not apply to it.
 fn check_agent_alternatives(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    let sessions = step.alternatives.iter().filter_map(|other| other.agent.as_ref()?.value.session.as_ref());
-    for session in sessions {
-        let message = "an alternative cannot continue a session";
-        let mistake = Diagnostic::new(Code::KeyUnknown, session.span, message);
-        decoder.emit(mistake.with_help("leave `session` out, or make the agent a step of its own"));
+    let conversations =
+        step.alternatives.iter().filter_map(|other| other.agent.as_ref()?.value.conversation.as_ref());
+    for conversation in conversations {
+        let message = "an alternative cannot continue a conversation";
+        let mistake = Diagnostic::new(Code::KeyUnknown, conversation.span, message);
+        decoder.emit(mistake.with_help("leave `conversation` out, or make the agent a step of its own"));
     }
     let Some(other) = step.alternatives.iter().find(|other| other.agent.is_some()) else {
         return;

@@ -12,7 +12,7 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    AgentDispatch, AgentSessionUse, AgentWork, Alternative, ChildPlan, FailureClass, FailureClassRule,
+    AgentDispatch, AgentWork, Alternative, ChildPlan, ConversationUse, FailureClass, FailureClassRule,
     HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions,
     Step, StepCache, StepIx, StepRepetition, StepWork, WaitCondition,
 };
@@ -39,12 +39,12 @@ pub(super) fn step(
         }
     }
     let work = work(step, among.file, lowering)?;
-    let session = match &work {
-        StepWork::Agent(agent) => agent.session.as_ref(),
+    let conversation = match &work {
+        StepWork::Agent(agent) => agent.conversation.as_ref(),
         _ => None,
     };
     let own_lock = || step.concurrency.as_ref().map(|lock| lock.value.clone());
-    let lock = session.map(AgentSessionUse::lock).or_else(own_lock);
+    let lock = conversation.map(ConversationUse::lock).or_else(own_lock);
     let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
     let container = step.container.as_ref().filter(|_| in_container);
     let no_container = container.map(|_| FailureClassRule {
@@ -206,9 +206,9 @@ fn work_of_agent(
         dispatch: dispatch.map(Box::new),
         persona: agent.persona.as_ref().map(|used| persona(&used.0, file, lowering)).transpose()?,
         interaction: agent.interaction.as_ref().map(ast::InteractionSpec::lower),
-        session: agent.session.as_ref().map(|session| AgentSessionUse {
-            name: session.value.clone(),
-            idle: agent.session_idle.as_ref().map_or(AgentSessionUse::IDLE, |idle| idle.value.0),
+        conversation: agent.conversation.as_ref().map(|conversation| ConversationUse {
+            name: conversation.value.clone(),
+            idle: agent.conversation_idle.as_ref().map_or(ConversationUse::IDLE, |idle| idle.value.0),
         }),
     }))
 }

@@ -89,7 +89,7 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         dispatch: _,
         workspace: _,
         merge: _,
-        session,
+        conversation,
         persona,
         interaction,
     } = work;
@@ -118,9 +118,9 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     if let Some(persona) = persona {
         put(SummaryLineKind::Work, "agent.persona", &json(&serde_json::json!(persona)));
     }
-    if let Some(session) = session {
-        put(SummaryLineKind::Data, "agent.session", session.name.as_str());
-        put(SummaryLineKind::Data, "agent.session_idle", &exact_duration(session.idle));
+    if let Some(conversation) = conversation {
+        put(SummaryLineKind::Data, "agent.conversation", conversation.name.as_str());
+        put(SummaryLineKind::Data, "agent.conversation_idle", &exact_duration(conversation.idle));
     }
     agent_reach(work, used, sheet);
 }

@@ -6,7 +6,7 @@ use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, ph
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::{counts_text, state_style, state_word, usage_line};
-use wf_base::name::RunId;
+use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
@@ -71,6 +71,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
     field("accepted", &paint_some(accepted));
     field("reason", &untrusted(&run.reason).to_string());
     field("goal", &of_goal(run));
+    field("session", run.session.as_ref().map_or("", SessionName::as_str));
     field("file", &untrusted(&run.path).to_string());
     field("params", &pairs(&run.params));
     let took = run.duration().map(elapsed);

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
+use wf_base::name::{PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::machine::EventKind;
 
@@ -169,6 +169,32 @@ pub enum WorkspaceAction {
         note: Sha256Digest,
         /// The trust, in one word.
         trust: String,
+    },
+    /// A person shared a note of a session with all sessions.
+    NotePromoted {
+        /// The note, by its id.
+        note: Sha256Digest,
+        /// The session.
+        session: SessionName,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+    },
+    /// A session began, was suspended or resumed, or ended.
+    SessionChanged {
+        /// The session.
+        session: SessionName,
+        /// Its state, in one word.
+        state: String,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+    },
+    /// Another session is current.
+    SessionSwitched {
+        /// The session; absent: none is current.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionName>,
     },
     /// The Dreamer changed the memory.
     MemoryDreamt {

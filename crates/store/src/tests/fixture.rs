@@ -62,6 +62,7 @@ pub(crate) fn new_run(plan: &str) -> NewRun {
         params: object(json!({"day": "2026-11-21"})),
         parent: None,
         retry_of: None,
+        session: None,
         sources: vec![(format!("{plan}.md"), "# A plan".into())],
         created: NOW,
         config: json!({"max_parallel": 2}),

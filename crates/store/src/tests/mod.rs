@@ -18,3 +18,4 @@ mod opinions;
 mod prune;
 mod record;
 mod recorded;
+mod sessions;

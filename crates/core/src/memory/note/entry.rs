@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NoteConfirmation, NoteTrust};
 use wf_base::digest::Sha256Digest;
+use wf_base::name::SessionName;
 use wf_base::time::Moment;
 
 /// The maximum length of a note, in characters.
@@ -12,8 +13,11 @@ pub const MAX_NOTE_TEXT: usize = 4000;
 /// The maximum number of tags of a note.
 pub const MAX_TAGS: usize = 10;
 
-/// The maximum length of a kind, a tag or a session, in characters.
+/// The maximum length of a kind or a tag, in characters.
 const MAX_WORD: usize = 64;
+
+/// The kinds of notes that are shared with all sessions: what failed, and what people prefer (Sylk, W05).
+pub const SHARED_KINDS: [&str; 2] = ["failure", "preference"];
 
 /// The kind of a note that names none.
 const GENERAL: &str = "general";
@@ -31,9 +35,12 @@ pub struct MemoryNote {
     /// The words under which it is found, too.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tags: BTreeSet<String>,
-    /// The session that it belongs to.
+    /// The session in which it was written: it is found there, and elsewhere once it is [shared](Self::is_shared).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
+    pub session: Option<SessionName>,
+    /// The promotion by a person, who shared it with all sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted: Option<NoteConfirmation>,
     /// Its source: `user`, `import`, or a run and its step.
     pub source: String,
     /// The time at which it was first written.
@@ -62,7 +69,7 @@ pub struct NoteDraft {
     /// The tags.
     pub tags: Vec<String>,
     /// The session.
-    pub session: Option<String>,
+    pub session: Option<SessionName>,
     /// True for the raw lane.
     pub raw: bool,
 }
@@ -76,7 +83,7 @@ pub enum BadNote {
     /// Its text is too long.
     #[error("the text has {0} characters; a note has at most {MAX_NOTE_TEXT}")]
     TooLong(usize),
-    /// A kind, a tag or a session is no word.
+    /// A kind or a tag is no word.
     #[error(
         "invalid {name} {found:?}: write up to {MAX_WORD} letters, digits and `_ - . : /`, without spaces"
     )]
@@ -107,6 +114,7 @@ impl MemoryNote {
             text: draft.text.trim().to_owned(),
             tags: draft.tags.into_iter().collect(),
             session: draft.session,
+            promoted: None,
             source: source.to_owned(),
             created: now,
             trust: NoteTrust::Working,
@@ -131,7 +139,6 @@ impl MemoryNote {
         }
         valid_word("kind", &self.kind)?;
         self.tags.iter().try_for_each(|tag| valid_word("tag", tag))?;
-        self.session.iter().try_for_each(|session| valid_word("session", session))?;
         match self.trust {
             NoteTrust::Constitutional if self.external => Err(BadNote::ExternalRule),
             NoteTrust::Verified if self.external && self.confirmed.is_none() => {
@@ -146,6 +153,26 @@ impl MemoryNote {
         Self { trust, confirmed: Some(confirmed), ..self }.validate()
     }
 
+    /// Returns the note as it is shared with all sessions.
+    #[must_use]
+    pub fn promote(self, by: NoteConfirmation) -> Self {
+        Self { promoted: Some(by), ..self }
+    }
+
+    /// True if it is found in every session: it was written in none, was promoted, or is of a kind that all need to know.
+    pub fn is_shared(&self) -> bool {
+        self.session.is_none() || self.promoted.is_some() || SHARED_KINDS.contains(&self.kind.as_str())
+    }
+
+    /// Returns the shared notes of the same kind and tags that say something else. A note without tags contradicts none.
+    pub fn contradicted_by<'a>(&self, notes: &'a [Self]) -> Vec<&'a Self> {
+        let same_subject =
+            |other: &&Self| !self.tags.is_empty() && (&other.kind, &other.tags) == (&self.kind, &self.tags);
+        let other =
+            |other: &&Self| other.is_shared() && !other.raw && other.id != self.id && other.text != self.text;
+        notes.iter().filter(same_subject).filter(other).collect()
+    }
+
     /// True if another note is the same, ignoring the times and what people said about it.
     pub fn is_same(&self, other: &Self) -> bool {
         self.id == other.id && self.digest() == other.digest()
@@ -153,7 +180,7 @@ impl MemoryNote {
 
     fn digest(&self) -> Sha256Digest {
         let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
-        let session = self.session.as_deref().unwrap_or_default();
+        let session = self.session.as_ref().map_or("", SessionName::as_str);
         let parts = [&self.kind, &self.text, &tags.join(" "), session];
         Sha256Digest::of_parts(parts.map(str::as_bytes))
     }
@@ -169,8 +196,11 @@ fn valid_word(name: &'static str, found: &str) -> Result<(), BadNote> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::{BadNote, MemoryNote, NoteDraft};
     use crate::memory::note::{NoteConfirmation, NoteTrust};
+    use wf_base::name::SessionName;
     use wf_base::time::Moment;
 
     const NOW: Moment = Moment::from_millis(0);
@@ -201,6 +231,27 @@ mod tests {
         assert_eq!(refused(spaced), BadNote::Word { name: "tag", found: "a b".into() });
         let many = NoteDraft { tags: (0..11).map(|at| format!("t{at}")).collect(), ..draft("x") };
         assert_eq!(refused(many), BadNote::Tags(11));
+    }
+
+    #[test]
+    fn a_note_of_a_session_is_shared_once_it_is_promoted() {
+        let session = SessionName::parse("feature-a").ok();
+        let of = |kind: &str, text: &str| {
+            let tags = vec!["cache".into()];
+            let draft = NoteDraft { kind: kind.into(), tags, session: session.clone(), ..draft(text) };
+            MemoryNote::new(draft, "user", false, NOW).unwrap()
+        };
+        let own = of("decision", "redis");
+        assert!(!own.is_shared() && own.clone().promote(confirmed()).is_shared());
+        assert!(of("failure", "a").is_shared() && of("preference", "a").is_shared());
+        // The promotion is no part of what makes it the same note.
+        assert!(own.clone().promote(confirmed()).is_same(&own));
+        let promoted = of("decision", "memcached").promote(confirmed());
+        let notes =
+            [own.clone(), of("decision", "lru"), promoted.clone(), of("fact", "x").promote(confirmed())];
+        assert_eq!(own.contradicted_by(&notes), [&promoted]);
+        let untagged = MemoryNote { tags: BTreeSet::new(), ..own };
+        assert!(untagged.contradicted_by(&notes).is_empty());
     }
 
     #[test]

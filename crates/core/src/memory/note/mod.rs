@@ -11,6 +11,6 @@ mod entry;
 mod rank;
 mod trust;
 
-pub use entry::{BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteDraft};
-pub use rank::{FRESHNESS_DAYS, NoteMatch, NoteQuery, NoteRank, QUALITY_FLOOR, RankedNote, rank};
+pub use entry::{BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteDraft, SHARED_KINDS};
+pub use rank::{FRESHNESS_DAYS, NoteMatch, NoteQuery, NoteRank, NoteScope, QUALITY_FLOOR, RankedNote, rank};
 pub use trust::{NoteConfirmation, NoteTrust};

@@ -3,6 +3,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 
 use super::{MemoryNote, NoteTrust};
+use wf_base::name::SessionName;
 use wf_base::time::Moment;
 
 /// The age at which a note has lost all freshness that it can lose, in days (Sylk, K10).
@@ -26,10 +27,40 @@ pub struct NoteQuery {
     pub kind: Option<String>,
     /// Only notes with this tag.
     pub tag: Option<String>,
-    /// Only notes of this session.
-    pub session: Option<String>,
+    /// The sessions whose notes are searched.
+    pub scope: NoteScope,
     /// True to search the raw lane, instead of all others.
     pub raw: bool,
+}
+
+/// The notes that are searched, by their sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NoteScope {
+    /// The notes that are shared.
+    #[default]
+    Shared,
+    /// The notes of a session, and those that are shared.
+    Within(SessionName),
+    /// The notes of a session.
+    Only(SessionName),
+    /// All notes.
+    All,
+}
+
+impl NoteScope {
+    /// Returns the notes that are found in a session; `None`: outside of all of them.
+    pub fn of(session: Option<SessionName>) -> Self {
+        session.map_or(Self::Shared, Self::Within)
+    }
+
+    fn admits(&self, note: &MemoryNote) -> bool {
+        match self {
+            Self::All => true,
+            Self::Shared => note.is_shared(),
+            Self::Within(session) => note.is_shared() || note.session.as_ref() == Some(session),
+            Self::Only(session) => note.session.as_ref() == Some(session),
+        }
+    }
 }
 
 /// A note with words of a query.
@@ -68,12 +99,9 @@ pub struct NoteRank {
 impl NoteQuery {
     /// True if a note is in the part of memory that is searched.
     pub fn admits(&self, note: &MemoryNote) -> bool {
-        let is = |wanted: &Option<String>, found: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| Some(wanted) == found)
-        };
         note.raw == self.raw
-            && is(&self.kind, Some(&note.kind))
-            && is(&self.session, note.session.as_deref())
+            && self.kind.as_ref().is_none_or(|kind| *kind == note.kind)
+            && self.scope.admits(note)
             && self.tag.as_ref().is_none_or(|tag| note.tags.contains(tag))
     }
 
@@ -127,8 +155,9 @@ fn freshness(note: &MemoryNote, now: Moment) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{NoteMatch, NoteQuery, rank};
+    use super::{NoteMatch, NoteQuery, NoteScope, rank};
     use crate::memory::note::{MemoryNote, NoteDraft, NoteTrust};
+    use wf_base::name::SessionName;
     use wf_base::time::Moment;
 
     const DAY: i64 = 86_400_000;
@@ -182,5 +211,19 @@ mod tests {
         assert!(!NoteQuery::default().admits(&raw) && NoteQuery::default().admits(&note("x", 0)));
         let lane = NoteQuery { raw: true, ..NoteQuery::default() };
         assert!(lane.admits(&raw) && !lane.admits(&note("x", 0)));
+    }
+
+    #[test]
+    fn a_session_sees_its_own_notes_and_those_that_are_shared() {
+        let session = |name: &str| SessionName::parse(name).unwrap();
+        let of = |name: &str| MemoryNote { session: Some(session(name)), ..note("x", 0) };
+        let found = |scope: NoteScope| {
+            let query = NoteQuery { scope, ..NoteQuery::default() };
+            [note("x", 0), of("a"), of("b")].map(|note| query.admits(&note))
+        };
+        assert_eq!(found(NoteScope::of(None)), [true, false, false]);
+        assert_eq!(found(NoteScope::of(Some(session("a")))), [true, true, false]);
+        assert_eq!(found(NoteScope::Only(session("b"))), [false, false, true]);
+        assert_eq!(found(NoteScope::All), [true, true, true]);
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn run() -> RunRow {
         params: json!({"day": "mon", "n": 3}).as_object().cloned().unwrap(),
         parent: None,
         retry_of: None,
+        session: None,
         created: at(0),
         ended: Some(at(3_210)),
         reason: "step `build` failed".into(),

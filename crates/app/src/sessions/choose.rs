@@ -1,0 +1,45 @@
+use std::path::Path;
+
+use crate::{CliExitCode, CommandError};
+use wf_base::name::SessionName;
+use wf_core::session::{SessionRecord, SessionRefusal};
+use wf_store::{StoreError, StoreReader};
+
+/// Returns the session in which something begins: the given one, which must be active, or the current one; `None`: it
+/// belongs to no session.
+pub fn active_session(
+    state: &Path,
+    given: Option<&SessionName>,
+) -> Result<Option<SessionName>, CommandError> {
+    let reader = match (StoreReader::open(state), given) {
+        (Ok(reader), _) => reader,
+        (Err(StoreError::NoState(_)), None) => return Ok(None),
+        (Err(StoreError::NoState(_)), Some(name)) => {
+            return Err(StoreError::Session(SessionRefusal::Unknown(name.clone())).into());
+        }
+        (Err(error), _) => return Err(error.into()),
+    };
+    let session = match given {
+        Some(name) => Some(reader.session(name)?),
+        None => reader.current_session()?,
+    };
+    let Some(session) = session else {
+        return Ok(None);
+    };
+    session.require_active().map_err(StoreError::Session)?;
+    Ok(Some(session.name))
+}
+
+/// Returns the session that a command is about: the given one, or the current one.
+pub fn named_or_current(
+    reader: &StoreReader,
+    given: Option<&SessionName>,
+) -> Result<SessionRecord, CommandError> {
+    if let Some(name) = given {
+        return Ok(reader.session(name)?);
+    }
+    reader.current_session()?.ok_or_else(|| {
+        CommandError::new(CliExitCode::Usage, "no session is current")
+            .hint("name one; `wf session list` lists them")
+    })
+}

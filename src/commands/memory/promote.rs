@@ -1,0 +1,77 @@
+use clap::Args;
+
+use super::rows::{find_note, line, notes, store};
+use crate::Ui;
+use wf_app::approve::confirmed;
+use wf_app::keys::author;
+use wf_app::{CliExitCode, CommandError, watch};
+use wf_base::name::SessionName;
+use wf_base::units::plural;
+use wf_base::untrusted::{WARN, paint};
+use wf_core::memory::{MemoryNote, NoteConfirmation};
+use wf_store::feed::WorkspaceAction;
+
+/// Share notes of a session with all sessions
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A note that was written in a session is found there alone, unless it is a failure or a preference. Who
+promotes it, and when, is recorded; shared notes that say something else are shown first, and stay. Examples:
+  wf memory search --session feature-a       what was noted there
+  wf memory promote 3fa2 9c01")]
+pub struct MemoryPromoteArgs {
+    /// Note ID or unique prefix
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Promotes notes.
+pub(super) fn run(ui: &Ui, args: &MemoryPromoteArgs) -> Result<CliExitCode, CommandError> {
+    let chosen: Result<Vec<MemoryNote>, CommandError> =
+        args.ids.iter().map(|id| find_note(&ui.host, id)).collect();
+    promote_notes(ui, chosen?, args.yes)?;
+    Ok(CliExitCode::Ok)
+}
+
+/// Shares notes with all sessions, once a person has seen what contradicts them.
+pub fn promote_notes(ui: &Ui, chosen: Vec<MemoryNote>, yes: bool) -> Result<(), CommandError> {
+    let known = notes(&ui.host)?;
+    let (shared, own): (Vec<MemoryNote>, Vec<MemoryNote>) =
+        chosen.into_iter().partition(MemoryNote::is_shared);
+    for note in &shared {
+        ui.print_message(&format!("note {} is shared already\n", note.id.short()));
+    }
+    if own.is_empty() {
+        return Ok(());
+    }
+    for note in &own {
+        let session = note.session.as_ref().map_or("", SessionName::as_str);
+        ui.print_message(&format!("{} ({session}): {}\n", note.id.short(), line(&note.text)));
+        for other in note.contradicted_by(&known) {
+            let (warning, id) = (paint(WARN, "warning:"), other.id.short());
+            ui.print_message(&format!(
+                "{warning} note {id} of the same kind and tags says: {}\n",
+                line(&other.text)
+            ));
+        }
+    }
+    let question = format!("Share {} with all sessions?", plural(own.len(), "note"));
+    if !confirmed(ui, yes, &question)? {
+        return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was changed"));
+    }
+    let key = author(&ui.host);
+    let who = key.as_ref().map_or_else(|| "user".to_owned(), |key| key.name.clone());
+    let store = store(&ui.host)?;
+    for note in own {
+        let (id, session) = (note.id, note.session.clone());
+        store.replace_note(note.promote(NoteConfirmation { who: who.clone(), at: ui.host.now() })).wait()?;
+        if let Some(session) = session {
+            let key = key.as_ref().map(|key| key.public.id());
+            watch::record_quietly(ui, WorkspaceAction::NotePromoted { note: id, session, key });
+        }
+        ui.print_line(&format!("note {} is shared", id.short()))?;
+    }
+    Ok(())
+}

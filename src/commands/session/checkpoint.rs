@@ -1,0 +1,151 @@
+//! The checkpoint of a session, read from the record of its runs.
+
+use std::collections::BTreeMap;
+
+use wf_app::CommandError;
+use wf_app::approve::approval_requests;
+use wf_base::time::Moment;
+use wf_core::machine::{EventKind, MergeOutcome};
+use wf_core::memory::MemoryNote;
+use wf_core::session::SessionRecord;
+use wf_report::record::RunLifecycle;
+use wf_report::session::{SessionAnswer, SessionCheckpoint, SessionFile, SessionRequest, SessionRun};
+use wf_store::{RunFilter, RunRow, StoreReader};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+/// The number of answers that are shown.
+const MAX_ANSWERS: usize = 10;
+
+/// A session in a list.
+pub(super) struct SessionCounts {
+    pub(super) session: SessionRecord,
+    /// The time at which something last happened in it.
+    pub(super) last_active: Moment,
+    /// The number of its outermost runs.
+    pub(super) runs: usize,
+    /// The number of those that have not ended.
+    pub(super) open_runs: usize,
+    /// The number of its notes.
+    pub(super) notes: usize,
+}
+
+/// Reads all sessions, in the order of their beginnings.
+pub(super) fn read_sessions(reader: &StoreReader) -> Result<Vec<SessionCounts>, CommandError> {
+    let notes = reader.notes()?;
+    let count = |session: SessionRecord| {
+        let filter = RunFilter { session: Some(session.name.clone()), ..RunFilter::default() };
+        let rows = reader.runs(usize::MAX, &filter)?;
+        let own: Vec<&MemoryNote> =
+            notes.iter().filter(|note| note.session.as_ref() == Some(&session.name)).collect();
+        Ok(SessionCounts {
+            last_active: last_active(&session, &rows, &own),
+            runs: rows.len(),
+            open_runs: rows.iter().filter(|row| row.ended.is_none()).count(),
+            notes: own.len(),
+            session,
+        })
+    };
+    reader.sessions()?.into_iter().map(count).collect()
+}
+
+/// Returns the time of the last thing that is recorded of a session.
+fn last_active(session: &SessionRecord, rows: &[RunRow], notes: &[&MemoryNote]) -> Moment {
+    let runs = rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
+    runs.chain(notes.iter().map(|note| note.created)).fold(session.changed, Ord::max)
+}
+
+/// Reads the checkpoint of a session.
+pub(super) fn read_checkpoint(
+    reader: &StoreReader,
+    session: SessionRecord,
+) -> Result<SessionCheckpoint, CommandError> {
+    let filter = RunFilter { session: Some(session.name.clone()), nested: true, ..RunFilter::default() };
+    let rows = reader.runs(usize::MAX, &filter)?;
+    let outermost: Vec<&RunRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
+    let mut notes = reader.notes()?;
+    notes.retain(|note| note.session.as_ref() == Some(&session.name));
+    let checkpoint = SessionCheckpoint {
+        v: VERSION,
+        last_active: last_active(&session, &rows, &notes.iter().collect::<Vec<_>>()),
+        runs: runs(reader, &outermost)?,
+        requests: requests(reader, &outermost)?,
+        answers: answers(reader, &rows)?,
+        conversations: wf_engine::conversations(reader.folder(), &session.name)?,
+        files: files(reader, &rows)?,
+        notes,
+        blockers: Vec::new(),
+        next: Vec::new(),
+        session,
+    };
+    Ok(checkpoint.with_outlook())
+}
+
+fn runs(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRun>, CommandError> {
+    let run = |row: &&RunRow| {
+        Ok(SessionRun {
+            run: row.id.clone(),
+            plan: row.plan.clone(),
+            state: RunLifecycle::of(row, reader.owner(&row.id)?),
+            created: row.created,
+            reason: row.reason.clone(),
+            retry_of: row.retry_of.clone(),
+        })
+    };
+    rows.iter().map(run).collect()
+}
+
+fn requests(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRequest>, CommandError> {
+    let mut open = Vec::new();
+    for row in rows.iter().filter(|row| row.ended.is_none()) {
+        for request in approval_requests(reader, &row.id)?.iter().filter(|one| one.outcome.is_none()) {
+            open.push(SessionRequest {
+                run: row.id.clone(),
+                name: request.name(),
+                message: request.request.message.clone(),
+                is_question: request.request.is_question(),
+                expires: request.request.expires,
+            });
+        }
+    }
+    Ok(open)
+}
+
+/// Returns the last values that steps gave, the latest first.
+fn answers(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionAnswer>, CommandError> {
+    let mut answers = Vec::new();
+    for row in rows {
+        for step in reader.steps(&row.id)?.into_iter().filter(|step| !step.outputs.is_empty()) {
+            let Some(at) = step.ended else { continue };
+            answers.push(SessionAnswer { run: row.id.clone(), step: step.step, at, outputs: step.outputs });
+        }
+    }
+    answers.sort_by_key(|answer| std::cmp::Reverse(answer.at));
+    answers.truncate(MAX_ANSWERS);
+    Ok(answers)
+}
+
+/// Returns the files that steps left as artifacts, or that were merged from their worktrees: of each, the last.
+fn files(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionFile>, CommandError> {
+    let mut files = BTreeMap::new();
+    for row in rows.iter().rev() {
+        for artifact in reader.artifacts(&row.id)? {
+            files.insert(artifact.artifact.path, (row.id.clone(), artifact.step));
+        }
+        let mut started = BTreeMap::new();
+        for fact in reader.facts(&row.id, &["merge_started", "merge_ended"])? {
+            match fact.fact {
+                EventKind::MergeStarted(start) => drop(started.insert(start.attempt, start.plan.files)),
+                EventKind::MergeEnded(end) if end.outcome == MergeOutcome::Merged => {
+                    let merged = started.remove(&end.attempt).unwrap_or_default();
+                    let step = end.attempt.place.step;
+                    files.extend(merged.into_iter().map(|path| (path, (row.id.clone(), step.clone()))));
+                }
+                _ => {}
+            }
+        }
+    }
+    let file = |(path, (run, step))| SessionFile { path, run, step };
+    Ok(files.into_iter().map(file).collect())
+}

@@ -1,0 +1,15 @@
+//! `wf session`: lines of work that are kept apart, put aside and taken up again.
+//!
+//! One file for each of its commands; [`args`] chooses between them.
+
+mod args;
+mod begin;
+mod checkpoint;
+mod end;
+mod list;
+mod pause;
+mod runs;
+mod show;
+mod switch;
+
+pub use args::{SessionArgs, run};

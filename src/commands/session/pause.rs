@@ -1,0 +1,94 @@
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::runs::{OpenRuns, short_names};
+use crate::Ui;
+use crate::commands::resume::resume_run;
+use wf_app::sessions::{change_session, named_or_current};
+use wf_app::{CliExitCode, CommandError};
+use wf_base::name::SessionName;
+use wf_base::units::plural;
+use wf_core::session::SessionChange;
+use wf_store::StoreReader;
+
+/// The interval between two looks at the runs under way.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Put a session aside: nothing begins in it until it is resumed
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Runs under way end the steps that they have begun, and begin no others; this command waits for that.
+With --now their steps are interrupted, as if the engine had died. `wf resume` goes on with such a run
+once the session is resumed. Requests to approvers can be answered meanwhile.")]
+pub struct SessionSuspendArgs {
+    /// Name of the session [default: the current one]
+    #[arg(value_name = "NAME")]
+    name: Option<SessionName>,
+    /// Reason, for the record
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+    /// Interrupt the steps under way
+    #[arg(long)]
+    now: bool,
+}
+
+/// Take a suspended session up again; it is current from then on
+#[derive(Args, Debug)]
+pub struct SessionResumeArgs {
+    /// Name of the session
+    #[arg(value_name = "NAME")]
+    name: SessionName,
+    /// Resume its runs, too, one after the other
+    #[arg(long)]
+    runs: bool,
+}
+
+/// Suspends a session, and waits until no process works on a run of it.
+pub(super) fn suspend(ui: &Ui, args: &SessionSuspendArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::open(&ui.host.workspace().state)?;
+    let name = named_or_current(&reader, args.name.as_ref())?.name;
+    let change = SessionChange::Suspend { interrupts: args.now, reason: args.reason.clone() };
+    let was_current = reader.current_session()?.is_some_and(|current| current.name == name);
+    change_session(ui, &name, change)?;
+    let mut is_told = false;
+    loop {
+        let open = OpenRuns::of(&reader, &name)?;
+        let live = open.live();
+        if live.is_empty() {
+            break;
+        }
+        if !is_told {
+            is_told = true;
+            ui.print_info_line(&format!("waiting for the steps under way of {}", short_names(&live)));
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    let outside = if was_current { "; no session is current" } else { "" };
+    ui.print_info_line(&format!("session {name} is suspended{outside}"));
+    Ok(CliExitCode::Ok)
+}
+
+/// Resumes a session and, if asked to, its runs.
+pub(super) fn resume(ui: &Ui, args: &SessionResumeArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::open(&ui.host.workspace().state)?;
+    let name = &args.name;
+    change_session(ui, name, SessionChange::Resume)?;
+    ui.print_info_line(&format!("session {name} is active and current"));
+    let open = OpenRuns::of(&reader, name)?;
+    let rest = open.at_rest();
+    if !args.runs {
+        for run in rest {
+            ui.print_info_line(&format!("go on with: wf resume {}", run.short()));
+        }
+        return Ok(CliExitCode::Ok);
+    }
+    drop(reader);
+    ui.print_info_line(&format!("resuming {}", plural(rest.len(), "run")));
+    let mut worst = CliExitCode::Ok;
+    for run in rest {
+        worst = worst.max(resume_run(ui, run)?);
+    }
+    Ok(worst)
+}

@@ -1,0 +1,33 @@
+use clap::Args;
+
+use crate::Ui;
+use wf_app::sessions::{change_session, leave_session};
+use wf_app::{CliExitCode, CommandError};
+use wf_base::name::SessionName;
+use wf_core::session::SessionChange;
+
+/// Make another session current, or none; the one before stays active
+#[derive(Args, Debug)]
+pub struct SessionSwitchArgs {
+    /// Name of the session
+    #[arg(value_name = "NAME", required_unless_present = "none", conflicts_with = "none")]
+    name: Option<SessionName>,
+    /// Work outside of all sessions
+    #[arg(long)]
+    none: bool,
+}
+
+/// Makes another session current.
+pub(super) fn run(ui: &Ui, args: &SessionSwitchArgs) -> Result<CliExitCode, CommandError> {
+    match &args.name {
+        Some(name) => {
+            change_session(ui, name, SessionChange::Enter)?;
+            ui.print_info_line(&format!("session {name} is current"));
+        }
+        None => {
+            leave_session(ui)?;
+            ui.print_info_line("no session is current");
+        }
+    }
+    Ok(CliExitCode::Ok)
+}

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::StepState;
 use super::state::{MachineState, TaskIx};
+use wf_base::name::Name;
 use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};
 
@@ -54,6 +55,7 @@ impl ExprScope for TaskScope<'_> {
             }
             ExprReference::StepStatus(step) => self.step_state(step).map(|state| Value::from(state.as_str())),
             ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
+            ExprReference::RunDispatch => Some(self.state.dispatch.as_ref().map(Name::as_str).into()),
             ExprReference::Item => self.item_value().map(|item| item.value.clone()),
             ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
             ExprReference::ItemIndex => self.task?.item.map(Value::from),

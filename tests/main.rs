@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
 mod agent_tools;
+mod answer_deaths;
 mod approvals;
 mod attest;
 mod audit;
@@ -33,6 +34,7 @@ mod injection;
 mod junit;
 mod kept;
 mod killed;
+mod late_compactor;
 mod leaks;
 mod leases;
 mod logs;

@@ -70,7 +70,18 @@ fn program(name: &str) -> Command {
 const PROBE: &str = "env | grep -c hunter2; grep -rl hunter2 /proc/[0-9]*/environ 2>/dev/null | wc -l; \
     python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 80), 3)' 2>&1 | tail -n 1";
 
+/// A workspace in which an agent is refuted, after a pause in its first attempt.
 fn workspace(engine: &str, pause: u32) -> Sandbox {
+    let replies = if engine == "codex" { codex_replies } else { claude_replies };
+    let sandbox = workspace_with(engine, replies);
+    let text =
+        sandbox.read("replies.yaml").replace("env | grep -c", &format!("sleep {pause}; env | grep -c"));
+    sandbox.file("replies.yaml", text);
+    sandbox
+}
+
+/// A workspace in which the model replies to an agent as it is given the path of its file.
+fn workspace_with(engine: &str, replies: fn(&str) -> Value) -> Sandbox {
     let done = program("tests/real/install-clients").output().expect("the installation can be started");
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "the coding agents cannot be installed:\n{told}");
@@ -80,10 +91,45 @@ fn workspace(engine: &str, pause: u32) -> Sandbox {
     sandbox.file("plan.md", plan(engine, &programs));
     sandbox.file("wf.yaml", "models: {m: {api: scripted, model: replies.yaml}}\nroles: {executor: m}\n");
     let file = sandbox.at("src/a.txt").display().to_string();
-    let replies = if engine == "codex" { codex_replies(&file) } else { claude_replies(&file) };
-    let replies = replies.to_string().replace("env | grep -c", &format!("sleep {pause}; env | grep -c"));
-    sandbox.file("replies.yaml", replies);
+    sandbox.file("replies.yaml", replies(&file).to_string());
     sandbox
+}
+
+/// The replies for Claude Code, which rejects an answer that breaks the schema, asks once more, and ends with free text.
+/// Begun again, it is told the mistake.
+fn careless_claude_replies(file: &str) -> Value {
+    let call = |tool: &str, arguments: Value| json!({"tool_calls": [{"tool": tool, "arguments": arguments}]});
+    let shell = call("Bash", json!({"command": format!("sed -i s/one/two/ {file}")}));
+    let answer = |summary: Value| call("StructuredOutput", json!({"summary": summary}));
+    let text = json!({"text": "It is mended."});
+    json!([
+        {"when": "not a single JSON object", "replies": [answer("mended".into()), {"text": "done"}]},
+        {"replies": [shell, answer(2.into()), text, text]},
+    ])
+}
+
+/// The replies for Codex, whose first answer has a number for a text.
+fn careless_codex_replies(file: &str) -> Value {
+    let shell = json!({"tool": "exec_command", "arguments": {"cmd": format!("sed -i s/one/two/ {file}")}});
+    json!([
+        {"when": "`summary`", "replies": [{"text": "{\"summary\": \"mended\"}"}]},
+        {"replies": [{"tool_calls": [shell]}, {"text": "{\"summary\": 2}"}]},
+    ])
+}
+
+/// An answer breaks the schema of the outputs. The program is begun again in the same attempt, and keeps it.
+fn repairs_its_answer(engine: &str, replies: fn(&str) -> Value) {
+    let sandbox = workspace_with(engine, replies);
+    let mut command = sandbox.command(&["run", "plan.md"]);
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let log = sandbox.wf(&["logs", "--last", "mend"]).out;
+    let calls = sandbox.wf(&["logs", "--last", "mend", "--calls"]).out;
+    assert!(output.status.success() && told.contains("1 verified"), "{told}\n{log}\n{calls}");
+    assert_eq!(log.matches("[asked to repair the answer]").count(), 1, "{log}");
+    let shown = shown(&sandbox);
+    assert_eq!(shown["agents"].as_array().map(Vec::len), Some(1), "one attempt: {shown:#}");
+    assert_eq!(shown["steps"][0]["outputs"]["summary"], "mended", "{shown:#}");
 }
 
 fn shown(sandbox: &Sandbox) -> Value {
@@ -163,4 +209,16 @@ fn claude_code_survives_the_engine() {
 #[ignore = "downloads coding agents of 200 MB: see docs/agents.md"]
 fn codex_survives_the_engine() {
     survives_the_engine("codex");
+}
+
+#[test]
+#[ignore = "downloads coding agents of 200 MB: see docs/agents.md"]
+fn claude_code_repairs_its_answer() {
+    repairs_its_answer("claude_code", careless_claude_replies);
+}
+
+#[test]
+#[ignore = "downloads coding agents of 200 MB: see docs/agents.md"]
+fn codex_repairs_its_answer() {
+    repairs_its_answer("codex", careless_codex_replies);
 }

@@ -6,6 +6,7 @@ mod accept;
 mod answer;
 mod args;
 mod bounds;
+mod editor;
 pub mod plan;
 mod typed;
 mod view;

@@ -1,9 +1,12 @@
 //! The answers beyond yes that a person gives on the command line, or at a terminal.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 
+use super::editor;
 use crate::Ui;
 use wf_app::{Caller, CliExitCode, CommandError};
 use wf_base::untrusted::styled_line;
@@ -13,20 +16,49 @@ use wf_core::machine::{AnswerOptions, TypedAnswer};
 #[derive(Args, Clone, Debug, Default)]
 pub struct TypedAnswerArgs {
     /// Answer with one of the words to choose from (of a run)
-    #[arg(long, value_name = "WORD", conflicts_with_all = ["text_file", "select"])]
+    #[arg(long, value_name = "WORD", conflicts_with_all = ["text_file", "edit", "select"])]
     choose: Option<String>,
     /// Answer with the text of this file instead of the shown one (of a run)
-    #[arg(long, value_name = "FILE", conflicts_with = "select")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edit", "select"])]
     text_file: Option<PathBuf>,
-    /// Answer with these entries of the list only, by their positions in its order: 1,3 (of a run)
+    /// Answer with the shown text as you leave it in the editor, $VISUAL or $EDITOR (of a run)
+    #[arg(long, conflicts_with = "select")]
+    edit: bool,
+    /// Answer with these entries of the list only, by their positions in its order: 1,4-9 (of a run)
     #[arg(long, value_name = "POSITIONS", value_delimiter = ',')]
-    select: Option<Vec<u32>>,
+    select: Option<Vec<PositionRange>>,
+}
+
+/// Positions in a list, from 1: one, or all from one to a later one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PositionRange(RangeInclusive<u32>);
+
+impl FromStr for PositionRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| -> Result<u32, String> {
+            text.parse().map_err(|_| "write a position, `3`, or a range of them, `4-9`".to_owned())
+        };
+        let (first, last) = match text.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(text)?, number(text)?),
+        };
+        if first > last {
+            return Err(format!("write the smaller position first: `{last}-{first}`"));
+        }
+        let most = AnswerOptions::MOST_SELECTED;
+        if last as usize > most {
+            return Err(format!("a list has at most {most} entries"));
+        }
+        Ok(Self(first..=last))
+    }
 }
 
 impl TypedAnswerArgs {
     /// True if one is given.
     pub fn is_given(&self) -> bool {
-        self.choose.is_some() || self.text_file.is_some() || self.select.is_some()
+        self.choose.is_some() || self.text_file.is_some() || self.edit || self.select.is_some()
     }
 
     /// Returns the answer to a request that permits these; a person at a terminal is asked for a choice. An unchanged
@@ -42,8 +74,20 @@ impl TypedAnswerArgs {
             })?;
             return Ok(changed(options, text).map(TypedAnswer::Text));
         }
-        if let Some(positions) = &self.select {
-            return Ok(Some(TypedAnswer::Selected(positions.clone())));
+        if self.edit {
+            let Some(AnswerOptions::Edit { text, .. }) = options else {
+                let message = "`--edit` answers a step that shows a text to change, which this one does not";
+                return Err(CommandError::new(CliExitCode::Usage, message));
+            };
+            let answer = changed(options, editor::edit(ui, text)?);
+            if answer.is_none() {
+                ui.print_info_line("the text is unchanged: the answer is a plain yes");
+            }
+            return Ok(answer.map(TypedAnswer::Text));
+        }
+        if let Some(ranges) = &self.select {
+            let positions = ranges.iter().flat_map(|range| range.0.clone());
+            return Ok(Some(TypedAnswer::Selected(positions.collect())));
         }
         let word = match (&self.choose, options) {
             (Some(word), _) => word.clone(),
@@ -71,8 +115,29 @@ fn changed(options: Option<&AnswerOptions>, mut text: String) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use super::changed;
+    use super::{PositionRange, changed};
     use wf_core::machine::AnswerOptions;
+
+    #[test]
+    fn positions_and_ranges_are_read_and_others_refused() {
+        let read = |text: &str| text.parse::<PositionRange>();
+        assert_eq!(read("3"), Ok(PositionRange(3..=3)));
+        assert_eq!(read("4-9"), Ok(PositionRange(4..=9)));
+        assert_eq!(read("500"), Ok(PositionRange(500..=500)));
+        for (text, told) in [
+            ("9-4", "`4-9`"),
+            ("", "a position"),
+            ("-4", "a position"),
+            ("4-", "a position"),
+            ("1-2-3", "a position"),
+            ("1..3", "a position"),
+            ("501", "at most 500"),
+            ("1-4294967295", "at most 500"),
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.contains(told), "{text}: {refused}");
+        }
+    }
 
     #[test]
     fn a_text_without_a_change_is_none() {

@@ -34,7 +34,7 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     for (name, bound) in &statement.params {
         text.push_str(&bound_line(name, bound));
     }
-    let noun = if ready.goal.is_some() { "repair" } else { "run" };
+    let noun = ready.goal.as_ref().map_or("run", |of| of.goal.noun());
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     text

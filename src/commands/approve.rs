@@ -31,7 +31,8 @@ Examples:
   wf approve --last                      the pending approval of the latest run
   wf approve 1a2b release_ok             one of several pending approvals, by step
   wf approve 1a2b --choose archive       answers with one of the words to choose from
-  wf approve 1a2b --select 1,3           approves these entries of the list only
+  wf approve 1a2b --edit                 answers with the text as you leave it in your editor
+  wf approve 1a2b --select 1,4-9         approves these entries of the list only
   wf approve skill:tables                a locked skill; same as: wf skill approve tables")]
 pub struct ApproveArgs {
     /// The plan, by its file or its id, or a run ID or unique prefix (not with --last); of a run

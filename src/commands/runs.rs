@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use crate::Ui;
-use wf_app::names::attempt_name_from_text;
+use wf_app::names::name_parent;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
@@ -101,8 +101,8 @@ fn rows(
     let going = filter.state == Some(RunState::Running);
     let limit = if going { usize::MAX } else { args.limit };
     for mut row in reader.runs(limit, filter)? {
-        if let Some((above, attempt)) = row.parent.as_mut().filter(|_| !args.json) {
-            *attempt = attempt_name_from_text(reader, above, attempt)?;
+        if !args.json {
+            name_parent(reader, &mut row)?;
         }
         let owner = match row.state {
             RunState::Running => reader.owner(&row.id)?,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::log_calls::{CallView, view_call};
 use crate::{RunArg, Ui, load_record};
-use wf_app::names::attempt_name_from_text;
+use wf_app::names::name_parent;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::{CallAddress, RunId};
 use wf_report::record::{RunRecord, show, trust};
@@ -62,9 +62,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
         ui.print_json(&document(&reader, &run, &record)?)?;
     } else {
         let mut record = record;
-        if let Some((above, attempt)) = &mut record.run.parent {
-            *attempt = attempt_name_from_text(&reader, above, attempt)?;
-        }
+        name_parent(&reader, &mut record.run)?;
         ui.print(&show(&record, ui.host.now()))?;
     }
     Ok(CliExitCode::Ok)

@@ -11,9 +11,11 @@ use wf_core::machine::{
     Attempt, DeselectedStep, Effect, Event, EventKind, InputKind, Machine, MachineInput, ReusedResult,
     RunOutcome, Standing, StepState, TaskId, WorkExit,
 };
-use wf_model::{FailureClass, JsonObject, OnStepFailure, Plan, RetryPolicy, StepRepetition};
+use wf_model::{
+    FailureClass, JsonObject, OnStepFailure, Plan, RequiredOutput, RetryPolicy, StepRepetition, ValueSchema,
+};
 
-use super::play::{Play, policy, steps};
+use super::play::{Play, expr, policy, steps};
 use super::world::{Dice, World, any_plan, ended, name, plan_with, run_id};
 
 fn kept(step: &str, item: Option<&str>) -> ReusedResult {
@@ -81,6 +83,35 @@ fn of_a_repeated_step_items_can_be_left_out() {
             "run succeeded reported",
         ]
     );
+}
+
+#[test]
+fn the_default_of_an_output_holds_where_a_step_or_an_item_ended_without_it() {
+    let mut steps = steps(&["each", "one", "all", "after < each one all"]);
+    let schema = ValueSchema::new(json!({"type": "integer", "default": 0})).unwrap();
+    for step in &mut steps[..3] {
+        step.outputs.push(RequiredOutput { name: name("rows"), schema: schema.clone() });
+    }
+    for repeated in [0, 2] {
+        steps[repeated].fan = StepRepetition::List(vec![json!("x"), json!("y")]);
+    }
+    let reads = "always() and steps.each.outputs.rows == [7, 0] and steps.one.outputs.rows == 0 \
+                 and steps.all.outputs.rows == []";
+    steps[3].when = Some(expr(reads).into());
+    let mut play = Play::new(plan_with(steps, 4, policy(OnStepFailure::Stop), Vec::new()));
+    play.outputs.insert("each", json!({"rows": 7}));
+    let left = vec![left("each", &["x"]), left("one", &[]), left("all", &[])];
+    let mut open = play.feed(InputKind::Begin {
+        kept: Vec::new(),
+        left,
+        baseline: None,
+        dropped: Vec::new(),
+        approved: None,
+        advice: Vec::new(),
+        intent: None,
+    });
+    play.run(&mut open);
+    assert!(play.told.iter().any(|line| line == "after succeeded reported"), "{:?}", play.told);
 }
 
 #[test]

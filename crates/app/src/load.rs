@@ -188,13 +188,15 @@ pub fn load_plan(
     let text = |source: &SourceText| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
     sources.extend(written.as_ref().map(text));
+    let goal = goal_of(&loaded, &config)?;
+    let part = begun.part.map(|part| goal.as_ref().map_or(part, |of| part.of_goal(&of.goal)));
     Ok(LoadedPlan {
-        goal: goal_of(&loaded, &config)?,
+        goal,
         plan: lower(&loaded, &config, begun)?,
         path,
         sites,
         sources,
-        options: begun,
+        options: RunOptions { part, ..begun },
         config,
         workspace,
     })

@@ -2,7 +2,7 @@
 
 use wf_base::name::RunId;
 use wf_core::machine::TaskId;
-use wf_store::{StoreError, StoreReader};
+use wf_store::{RunRow, StoreError, StoreReader};
 
 /// Returns a task of a run as it is shown to users.
 pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
@@ -20,6 +20,16 @@ pub fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &st
     let known = reader.zip(place.parse::<TaskId>().ok());
     let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
     called.unwrap_or_else(|| place.to_owned())
+}
+
+/// Gives the attempt that a run is nested in the name that users read. Of a run that an agent dispatched it is the attempt
+/// of the agent.
+pub fn name_parent(reader: &StoreReader, row: &mut RunRow) -> Result<(), StoreError> {
+    if let Some((above, attempt)) = &mut row.parent {
+        let agent = row.dispatched.as_ref().map(|own| own.attempt.to_string());
+        *attempt = attempt_name_from_text(reader, above, agent.as_deref().unwrap_or(attempt))?;
+    }
+    Ok(())
 }
 
 /// Returns an attempt of a run as it is shown to users, by its text: `build[linux]#2`.

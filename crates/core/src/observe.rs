@@ -14,6 +14,13 @@ pub struct RunRef {
     pub path: Vec<String>,
 }
 
+impl RunRef {
+    /// Returns the name under which an agent dispatched it.
+    pub fn dispatch(&self) -> Option<&str> {
+        Some(self.path.last()?.rsplit_once('/')?.1)
+    }
+}
+
 /// The stream that output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputStream {

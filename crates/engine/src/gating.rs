@@ -185,7 +185,7 @@ impl GateEvaluation {
         let secrets: BTreeMap<String, String> =
             secrets.map(|name| (name.to_owned(), SECRET_PLACEHOLDER.to_owned())).collect();
         let known = TemplateValues {
-            run: &run.run_ref.id,
+            run: &run.run_ref,
             params: run.params(),
             reads: &self.question.reads,
             item: self.question.item_value.as_ref(),

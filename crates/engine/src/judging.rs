@@ -293,7 +293,7 @@ impl CheckSubject {
     fn with_values<T>(&self, with: impl FnOnce(&TemplateValues<'_>) -> T) -> T {
         let attempt = self.attempt.as_ref();
         with(&TemplateValues {
-            run: &self.run.run_ref.id,
+            run: &self.run.run_ref,
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),

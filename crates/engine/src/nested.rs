@@ -194,7 +194,8 @@ pub(super) fn prepare(
     let mut path = outer.run_ref.path.clone();
     path.push(place.path);
     let this = RunRef { id: id.clone(), plan: plan.id().clone(), path };
-    let mut machine = Machine::new(Arc::clone(plan), id.clone(), params.clone());
+    let dispatch = this.dispatch().and_then(|dispatch| Name::parse(dispatch).ok());
+    let mut machine = Machine::new(Arc::clone(plan), id.clone(), params.clone()).with_dispatch(dispatch);
     for (_, event) in &events {
         machine.replay(event)?;
     }

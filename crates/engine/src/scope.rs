@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use wf_base::name::RunId;
 use wf_core::machine::StepItem;
+use wf_core::observe::RunRef;
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{EnvVar, JsonObject, Step, StepWork};
 
@@ -12,7 +12,7 @@ use super::attempt_task::AttemptTask;
 /// The values that the templates of one attempt read: those that the machine sent, and those that
 /// the driver itself knows.
 pub(super) struct TemplateValues<'a> {
-    pub(super) run: &'a RunId,
+    pub(super) run: &'a RunRef,
     pub(super) params: &'a JsonObject,
     pub(super) reads: &'a JsonObject,
     pub(super) item: Option<&'a StepItem>,
@@ -28,7 +28,8 @@ impl ExprScope for TemplateValues<'_> {
             ExprReference::Secret(secret) => {
                 self.secrets.get(secret).map(|value| Value::from(value.as_str()))
             }
-            ExprReference::RunId => Some(Value::from(self.run.as_str())),
+            ExprReference::RunId => Some(Value::from(self.run.id.as_str())),
+            ExprReference::RunDispatch => Some(self.run.dispatch().into()),
             ExprReference::Item => self.item.map(|item| item.value.clone()),
             ExprReference::ItemKey => self.item.map(|item| Value::from(item.key.as_str())),
             ExprReference::ItemIndex => self.index.map(Value::from),
@@ -53,7 +54,7 @@ impl AttemptTask {
         with: impl FnOnce(&TemplateValues<'_>) -> T,
     ) -> T {
         with(&TemplateValues {
-            run: &self.run.run_ref.id,
+            run: &self.run.run_ref,
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),

@@ -13,7 +13,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::{JsonObject, Plan, Step, StepRepetition, StepWork};
+use crate::{JsonObject, Plan, Step, StepWork};
 use wf_base::digest::Sha256Digest;
 
 /// The respects in which a step means the same as the earlier step of that name.
@@ -58,8 +58,7 @@ pub fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<StepEquality> {
     }
     // An item may read its position in the list.
     let counts = |definition: &Value| definition.to_string().to_uppercase().contains("ITEM_INDEX");
-    let repeated = |step: &Step| !matches!(step.fan, StepRepetition::Once);
-    let both = repeated(old) && repeated(step) && !definitions.iter().any(counts);
+    let both = old.is_repeated() && step.is_repeated() && !definitions.iter().any(counts);
     Some(StepEquality {
         whole_step: false,
         each_item: both && same_without(REPETITION),

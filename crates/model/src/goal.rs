@@ -181,6 +181,11 @@ keywords! {
 impl Goal {
     /// The default delay within which a scheduled time still counts as on time.
     pub const WINDOW: Duration = Duration::from_mins(1);
+
+    /// Returns the word for a run of its steps: those of a goal without checks repair nothing.
+    pub fn noun(&self) -> &'static str {
+        if self.is_job { "run" } else { "repair" }
+    }
 }
 
 impl Default for MissedTimesPolicy {

@@ -33,6 +33,11 @@ impl ValueSchema {
         &self.text
     }
 
+    /// The value that it names for where none is given.
+    pub fn default_value(&self) -> Option<&Value> {
+        self.text.get("default")
+    }
+
     /// The simple type it asks for, if it names exactly one.
     pub fn simple_type(&self) -> Option<&str> {
         self.text.get("type").and_then(Value::as_str)

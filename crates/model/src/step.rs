@@ -8,6 +8,7 @@ use super::{
     SandboxPermissions, StepWork, ValueSchema,
 };
 use crate::expr::{Expr, Template};
+use serde_json::Value;
 use wf_base::name::Name;
 
 /// The index of a step in its plan.
@@ -113,6 +114,27 @@ pub struct Step {
 }
 
 impl Step {
+    /// True if it has items.
+    pub fn is_repeated(&self) -> bool {
+        !matches!(self.fan, StepRepetition::Once)
+    }
+
+    /// Returns the schemas of its outputs by name: those of the plan that it uses, or its own.
+    pub fn output_schemas(&self) -> Vec<(&Name, &ValueSchema)> {
+        match &self.work {
+            StepWork::Uses(uses) => {
+                uses.plan.parts().outputs.iter().map(|output| (&output.name, &output.schema)).collect()
+            }
+            _ => self.outputs.iter().map(|output| (&output.name, &output.schema)).collect(),
+        }
+    }
+
+    /// Returns the value of an output that holds where the step, or an item of it, ends without one.
+    pub fn output_default(&self, output: &str) -> Option<&Value> {
+        let mut schemas = self.output_schemas().into_iter();
+        schemas.find(|(name, _)| name.as_str() == output)?.1.default_value()
+    }
+
     /// A step that does its work once and promises nothing more.
     pub fn new(id: Name, work: StepWork) -> Self {
         Self {

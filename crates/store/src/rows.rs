@@ -52,6 +52,7 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
         standing: row.get::<_, WordColumn<_>>("standing")?.0,
         params: row.get::<_, JsonColumn<_>>("params")?.0,
+        dispatched: attempt.as_ref().and_then(|attempt| attempt.parse().ok()),
         parent: parent.map(RunId::from_stored).zip(attempt),
         retry_of: row.get::<_, Option<String>>("retry_of")?.map(RunId::from_stored),
         session: row.get::<_, Option<WordColumn<_>>>("session")?.map(|word| word.0),

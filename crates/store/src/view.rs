@@ -7,7 +7,7 @@ use wf_base::name::{Name, PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{
-    Artifact, CheckVerdict, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
+    Artifact, CheckVerdict, ChildId, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
 };
 use wf_model::{FailureClass, JsonObject};
 
@@ -28,6 +28,9 @@ pub struct RunRow {
     pub params: JsonObject,
     /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
     pub parent: Option<(RunId, String)>,
+    /// The name under which an agent of its parent dispatched it; `None`: a step uses its plan, or it is not nested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatched: Option<ChildId>,
     /// The run that it retries.
     pub retry_of: Option<RunId>,
     /// The session that it belongs to.

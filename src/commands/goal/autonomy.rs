@@ -79,7 +79,7 @@ fn autonomy_text(leash: &AutonomyStatus, now: Moment) -> String {
         "{goal}  {path}\n  allowed   {}\n  did       {}{since}: {} corrected, {} declined, \
          {} undone · rate {:.3}\n  proposal  {}\n",
         permitted_actions(leash, now),
-        repairs(counts.repairs),
+        repairs(leash, counts.repairs),
         counts.corrected,
         counts.declined,
         counts.undone,
@@ -91,13 +91,13 @@ fn autonomy_text(leash: &AutonomyStatus, now: Moment) -> String {
 /// The permitted actions.
 fn permitted_actions(leash: &AutonomyStatus, now: Moment) -> String {
     let standing = match &leash.approval {
-        None => return "every repair: its file sets `approval: none`".into(),
-        Some(Err(refusal)) => return format!("no repair: {refusal}"),
+        None => return format!("every {}: its file sets `approval: none`", leash.goal.noun()),
+        Some(Err(refusal)) => return format!("no {}: {refusal}", leash.goal.noun()),
         Some(Ok(standing)) => standing,
     };
     let (all, used) = (standing.statement.executions, standing.used);
     let until = standing.statement.expires.to_second();
-    let extent = format!("{} until {until}, {used} used", repairs(all));
+    let extent = format!("{} until {until}, {used} used", repairs(leash, all));
     match state(standing, now) {
         "holds" => extent,
         over => format!("{} · {extent}", paint(WARN, over)),
@@ -109,7 +109,7 @@ fn proposal(leash: &AutonomyStatus) -> String {
     let Some(advice) = &leash.advice else {
         return format!("none: {}", why_none(leash));
     };
-    let (executions, validity) = (repairs(advice.to.executions), format_duration(advice.to.validity));
+    let (executions, validity) = (repairs(leash, advice.to.executions), format_duration(advice.to.validity));
     let way = paint(WARN, advice.direction.as_str());
     let command = leash.approve_command(advice.to);
     format!("{way} to {executions} in {validity}: {}\n            {command}", advice.reason)
@@ -120,7 +120,7 @@ fn why_none(leash: &AutonomyStatus) -> String {
     if leash.standing().is_none() {
         "no approval to change".into()
     } else if leash.counts.repairs < limits.min_samples {
-        let needed = repairs(limits.min_samples);
+        let needed = repairs(leash, limits.min_samples);
         format!("requires at least {needed} under such an approval")
     } else if rate > limits.tighten_above {
         "it already allows the minimum".into()
@@ -132,8 +132,8 @@ fn why_none(leash: &AutonomyStatus) -> String {
     }
 }
 
-fn repairs(count: u32) -> String {
-    plural(usize::try_from(count).unwrap_or(usize::MAX), "repair")
+fn repairs(leash: &AutonomyStatus, count: u32) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), leash.goal.noun())
 }
 
 fn document(leash: &AutonomyStatus, now: Moment) -> Value {

@@ -6,6 +6,7 @@ use wf_app::goals::{ledger_of, load_by_name};
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::name::RunId;
 use wf_core::goal::RepairOpinion;
+use wf_model::Goal;
 use wf_store::feed::WorkspaceAction;
 use wf_store::{RepairFeedback, RepairRow, StoreError, StoreReader};
 
@@ -62,11 +63,11 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => reader,
-        Err(StoreError::NoState(_)) => return Err(usage(args, no_repair(args))),
+        Err(StoreError::NoState(_)) => return Err(usage(args, no_repair(&goal))),
         Err(error) => return Err(error.into()),
     };
     let repairs = reader.repairs(&goal.id, usize::MAX)?;
-    let repair = find_repair(&reader, args, &repairs)?;
+    let repair = find_repair(&reader, args, &goal, &repairs)?;
     let (store, _) = ledger_of(&ui.host, &ready)?;
     let who = author(&ui.host);
     let opinion = RepairOpinion::from(args.opinion);
@@ -78,9 +79,9 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
         who: who.as_ref().map(|key| key.name.clone()),
         at: ui.host.now(),
     };
-    let (short, word) = (repair.short(), opinion.as_str());
+    let (noun, short, word) = (goal.noun(), repair.short(), opinion.as_str());
     if !store.feedback(said).wait()? {
-        ui.print_info_line(&format!("repair {short} is already {word}"));
+        ui.print_info_line(&format!("{noun} {short} is already {word}"));
         return Ok(CliExitCode::Ok);
     }
     let act = WorkspaceAction::GoalFeedback {
@@ -90,7 +91,7 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
         key: who.map(|key| key.public.id()),
     };
     watch::record_quietly(ui, act);
-    ui.print_info_line(&format!("repair {short} of {} is {word}", goal.id));
+    ui.print_info_line(&format!("{noun} {short} of {} is {word}", goal.id));
     Ok(CliExitCode::Ok)
 }
 
@@ -98,11 +99,12 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
 fn find_repair(
     reader: &StoreReader,
     args: &GoalFeedbackArgs,
+    goal: &Goal,
     repairs: &[RepairRow],
 ) -> Result<RunId, CommandError> {
     let Some(run) = &args.run else {
         let latest = repairs.first().map(|repair| repair.run.clone());
-        return latest.ok_or_else(|| usage(args, no_repair(args)));
+        return latest.ok_or_else(|| usage(args, no_repair(goal)));
     };
     let run = RunArg::by_name(run).resolve(reader)?;
     let cycle = reader.cycle(&run)?;
@@ -110,12 +112,12 @@ fn find_repair(
     if repairs.iter().any(|row| row.run == repair) {
         return Ok(repair);
     }
-    let (short, goal) = (repair.short(), &args.goal);
-    Err(usage(args, format!("run {short} is not a repair of `{goal}`")))
+    let (short, noun) = (repair.short(), goal.noun());
+    Err(usage(args, format!("run {short} is not a {noun} of `{}`", goal.id)))
 }
 
-fn no_repair(args: &GoalFeedbackArgs) -> String {
-    format!("`{}` has no repairs yet", args.goal)
+fn no_repair(goal: &Goal) -> String {
+    format!("`{}` has no {}s yet", goal.id, goal.noun())
 }
 
 fn usage(args: &GoalFeedbackArgs, message: String) -> CommandError {

@@ -7,7 +7,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_base::untrusted::{BAD, DIM, GOOD};
-use wf_core::goal::SlotState;
+use wf_core::goal::{ReconciliationPart, SlotState};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::{ReconciliationRow, SlotRow, StoreError, StoreReader};
 
@@ -33,6 +33,8 @@ struct HistoryEntry {
     at: Moment,
     slot: Option<SlotRow>,
     cycle: Option<ReconciliationRow>,
+    /// True if the second run is that of a job: it repaired nothing.
+    is_job: bool,
 }
 
 /// A cell of a table.
@@ -85,13 +87,25 @@ fn latest(reader: &StoreReader, goal: &PlanId, limit: usize) -> Result<Vec<Histo
             Some(run) => reader.cycle(run)?,
             None => None,
         };
-        entries.push(HistoryEntry { at: slot.slot, slot: Some(slot), cycle });
+        entries.push(HistoryEntry { at: slot.slot, slot: Some(slot), cycle, is_job: false });
     }
     let asked = reader.cycles(goal, limit)?.into_iter();
     let asked = asked.filter(|cycle| cycle.slot.is_none());
-    entries.extend(asked.map(|cycle| HistoryEntry { at: cycle.started_at, slot: None, cycle: Some(cycle) }));
+    entries.extend(asked.map(|cycle| HistoryEntry {
+        at: cycle.started_at,
+        slot: None,
+        cycle: Some(cycle),
+        is_job: false,
+    }));
     entries.sort_by_key(|entry| entry.at);
-    Ok(entries.split_off(entries.len().saturating_sub(limit)))
+    let mut entries = entries.split_off(entries.len().saturating_sub(limit));
+    for entry in &mut entries {
+        let second = entry.cycle.as_ref().and_then(|cycle| cycle.repair.as_ref());
+        // Retention may have removed the run.
+        let row = second.and_then(|run| reader.run(run).ok());
+        entry.is_job = row.is_some_and(|row| row.goal == Some(ReconciliationPart::Job));
+    }
+    Ok(entries)
 }
 
 impl HistoryEntry {
@@ -138,7 +152,7 @@ impl HistoryEntry {
                 "run": cycle.run,
                 "cause": cycle.cause,
                 "began": cycle.started_at,
-                "repair": cycle.repair,
+                (if self.is_job { "job" } else { "repair" }): cycle.repair,
                 "ended": ended.map(|(at, _, _)| at),
                 "health": ended.map(|(_, health, _)| health),
                 "reason": ended.map(|(_, _, reason)| reason),

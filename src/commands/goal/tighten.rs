@@ -27,8 +27,11 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
     let id = &goal.id;
     let standing = match &leash.approval {
         None => {
-            let message =
-                format!("the repairs of {id} need no approval: {} sets `approval: none`", ready.path);
+            let message = format!(
+                "the {}s of {id} need no approval: {} sets `approval: none`",
+                goal.noun(),
+                ready.path
+            );
             let failure = CommandError::new(CliExitCode::Usage, message);
             return Err(failure.hint(format!(
                 "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
@@ -56,7 +59,8 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
         watch::record_quietly(ui, act);
         let all = standing.statement.executions;
         let left = all.saturating_sub(standing.used);
-        ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} repairs left"));
+        let noun = goal.noun();
+        ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} {noun}s left"));
     } else {
         ui.print_info_line(&format!("the approval of {id} is already revoked"));
     }
@@ -76,8 +80,8 @@ fn print_continuing_repairs(
 ) -> Result<(), CommandError> {
     for repair in reader.repairs(&leash.goal.id, usize::MAX)? {
         if repair.state == RunState::Running {
-            let run = repair.run.short();
-            ui.print_info_line(&format!("repair {run} has started; to stop it: wf cancel {run}"));
+            let (noun, run) = (leash.goal.noun(), repair.run.short());
+            ui.print_info_line(&format!("{noun} {run} has started; to stop it: wf cancel {run}"));
         }
     }
     Ok(())

@@ -292,12 +292,12 @@ fn repair(
     if let Some(run) = &cycle.repair {
         return repair_result(reader, run);
     }
-    if let Some(waits) = other_repair(reader, &cycle.goal)? {
-        return Ok(waits);
-    }
     let Some(of) = &ready.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
+    if let Some(waits) = other_repair(reader, &of.goal)? {
+        return Ok(waits);
+    }
     let checks = own_checks(reader, look)?;
     let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
     // Running it by hand accepts the programs; a standing approval pins all files anyway.
@@ -328,21 +328,21 @@ fn repair(
         start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe)
     {
         // Another reconciliation of the goal was faster.
-        return other_repair(reader, &cycle.goal)?.ok_or(failure);
+        return other_repair(reader, &of.goal)?.ok_or(failure);
     }
     repair_result(reader, &run)
 }
 
 /// Returns the reason to wait while another repair of the goal has not ended: two at once would
 /// undo each other.
-fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutcome>, CommandError> {
-    let before = reader.cycles(goal, EXAMINED_RECONCILIATIONS)?;
+fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcome>, CommandError> {
+    let before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
     for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
         if let Ok(row) = reader.run(old)
             && row.state == RunState::Running
         {
             return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
-                let reason = format!("another repair is running: {}", old.short());
+                let reason = format!("another {} is running: {}", goal.noun(), old.short());
                 Ok(Some(RepairOutcome::Waits(reason)))
             } else {
                 repair_result(reader, old).map(Some)

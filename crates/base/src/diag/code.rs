@@ -69,7 +69,7 @@ codes! {
     UsesCycle "plan/uses-itself" Error "A plan uses itself, directly or through others."
     OrderWrong "dag/wrong-order" Error "The given `execution_order` contradicts `depends_on`."
     SchemaInvalid "plan/invalid-schema" Error "Invalid JSON Schema."
-    DefaultInvalid "plan/invalid-default" Error "The default of a parameter does not match its schema."
+    DefaultInvalid "plan/invalid-default" Error "The default of a parameter or an output does not match its schema."
     UnusedParam "plan/unused-param" Error "A parameter is declared but never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared but never used."
     UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that are never used."

@@ -13,6 +13,16 @@ keywords! {
         Look = "look",
         /// The repairing steps, and then the checks.
         Repair = "repair",
+        /// The steps of a goal without checks.
+        Job = "job",
+    }
+}
+
+impl ReconciliationPart {
+    /// Returns what this part is in a goal: the steps of one without checks repair nothing.
+    #[must_use]
+    pub fn of_goal(self, goal: &Goal) -> Self {
+        if goal.is_job && self == Self::Repair { Self::Job } else { self }
     }
 }
 

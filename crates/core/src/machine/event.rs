@@ -28,6 +28,9 @@ pub enum EventKind {
         plan: PlanId,
         /// Its resolved parameters.
         params: JsonObject,
+        /// The name under which an agent dispatched it; absent: none did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dispatch: Option<Name>,
     },
     /// The run was approved. The approval is consumed by this.
     RunApproved(Box<RunApproval>),

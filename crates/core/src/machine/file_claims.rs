@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use super::scope::TaskScope;
 use super::state::{MachineState, TaskIx};
-use wf_model::expr::Template;
-use wf_model::{AgentWorkspace, Plan, Step, StepWork};
+use wf_model::{Plan, claimed_path};
 
 /// The claimed paths, each with the task that claims it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,21 +49,8 @@ impl FileClaims {
 fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
     let step = plan.step(task.ix());
     let view = TaskScope { plan, state, task: Some(task) };
-    let declared = declared(step).map(|path| path.render(&view).unwrap_or_default());
-    declared.filter_map(|path| literal(&path)).collect()
-}
-
-/// Returns what a step declares; nothing for an agent in a worktree, whose changes are merged one after another.
-fn declared(step: &Step) -> impl Iterator<Item = &Template> {
-    let apart = matches!(&step.work, StepWork::Agent(agent) if agent.workspace != AgentWorkspace::Shared);
-    step.writes.iter().chain(&step.artifacts).filter(move |_| !apart)
-}
-
-/// Returns a path in its plainest form; `None` for a pattern.
-fn literal(path: &str) -> Option<String> {
-    let is_pattern = path.contains(['*', '?', '[', '{', '\\']);
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    (!is_pattern && !parts.is_empty()).then(|| parts.join("/"))
+    let declared = step.claims().map(|path| path.render(&view).unwrap_or_default());
+    declared.filter_map(|path| claimed_path(&path)).collect()
 }
 
 #[cfg(test)]
@@ -90,14 +76,5 @@ mod tests {
         }
         claims.release(task(1));
         assert_eq!(claims, FileClaims::default());
-    }
-
-    #[test]
-    fn a_pattern_claims_nothing() {
-        assert_eq!(literal("./out//a.txt").as_deref(), Some("out/a.txt"));
-        assert_eq!(literal("out/").as_deref(), Some("out"));
-        for pattern in ["out/*.txt", "out/?", "{a,b}", "[ab]", "", "."] {
-            assert_eq!(literal(pattern), None, "{pattern}");
-        }
     }
 }

@@ -10,8 +10,9 @@ use super::{
     Attempt, AttemptEnd, Effect, EventKind, Machine, ReworkLoop, Standing, StepState, TaskId, TimerKind,
 };
 use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{FailureClass, JsonObject, OnStepError, StepIx, StepWork};
+use wf_model::{FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
 
 impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
@@ -213,27 +214,26 @@ impl Machine {
     }
 
     /// Returns the outputs of a repeated step: for each name the values of its items, in order;
-    /// null for an item that gave none.
+    /// its default, or null, for an item that gave none.
     fn gather(&self, step: u32) -> JsonObject {
         let Some(many) = &self.state.step_record(step).many else {
             return JsonObject::new();
         };
         let declared = self.plan.step(StepIx(step));
-        let names: Vec<String> = match &declared.work {
-            StepWork::Uses(uses) => {
-                uses.plan.parts().outputs.iter().map(|output| output.name.to_string()).collect()
-            }
-            _ => declared.outputs.iter().map(|output| output.name.to_string()).collect(),
-        };
-        let value = |record: &state::TaskRecord, name: &str| {
+        let value = |record: &state::TaskRecord, name: &Name, schema: &ValueSchema| {
             let result = record.result.as_ref();
             result
                 .filter(|_| record.ended() == Some(StepState::Succeeded))
-                .and_then(|result| result.outputs.get(name).cloned())
+                .and_then(|result| result.outputs.get(name.as_str()))
+                .or(schema.default_value())
+                .cloned()
                 .unwrap_or(Value::Null)
         };
-        let list = |name: &String| many.records.iter().map(|record| value(record, name)).collect::<Vec<_>>();
-        names.iter().map(|name| (name.clone(), Value::Array(list(name)))).collect()
+        let outputs = declared.output_schemas().into_iter().map(|(name, schema)| {
+            let list = many.records.iter().map(|record| value(record, name, schema));
+            (name.to_string(), Value::Array(list.collect()))
+        });
+        outputs.collect()
     }
 }
 

@@ -19,7 +19,10 @@ impl MachineState {
         self.last = self.last.max(at);
         self.ledger.apply_fact(at, fact);
         match fact {
-            EventKind::RunStarted { .. } => self.begin(plan, at),
+            EventKind::RunStarted { dispatch, .. } => {
+                self.dispatch.clone_from(dispatch);
+                self.begin(plan, at);
+            }
             EventKind::StepReused { step, outputs, standing, .. } => {
                 let end = TaskEnd::reused(*standing, at);
                 self.reuse_step(plan, step, outputs, end);

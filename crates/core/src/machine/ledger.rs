@@ -277,6 +277,7 @@ mod tests {
             logic_version: 1,
             plan: PlanId::parse("p").unwrap(),
             params: JsonObject::new(),
+            dispatch: None,
         }
     }
 

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::StepState;
 use super::state::{MachineState, TaskIx};
+use wf_base::name::Name;
 use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{Check, EnvVar, JsonObject, Plan, Step};
+use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};
 
 /// The state as one task sees it.
 pub(super) struct TaskScope<'a> {
@@ -16,6 +17,18 @@ pub(super) struct TaskScope<'a> {
 }
 
 impl TaskScope<'_> {
+    /// Returns an output of another step. Where the step ended without it, its default holds: that of a
+    /// repeated step is one of an item, and a repeated step without items has none of them.
+    fn output(&self, ix: StepIx, output: &str) -> Option<Value> {
+        let record = self.state.step_record(ix.0);
+        if let Some(value) = record.outputs.as_ref().and_then(|outputs| outputs.get(output)) {
+            return Some(value.clone());
+        }
+        let step = self.plan.step(ix);
+        let default = step.output_default(output).filter(|_| record.state.is_final())?;
+        Some(if step.is_repeated() { Value::Array(Vec::new()) } else { default.clone() })
+    }
+
     fn step_state(&self, step: &str) -> Option<StepState> {
         let ix = self.plan.find(step)?;
         Some(self.state.step_record(ix.0).state)
@@ -37,11 +50,12 @@ impl ExprScope for TaskScope<'_> {
                 // A check reads the outputs of its attempt; all else, those of the step.
                 match own {
                     Some(result) => result.outputs.get(output).cloned(),
-                    None => self.state.step_record(ix.0).outputs.as_ref()?.get(output).cloned(),
+                    None => self.output(ix, output),
                 }
             }
             ExprReference::StepStatus(step) => self.step_state(step).map(|state| Value::from(state.as_str())),
             ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
+            ExprReference::RunDispatch => Some(self.state.dispatch.as_ref().map(Name::as_str).into()),
             ExprReference::Item => self.item_value().map(|item| item.value.clone()),
             ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
             ExprReference::ItemIndex => self.task?.item.map(Value::from),

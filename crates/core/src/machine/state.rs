@@ -14,7 +14,7 @@ use super::{
     Standing, StepCounts, StepItem, StepState, TaskId,
 };
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
 
@@ -42,6 +42,9 @@ pub struct MachineState {
     pub(super) last: Moment,
     pub(super) run: RunId,
     pub(super) params: JsonObject,
+    /// The name under which an agent dispatched the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dispatch: Option<Name>,
     pub(super) started: Option<Moment>,
     pub(super) phase: RunPhase,
     pub(super) steps: Vec<StepRecord>,
@@ -245,6 +248,7 @@ impl MachineState {
             last: Moment::default(),
             run,
             params,
+            dispatch: None,
             started: None,
             phase: RunPhase::Steps,
             steps: plan.steps().iter().map(record).collect(),

@@ -56,6 +56,13 @@ impl Machine {
         Self::with_state(plan, state)
     }
 
+    /// Sets the name under which an agent dispatches the run.
+    #[must_use]
+    pub fn with_dispatch(mut self, dispatch: Option<Name>) -> Self {
+        self.state.dispatch = dispatch;
+        self
+    }
+
     /// Creates a machine with a state, and nothing in flight.
     pub(super) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
         let plan = with_alternatives(&base, &state.control.ways);
@@ -180,6 +187,7 @@ impl Machine {
             logic_version: super::LOGIC_VERSION,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
+            dispatch: self.state.dispatch.clone(),
         });
         self.set_budget();
         if let Some(approved) = approved {

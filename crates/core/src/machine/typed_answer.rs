@@ -13,8 +13,8 @@ use super::{ApprovalOutcome, ApprovalRequest};
 use wf_model::expr::{EvalError, ExprScope};
 use wf_model::{AnswerChoices, AnswerKind, JsonObject};
 
-/// The maximum number of entries of a list to choose or select from.
-const MOST_ENTRIES: usize = 50;
+/// The maximum number of words to choose from.
+const MOST_CHOICES: usize = 50;
 
 /// The answers that a request permits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -46,6 +46,9 @@ pub enum TypedAnswer {
 }
 
 impl AnswerOptions {
+    /// The maximum number of entries of a list to select from.
+    pub const MOST_SELECTED: usize = 500;
+
     /// Returns the answers that a step permits with the values of its run.
     pub(super) fn of(kind: &AnswerKind, scope: &dyn ExprScope) -> Result<Self, String> {
         let failed = |error: EvalError| error.to_string();
@@ -67,9 +70,9 @@ impl AnswerOptions {
 
     /// Returns the reason why nobody could answer.
     fn obstacle(&self) -> Option<String> {
-        let (key, count) = match self {
-            Self::Choose(words) => ("choose", words.len()),
-            Self::Select(entries) => ("select", entries.len()),
+        let (key, count, most) = match self {
+            Self::Choose(words) => ("choose", words.len(), MOST_CHOICES),
+            Self::Select(entries) => ("select", entries.len(), Self::MOST_SELECTED),
             Self::Edit { text, max_length } => {
                 let length = text.chars().count();
                 return (length > *max_length as usize).then(|| {
@@ -80,10 +83,8 @@ impl AnswerOptions {
         if count == 0 {
             return Some(format!("the list of `answer.{key}` is empty: skip the step with `when`"));
         }
-        (count > MOST_ENTRIES).then(|| {
-            format!(
-                "the list of `answer.{key}` has {count} entries, and may have {MOST_ENTRIES}: ask in parts"
-            )
+        (count > most).then(|| {
+            format!("the list of `answer.{key}` has {count} entries, and may have {most}: ask in parts")
         })
     }
 
@@ -185,10 +186,21 @@ impl fmt::Display for TypedAnswer {
             Self::Choice(word) => write!(f, "choice `{word}`"),
             Self::Text(text) => write!(f, "changed text, {} characters", text.chars().count()),
             Self::Selected(positions) => {
-                let positions: Vec<String> = positions.iter().map(ToString::to_string).collect();
-                write!(f, "selection {}", positions.join(", "))
+                let ranges: Vec<String> = positions
+                    .chunk_by(|one, next| one.checked_add(1) == Some(*next))
+                    .map(range_text)
+                    .collect();
+                write!(f, "selection {}", ranges.join(", "))
             }
         }
+    }
+}
+
+/// Consecutive positions as a range: `4-9`.
+fn range_text(positions: &[u32]) -> String {
+    match positions {
+        [first, _, .., last] => format!("{first}-{last}"),
+        _ => positions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -225,7 +237,7 @@ pub fn check_answer(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{AnswerOptions, MOST_ENTRIES, TypedAnswer, check_answer, words};
+    use super::{AnswerOptions, MOST_CHOICES, TypedAnswer, check_answer, words};
 
     fn mails() -> AnswerOptions {
         AnswerOptions::Select(vec![json!("a"), json!({"id": 2}), json!("c")])
@@ -278,6 +290,14 @@ mod tests {
     }
 
     #[test]
+    fn consecutive_positions_are_shown_as_a_range() {
+        let shown = |positions: &[u32]| TypedAnswer::Selected(positions.to_vec()).to_string();
+        assert_eq!(shown(&[1, 3]), "selection 1, 3");
+        assert_eq!(shown(&[1, 2, 4, 5, 6, 9]), "selection 1, 2, 4-6, 9");
+        assert_eq!(shown(&[u32::MAX]), "selection 4294967295");
+    }
+
+    #[test]
     fn a_plain_question_has_no_answer_but_yes() {
         assert_eq!(check_answer(None, None), Ok(()));
         let choice = TypedAnswer::Choice("keep".into());
@@ -286,9 +306,11 @@ mod tests {
 
     #[test]
     fn a_request_that_nobody_could_answer_is_none() {
-        let many = vec![Value::Null; MOST_ENTRIES + 1];
-        assert!(AnswerOptions::Select(many).obstacle().unwrap().contains("51 entries"));
-        assert_eq!(AnswerOptions::Select(vec![Value::Null; MOST_ENTRIES]).obstacle(), None);
+        let many = |count| AnswerOptions::Select(vec![Value::Null; count]).obstacle();
+        assert!(many(AnswerOptions::MOST_SELECTED + 1).unwrap().contains("501 entries, and may have 500"));
+        assert_eq!(many(AnswerOptions::MOST_SELECTED), None);
+        let words = AnswerOptions::Choose(vec![String::new(); MOST_CHOICES + 1]);
+        assert!(words.obstacle().unwrap().contains("51 entries, and may have 50"));
         assert!(AnswerOptions::Choose(Vec::new()).obstacle().unwrap().contains("empty"));
         let long = AnswerOptions::Edit { text: "x".repeat(11), max_length: 10 };
         assert!(long.obstacle().unwrap().contains("11 characters"));

@@ -9,7 +9,7 @@ use wf_base::name::Name;
 use wf_core::machine::StepState;
 use wf_model::definition::{StepEquality, compare};
 use wf_model::expr::{Expr, ExprReference, StatusFunction};
-use wf_model::{Plan, Step, StepIx, StepRepetition, StepWork};
+use wf_model::{Plan, Step, StepIx, StepWork};
 use wf_store::StepRow;
 
 /// The facts that decide.
@@ -233,7 +233,7 @@ impl RepeatDecision<'_> {
     fn except_items(&self, step: &Step) -> Option<Vec<String>> {
         let choice = self.scene.choice;
         let through = choice.chosen_items(&step.id);
-        let repeated = !matches!(step.fan, StepRepetition::Once);
+        let repeated = step.is_repeated();
         if !choice.narrow || !repeated || through.contains(&None) {
             return None;
         }

@@ -90,6 +90,7 @@ record! {
         /// The retry of nodes without one of their own.
         optional default_retry: Box<RetrySpec>,
     }
+    finish some_concurrency;
 }
 
 impl From<DagSpec> for PlanSpec {
@@ -136,6 +137,10 @@ impl From<DagSpec> for PlanSpec {
             is_single_agent: false,
         }
     }
+}
+
+fn some_concurrency(policy: &mut DagPolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::at_least_one(policy.max_concurrency.as_ref(), decoder);
 }
 
 impl DagPolicySpec {

@@ -23,20 +23,24 @@ pub struct ParamSpec {
     pub description: Option<String>,
 }
 
-/// A value that a step must give: a JSON Schema with `taint`.
+/// A value that a step must give: a JSON Schema with `default` and `taint`.
 #[derive(Clone, Debug)]
 pub struct StepOutputSpec {
     /// The schema of the value.
     pub schema: ValueSchema,
+    /// The value if the step ends without one. It is part of the schema, too.
+    pub default: Option<Spanned<Value>>,
     /// True if it is declared as external, whatever its source.
     pub external: bool,
 }
 
-/// A value that a plan gives to a plan that uses it: a JSON Schema with `value`.
+/// A value that a plan gives to a plan that uses it: a JSON Schema with `default` and `value`.
 #[derive(Clone, Debug)]
 pub struct PlanOutputSpec {
     /// The schema of the value.
     pub schema: ValueSchema,
+    /// The value if the step that uses the plan ends without one. It is part of the schema, too.
+    pub default: Option<Spanned<Value>>,
     /// The source of the value; `None`: the answer of the agent that the plan is.
     pub value: Option<Spanned<Template>>,
 }
@@ -45,12 +49,11 @@ impl DecodeSpec for ParamSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["taint"], decoder)?;
         let taint = node.get("taint").map(|entry| &entry.value);
-        let default = node.get("default").map(|entry| &entry.value);
         let described = node.get("description").map(|entry| &entry.value);
         Some(Self {
             schema,
             taint: taint.and_then(|word| TaintLevel::decode(word, decoder)).unwrap_or_default(),
-            default: default.and_then(|value| DecodeSpec::decode(value, decoder)),
+            default: default(node, decoder),
             description: described.and_then(|text| DecodeSpec::decode(text, decoder)),
         })
     }
@@ -69,7 +72,8 @@ impl DecodeSpec for StepOutputSpec {
                  approval raises it",
             ));
         }
-        Some(Self { schema: schema?, external: taint == Some(TaintLevel::External) })
+        let external = taint == Some(TaintLevel::External);
+        Some(Self { schema: schema?, default: default(node, decoder), external })
     }
 }
 
@@ -82,8 +86,13 @@ impl DecodeSpec for PlanOutputSpec {
             Some(entry) => Some(Spanned::decode(&entry.value, decoder)?),
             None => None,
         };
-        Some(Self { schema: schema?, value })
+        Some(Self { schema: schema?, default: default(node, decoder), value })
     }
+}
+
+/// Returns the `default` of a JSON Schema.
+fn default(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Spanned<Value>> {
+    node.get("default").and_then(|entry| DecodeSpec::decode(&entry.value, decoder))
 }
 
 impl JsonSchema for ParamSpec {

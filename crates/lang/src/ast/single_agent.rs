@@ -96,6 +96,6 @@ fn take_outputs(plan: &mut PlanSpec, step: &mut StepSpec, decoder: &mut SpecDeco
         output.value.value =
             Template::parse(&text, output.span).ok().map(|value| Spanned::new(value, output.span));
         let schema = output.value.schema.clone();
-        step.outputs.0.push((name.clone(), StepOutputSpec { schema, external: false }));
+        step.outputs.0.push((name.clone(), StepOutputSpec { schema, default: None, external: false }));
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn resolve(
         "matrix" => ExprReference::Matrix(field("matrix.AXIS")?),
         "run" => match field("run.id")?.as_str() {
             "id" => ExprReference::RunId,
-            other => return Err(unknown(&format!("run.{other}"), other, &["id"])),
+            "dispatch" => ExprReference::RunDispatch,
+            other => return Err(unknown(&format!("run.{other}"), other, &["id", "dispatch"])),
         },
         "steps" => {
             let forms = "steps.STEP.outputs.NAME or steps.STEP.status";

@@ -29,6 +29,8 @@ pub enum ExprReference {
     Matrix(String),
     /// `run.id`
     RunId,
+    /// `run.dispatch`, the name under which an agent dispatched the run; none elsewhere.
+    RunDispatch,
     /// A status function: `always()`, `failed('a')`, `succeeded()` …
     Test(StatusFunction, Option<String>),
 }
@@ -83,6 +85,7 @@ impl fmt::Display for ExprReference {
             Self::ItemIndex => f.write_str("item_index"),
             Self::Matrix(axis) => write!(f, "matrix.{axis}"),
             Self::RunId => f.write_str("run.id"),
+            Self::RunDispatch => f.write_str("run.dispatch"),
             Self::Test(test, Some(step)) => write!(f, "{test}('{step}')"),
             Self::Test(test, None) => write!(f, "{test}()"),
         }

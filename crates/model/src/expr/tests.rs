@@ -107,7 +107,7 @@ fn mistakes_are_placed_and_have_a_remedy() {
         ("params.day == null", "              ^^^^", Name, "`none`"),
         ("steps.a.output.rows", "^^^^^^^^^^^^^^^^^^^", Name, "did you mean `outputs`?"),
         ("steps.a", "^^^^^^^", Form, "steps.STEP.outputs.NAME"),
-        ("run.name", "^^^^^^^^", Name, "valid here: id"),
+        ("run.name", "^^^^^^^^", Name, "valid here: id and dispatch"),
         ("fail('a')", "^^^^", Name, "valid functions"),
         ("failled('a')", "^^^^^^^", Name, "did you mean `failed`?"),
         ("always('a')", "^^^^^^^^^^^", Form, "no arguments"),

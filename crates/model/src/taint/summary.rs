@@ -72,6 +72,7 @@ impl TaintSummary {
             | ExprReference::ItemIndex
             | ExprReference::Matrix(_)
             | ExprReference::RunId
+            | ExprReference::RunDispatch
             | ExprReference::Test(..) => MixedTaint::default(),
         }
     }

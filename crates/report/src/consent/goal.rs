@@ -50,8 +50,8 @@ pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
     sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), key, text);
     if *on_failure == OnUnmet::SpawnPlan {
         let (text, level) = match approval {
-            GoalApproval::Standing => ("standing: a repair uses a standing approval", 0.0),
-            GoalApproval::None => ("none: a repair needs no approval", 1.0),
+            GoalApproval::Standing => (format!("standing: a {} uses a standing approval", goal.noun()), 0.0),
+            GoalApproval::None => (format!("none: a {} needs no approval", goal.noun()), 1.0),
         };
         sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), "approval", text);
     }

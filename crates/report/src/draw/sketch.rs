@@ -1,4 +1,6 @@
-use wf_model::{Plan, Step, StepIx, StepRepetition, StepWork};
+use std::collections::{BTreeMap, BTreeSet};
+
+use wf_model::{AnswerKind, Plan, Step, StepIx, StepRepetition, StepWork, claimed_path};
 
 /// The most boxes of a picture; nested plans beyond it stay folded.
 const MAX_BOXES: usize = 5_000;
@@ -82,6 +84,7 @@ impl PlanSketch {
     fn add(&mut self, plan: &Plan, zone: Option<usize>, unfold: usize) -> (Vec<usize>, Vec<usize>) {
         let mut ends: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
         let mut finally = None;
+        let shared = shared_claims(plan);
         for (at, step) in plan.steps().iter().enumerate() {
             let ix = StepIx(u32::try_from(at).unwrap_or(u32::MAX));
             let zone = if plan.is_finally(ix) {
@@ -89,12 +92,13 @@ impl PlanSketch {
             } else {
                 zone
             };
+            let claims = shared.get(at).map_or(&[][..], Vec::as_slice);
             let own = match &step.work {
                 StepWork::Uses(uses) if unfold > 0 && self.nodes.len() < MAX_BOXES => {
-                    let inner = self.zone(heading(step, uses.plan.id().as_str()), zone);
+                    let inner = self.zone(heading(step, uses.plan.id().as_str(), claims), zone);
                     self.add(&uses.plan, Some(inner), unfold - 1)
                 }
-                _ => self.node(step, zone),
+                _ => self.node(step, zone, claims),
             };
             ends.push(own);
         }
@@ -118,12 +122,12 @@ impl PlanSketch {
         }
     }
 
-    fn node(&mut self, step: &Step, zone: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+    fn node(&mut self, step: &Step, zone: Option<usize>, claims: &[String]) -> (Vec<usize>, Vec<usize>) {
         let at = self.nodes.len();
         self.nodes.push(SketchNode {
             name: step.id.to_string(),
             title: step.title.clone().unwrap_or_default(),
-            marks: marks(step),
+            marks: marks(step, claims),
             nested: matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_)),
             checked: !step.verify.is_empty(),
             zone,
@@ -141,19 +145,51 @@ fn is_first(step: &Step) -> bool {
     step.depends_on.is_empty()
 }
 
-fn heading(step: &Step, plan: &str) -> String {
-    let marks = marks(step).into_iter().filter(|mark| !mark.starts_with("uses "));
+fn heading(step: &Step, plan: &str, claims: &[String]) -> String {
+    let marks = marks(step, claims).into_iter().filter(|mark| !mark.starts_with("uses "));
     let marks: Vec<String> = std::iter::once(format!("{}: {plan}", step.id)).chain(marks).collect();
     marks.join(" · ")
 }
 
-fn marks(step: &Step) -> Vec<String> {
+/// Returns the paths of each step for which it takes turns with another one: those that the text of both names.
+fn shared_claims(plan: &Plan) -> Vec<Vec<String>> {
+    let own = |step: &Step| {
+        let paths = step.claims().filter(|path| path.refs().is_empty());
+        paths.filter_map(|path| claimed_path(path.source())).collect::<Vec<_>>()
+    };
+    let claims: Vec<Vec<String>> = plan.steps().iter().map(own).collect();
+    let mut owners: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (at, path) in
+        claims.iter().enumerate().flat_map(|(at, paths)| paths.iter().map(move |path| (at, path)))
+    {
+        owners.entry(path.clone()).or_default().insert(at);
+    }
+    let is_shared = |at: usize, path: &str| {
+        let others = |owners: &BTreeSet<usize>| owners.iter().any(|owner| *owner != at);
+        let mut above = path.match_indices('/').filter_map(|(end, _)| owners.get(path.get(..end)?));
+        let folder = format!("{path}/");
+        let mut below = owners.range(folder.clone()..).take_while(|(inner, _)| inner.starts_with(&folder));
+        owners.get(path).is_some_and(others) || above.any(others) || below.any(|(_, owners)| others(owners))
+    };
+    let shared = |(at, paths): (usize, &Vec<String>)| {
+        paths.iter().filter(|path| is_shared(at, path)).cloned().collect()
+    };
+    claims.iter().enumerate().map(shared).collect()
+}
+
+fn marks(step: &Step, claims: &[String]) -> Vec<String> {
     let mut marks = Vec::new();
     if let StepWork::Uses(uses) = &step.work {
         marks.push(format!("uses {}", uses.plan.id()));
     }
     if let StepWork::Generated(made) = &step.work {
-        marks.push(format!("runs a generated plan of up to {} steps", made.envelope.max_steps));
+        let kind =
+            if made.text.is_some() { "runs a generated plan" } else { "open: runs a plan of the planner" };
+        marks.push(format!("{kind} of up to {} steps", made.envelope.max_steps));
+    }
+    if let StepWork::Approve(decision) = &step.work {
+        let kind = decision.answer.as_ref().map_or("yes or no", AnswerKind::as_str);
+        marks.push(format!("approval: {kind}"));
     }
     if let StepWork::Agent(agent) = &step.work
         && let Some(dispatch) = &agent.dispatch
@@ -172,6 +208,9 @@ fn marks(step: &Step) -> Vec<String> {
     }
     if step.retry.max > 0 {
         marks.push(format!("retry {}", step.retry.max));
+    }
+    if !claims.is_empty() {
+        marks.push(format!("claims {}", claims.join(", ")));
     }
     marks
 }

@@ -236,8 +236,12 @@ mod tests {
         let screen = TerminalInfo { width: 40, height: 10, color: false, steps: 9 };
         let clock = Arc::new(FixedClock(Moment::from_millis(61_500)));
         let mut live = LiveView::new(Vec::new(), screen, Verbosity::Normal, RunTracker::default(), clock);
-        let begun =
-            EventKind::RunStarted { logic_version: 1, plan: run.plan.clone(), params: JsonObject::new() };
+        let begun = EventKind::RunStarted {
+            logic_version: 1,
+            plan: run.plan.clone(),
+            params: JsonObject::new(),
+            dispatch: None,
+        };
         live.event(&run, &event(begun));
         for at in 0..5 {
             let place = TaskId::of_step(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());

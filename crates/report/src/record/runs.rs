@@ -24,7 +24,10 @@ pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
             RunState::Ended(_) => counts_text(&row.counts),
         };
         let plan = match (&row.parent, row.goal) {
-            (Some((_, attempt)), _) => format!("{} (in {attempt})", row.plan),
+            (Some((_, attempt)), _) => match &row.dispatched {
+                Some(own) => format!("{} (dispatched by {attempt} as {})", row.plan, own.child),
+                None => format!("{} (in {attempt})", row.plan),
+            },
             (None, Some(part)) => format!("{} ({})", row.plan, part.as_str()),
             (None, None) => row.plan.clone(),
         };

@@ -95,12 +95,22 @@ fn head(record: &RunRecord, now: Moment) -> String {
     }
     let repeats: Vec<&str> = record.repeated_by.iter().map(RunId::short).collect();
     field("retried by", &repeats.join(", "));
-    if let Some((above, attempt)) = &run.parent {
-        field("parent", &format!("{attempt} of run {}", above.short()));
-    }
+    field("parent", &parent_text(run));
     field("approved", &record.held.approvers_line());
     field("outputs", &pairs(&run.outputs));
     text
+}
+
+/// The attempt that a run is nested in, and its name there if an agent dispatched it.
+fn parent_text(run: &RunRow) -> String {
+    let Some((above, attempt)) = &run.parent else {
+        return String::new();
+    };
+    let place = format!("{attempt} of run {}", above.short());
+    match &run.dispatched {
+        Some(own) => format!("dispatched by {place} as `{}`", own.child),
+        None => place,
+    }
 }
 
 /// The model calls of a run and of those nested in it.

@@ -143,6 +143,7 @@ pub(crate) fn story() -> Vec<EventKind> {
             logic_version: 1,
             plan: PlanId::parse("report").unwrap(),
             params: JsonObject::new(),
+            dispatch: None,
         },
         EventKind::StepReused {
             step: name("prepare"),

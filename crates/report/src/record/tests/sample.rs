@@ -32,6 +32,7 @@ pub(crate) fn run() -> RunRow {
         standing: Standing::Refuted,
         params: json!({"day": "mon", "n": 3}).as_object().cloned().unwrap(),
         parent: None,
+        dispatched: None,
         retry_of: None,
         session: None,
         created: at(0),

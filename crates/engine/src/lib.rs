@@ -29,6 +29,7 @@ mod evidence;
 mod gating;
 mod generated;
 mod guidance;
+mod intent;
 mod judge_votes;
 mod judging;
 mod kept;

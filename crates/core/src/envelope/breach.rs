@@ -36,6 +36,7 @@ impl EnvelopeCheck<'_> {
             // They reach nothing by themselves.
             id: _,
             title: _,
+            intent: _,
             params: _,
             env: _,
             policy: _,

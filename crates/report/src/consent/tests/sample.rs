@@ -18,6 +18,7 @@ kind: plan
 id: all-keys
 title: A title of the plan
 description: A description of the plan
+intent: "Do it on {{ params.day }}"
 params:
   day: {type: string, enum: [mon, tue], default: tue, description: Which day, taint: auth}
 env: {PLAN_VAR: plan-value}

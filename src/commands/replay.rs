@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{ReplaySource, recorded_events, recorded_sessions};
+use crate::replay::{ReplaySource, recorded_calibrations, recorded_events, recorded_sessions};
 use wf_app::approve::{ApprovalDemand, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -73,6 +73,7 @@ fn execute(ui: &Ui, source: ReplaySource) -> Result<Vec<Value>, CommandError> {
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
     session.use_recorded_sessions(recorded_sessions(&events));
+    session.use_recorded_calibrations(recorded_calibrations(&events));
     let request = RunRequest {
         run: run.clone(),
         plan: ready.plan.clone(),

@@ -63,6 +63,7 @@ pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};
 pub use generated::PlanReader;
 pub use kept::{outdated, unchanged};
+pub use memory::RecordedCalibrations;
 pub use recovery::{recover, secrets_given};
 pub use reverify::{OutermostRun, Reverification, verify};
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SharedState};

@@ -7,13 +7,14 @@
 //! on that target, since nothing else could be exploited. And a change that was ordered, and has
 //! not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wf_base::time::Moment;
 use wf_core::agent::authoring::{CalibrationTask, MemoryCalibration};
 use wf_core::ggs::Directive;
 use wf_core::machine::{
-    AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
+    AdviceKind, Attempt, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice,
+    UsedAlternative,
 };
 use wf_core::memory::{
     Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
@@ -22,6 +23,7 @@ use wf_core::memory::{
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
 
+use super::EngineSession;
 use super::run::RunContext;
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
@@ -95,6 +97,35 @@ pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     let words = format!("{subject} {}", run.intent_text().unwrap_or_default());
     let intent = run.intent();
     let task = CalibrationTask { words: &words, intent: intent.as_deref() };
+    Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
+}
+
+/// The knowledge of memory that the agents of a recorded run were told, by the tasks above its run and the attempt.
+pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
+
+impl EngineSession {
+    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
+    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
+        let _ = self.shared.calibrations.set(recorded);
+    }
+}
+
+/// Returns what memory knows about a task that an agent recalls. What the outermost run has written is told by its
+/// rounds.
+pub(super) fn recalled(
+    run: &RunContext,
+    attempt: &Attempt,
+    task: &str,
+) -> Result<MemoryCalibration, StoreError> {
+    let session = &run.session;
+    if let Some(recorded) = session.shared.calibrations.get() {
+        let key = (run.run_ref.path.clone(), attempt.clone());
+        return Ok(recorded.get(&key).cloned().unwrap_or_default());
+    }
+    let began = run.account.started_of(&run.ownership.token.run);
+    let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
+    megrams.retain(|megram| began.is_none_or(|began| megram.created < began));
+    let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
 }
 

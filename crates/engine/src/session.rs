@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::agent::RecordedSessions;
+use crate::memory::RecordedCalibrations;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Clock;
@@ -72,6 +73,8 @@ pub struct SharedState {
     pub(super) gateway: OnceLock<Gateway>,
     /// The sessions of a recorded run that is repeated.
     pub(super) sessions: OnceLock<RecordedSessions>,
+    /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
+    pub(super) calibrations: OnceLock<RecordedCalibrations>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -89,6 +92,7 @@ impl SharedState {
             parking: SuspendedRuns::default(),
             gateway: OnceLock::new(),
             sessions: OnceLock::new(),
+            calibrations: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
         }

@@ -123,6 +123,8 @@ impl<'a> ExprReadCollector<'a> {
         self.templates(ExprSite::Argument, arguments.flat_map(SkillArgs::templates));
         let values = step.agent.iter().flat_map(|agent| agent.value.with.iter());
         self.templates(ExprSite::With, values.map(|(_, value)| &value.value.0));
+        let recalled = step.agent.iter().filter_map(|agent| agent.value.recall.as_ref());
+        self.templates(ExprSite::With, recalled.map(|task| &task.value));
         let signals = step.agent.iter().filter_map(|agent| agent.value.interaction.as_ref());
         self.templates(ExprSite::With, signals.flat_map(InteractionSpec::templates));
         if let Some(http) = &step.http {

@@ -217,7 +217,7 @@ steps:
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
     on_stuck: abandon
-    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, session: a_session, session_idle: 222m, interaction: {register: "register {{ params.day }}", proxy: "proxy {{ params.day }}", planner: "planner {{ params.day }}"}, with: {given: "given {{ params.day }}"}}
+    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, session: a_session, session_idle: 222m, interaction: {register: "register {{ params.day }}", proxy: "proxy {{ params.day }}", planner: "planner {{ params.day }}"}, recall: "recall {{ params.day }}", with: {given: "given {{ params.day }}"}}
     alternatives:
       - id: by_agent
         agent:

@@ -133,6 +133,40 @@ fn how_an_intent_ended_is_asked_before_a_plan_begins() {
     assert!(told.out.contains("caution intent:build_the_thing"), "{}", told.out);
 }
 
+/// A plan whose runs have the intent of their request.
+fn by_request() -> String {
+    let params =
+        "replan: {strict: true}\nparams: {request: {type: string}}\nintent: \"{{ params.request }}\"\n";
+    PLAN.replace("replan: {strict: true}\n", params)
+}
+
+#[test]
+fn what_failed_for_one_request_is_not_held_against_another() {
+    let place = Sandbox::new();
+    place.file("plan.md", by_request());
+    let run = |request: &str| place.wf(&["run", "plan.md", "-p", &format!("request={request}")]).exits(0);
+    run("Make a report of May").says("break_symmetry");
+    let known = query(&place, "tool:cc:old");
+    assert!(known.contains("avoid") && known.contains("intent:make_a_report"), "{known}");
+    assert!(query(&place, "intent:make_a_report").contains("exploit"));
+    // The same request in other words after the first three.
+    run("make a report of June").says("avoid cc:old").says("exploit intent:make_a_report");
+    // Another request begins with what is written, and is known apart from then on.
+    let other = run("rename a file");
+    assert!(!other.out.contains("avoid cc:old"), "{}", other.out);
+    other.says("break_symmetry");
+    assert!(query(&place, "tool:cc:old").contains("intent:rename_a_file"));
+}
+
+#[test]
+fn a_request_without_a_word_has_the_intent_of_the_title() {
+    let place = Sandbox::new();
+    place.file("plan.md", by_request());
+    place.wf(&["run", "plan.md", "-p", "request=?!"]).exits(0);
+    assert!(query(&place, "intent:build_the_thing").contains("exploit"));
+    assert!(query(&place, "tool:cc:old").contains("path:any"));
+}
+
 #[test]
 fn tools_that_a_plan_does_not_name_are_its_own() {
     let place = Sandbox::new();

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::Ui;
 use wf_app::collect::{SpecFileSet, collect};
+use wf_app::load::EnvelopeStep;
 use wf_app::{APPROVERS, CliExitCode, CommandError, Host, load, relative_path, relied, require_utf8};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
@@ -20,6 +21,8 @@ Examples:
   wf check                       workflows/, goals/, gates/, skills, wf.yaml, approvers.yaml
   wf check plan.md ops/          a file, and the plans and skills in a directory
   wf check --sarif > wf.sarif    for a code scanner
+  wf check task.md --within ask.md:work
+                                 a plan that a run made, and what step `work` of ask.md allows it
 
 Reports all problems in all files. Exit code 3 if there are errors.")]
 pub struct CheckArgs {
@@ -27,6 +30,9 @@ pub struct CheckArgs {
     /// approvers.yaml]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Compare plans that a run made with the `within` of the step that runs them
+    #[arg(long, value_name = "PLAN:STEP", requires = "paths")]
+    within: Option<String>,
     /// Write one JSON document
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
@@ -42,7 +48,8 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
     for path in &collected.plans {
         require_utf8(path)?;
     }
-    let all = check_all(&ui.host, &collected);
+    let within = args.within.as_deref().map(|name| EnvelopeStep::find(ui, name)).transpose()?;
+    let all = check_all(&ui.host, &collected, within.as_ref());
     if args.json {
         ui.print_json(&json(&all))?;
     } else if args.sarif {
@@ -55,9 +62,13 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Checks every file once: the named ones, and those that they use.
-fn check_all(host: &Host, collected: &SpecFileSet) -> Vec<CheckedFile> {
+fn check_all(host: &Host, collected: &SpecFileSet, within: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
     let mut all: Vec<CheckedFile> = Vec::new();
     for path in &collected.plans {
+        if let Some(within) = within {
+            add_unknown(&mut all, within.check(host, path));
+            continue;
+        }
         let workspace = host.workspace_of(path.parent().unwrap_or(path));
         let files = DiskFiles::new(&workspace.root);
         let gates = load::system_gates(&files);

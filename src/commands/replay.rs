@@ -2,7 +2,9 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{AnswerRecording, ReplaySource, recorded_conversations, recorded_events};
+use crate::replay::{
+    AnswerRecording, ReplaySource, recorded_calibrations, recorded_conversations, recorded_events,
+};
 use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -82,6 +84,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
     session.use_recorded_conversations(recorded_conversations(&events));
+    session.use_recorded_calibrations(recorded_calibrations(&events));
     if answers {
         session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
     }

@@ -5,12 +5,14 @@
 //! run, and uses up no approval.
 
 mod answers;
+mod calibrations;
 mod conversations;
 mod events;
 mod recording;
 mod source;
 
 pub use answers::AnswerRecording;
+pub use calibrations::recorded_calibrations;
 pub use conversations::recorded_conversations;
 pub use events::recorded_events;
 pub use recording::write_recording;

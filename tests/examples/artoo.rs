@@ -10,7 +10,7 @@ fn pack() -> Sandbox {
 fn a_request_is_planned_judged_and_planned_again() {
     let place = pack();
     let request = "request=Which text is the longest, and how long is it?";
-    let ran = place.wf(&["run", "ask.md", "-p", request]).exits(0);
+    let ran = super::with_wf(&place, &["run", "ask.md", "-p", request]).exits(0);
     let ran = ran.says("check does_what_was_asked failed").says("proposed attempt: `counted`");
     ran.says("accept · all checks pass (D = 0)");
     assert_eq!(place.read("out/answer.md"), "texts/wheat.txt is the longest: 3 lines.\n");
@@ -19,7 +19,7 @@ fn a_request_is_planned_judged_and_planned_again() {
     shown.says("agents with recorded: 10 calls").says("13 calls in sequence");
     // How long the rounds took is not the same again.
     std::fs::remove_dir_all(place.at("out")).expect("it is there");
-    place.wf(&["replay", "--last"]).exits(0);
+    super::with_wf(&place, &["replay", "--last"]).exits(0);
 }
 
 #[test]
@@ -45,13 +45,13 @@ fn goals_dream_and_report_at_their_slots() {
 fn the_recording_is_repeated_without_a_model() {
     let place = pack();
     place.file("replies.yaml", "[]\n");
-    place.wf(&["replay", "tape"]).exits(0).says("no difference");
+    super::with_wf(&place, &["replay", "tape"]).exits(0).says("no difference");
     // Another prompt is another question.
     place.file(
         "attempt.md",
         place.read("attempt.md").replace("a plan that rests on a guess fails", "do not guess"),
     );
-    place.wf(&["replay", "tape"]).exits(1).says("has no reply to this request");
+    super::with_wf(&place, &["replay", "tape"]).exits(1).says("has no reply to this request");
 }
 
 #[test]
@@ -59,9 +59,43 @@ fn a_plan_of_the_model_that_reaches_further_does_not_begin() {
     let place = pack();
     let replies = place.read("replies.yaml").replace("allow: {write: [out]}", "allow: {write: [.]}");
     place.file("replies.yaml", replies);
-    place
-        .wf(&["run", "ask.md", "-p", "request=Which text is the longest?"])
+    super::with_wf(&place, &["run", "ask.md", "-p", "request=Which text is the longest?"])
         .exits(1)
-        .says("the generated plan was refused: step `answer` may write `.`");
+        .says("error[plan/outside-envelope]: step `answer` may write `.`");
     assert!(!place.at("out/answer.md").exists());
+}
+
+#[test]
+fn a_plan_that_failed_before_is_refused_and_another_one_is_written() {
+    let place = Sandbox::new();
+    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    // Told to count, the planner repeats its estimate first.
+    let replies =
+        place.read("replies.yaml").replace("- when: MUST NOT estimate", "- when: this very plan failed");
+    place.file("replies.yaml", replies);
+    let request = "request=Which text is the longest, and how long is it?";
+    let ran = super::with_wf(&place, &["run", "ask.md", "-p", request]).exits(0);
+    ran.says("attempt/plan · attempt 2").says("check `is_new`").says("accept · all checks pass (D = 0)");
+    assert_eq!(place.read("out/answer.md"), "texts/wheat.txt is the longest: 3 lines.\n");
+}
+
+#[test]
+fn the_planner_is_told_what_memory_knows_before_its_first_plan() {
+    let place = Sandbox::new();
+    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let run = |request: &str| super::with_wf(&place, &["run", "ask.md", "-p", &format!("request={request}")]);
+    run("Which text is the longest, and how long is it?").exits(0);
+    place.wf(&["memory", "query"]).exits(0).says("tool:approach:first").says("intent:which_text_is");
+    let replies = place.read("replies.yaml");
+    let first = "- when: Write a plan that does the task\n  replies:\n    - ";
+    let told =
+        "expect: {contains: 'MUST NOT use the tool `approach:first`: step `attempt` of ask failed'}\n      ";
+    assert!(replies.contains(first), "{replies}");
+    place.file("replies.yaml", replies.replace(first, &format!("{first}{told}")));
+    // A request that begins with the same words.
+    run("Which text is the longest of all?").exits(0);
+    // Another one is told nothing of it: else the planner would answer with no plan.
+    let silent = "- when: MUST NOT use the tool\n  replies: [{text: I was told.}]\n";
+    place.file("replies.yaml", format!("{silent}{replies}"));
+    run("Name the longest text, and how long it is").exits(0);
 }

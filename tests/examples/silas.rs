@@ -76,19 +76,22 @@ fn a_plan_that_is_denied_does_nothing() {
 }
 
 #[test]
-fn a_plan_that_reaches_further_than_its_envelope_does_not_begin() {
+fn a_plan_that_reaches_further_than_its_envelope_is_mended_before_a_person_sees_it() {
     let place = pack();
     let replies = place.read("replies.yaml");
-    place.file(
-        "replies.yaml",
-        replies.replace("allow: {write: [out]}\\n    retry", "allow: {write: [out], net: true}\\n    retry"),
-    );
-    say(&place, "Write a welcome note for a new colleague.").exits(5);
+    let asked = "- when: '\"request\": \"Write a welcome note'\n";
+    let (before, good) = replies.split_once(asked).expect("the planner has a reply");
+    let (good, after) = good.split_once("- when:").expect("others follow");
+    let wide =
+        good.replace("allow: {write: [out]}\\n    retry", "allow: {write: [out], net: true}\\n    retry");
+    assert_ne!(wide, good);
+    let mended = format!("- when: step `note` may use the network\n{good}");
+    place.file("replies.yaml", format!("{mended}{before}{asked}{wide}- when:{after}"));
+    let asked = say(&place, "Write a welcome note for a new colleague.").exits(5);
+    asked.says("work/plan · attempt 2").says("check `is_a_plan`").says("Write a welcome note from the texts");
     wf(&place, &["approve", "--last", "--yes"]).exits(0);
-    wf(&place, &["resume", "--last"])
-        .exits(1)
-        .says("the generated plan was refused: step `note` may use the network");
-    assert!(!place.at("out/result.md").exists());
+    wf(&place, &["resume", "--last"]).exits(0);
+    assert!(place.at("out/result.md").exists());
 }
 
 #[test]

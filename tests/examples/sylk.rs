@@ -14,7 +14,7 @@ fn pack() -> Sandbox {
 }
 
 fn run(place: &Sandbox, plan: &str, params: &[&str]) -> Did {
-    place.wf(&[&["run", plan], params].concat())
+    super::with_wf(place, &[&["run", plan], params].concat())
 }
 
 #[test]
@@ -87,14 +87,17 @@ fn a_plan_that_was_refused_by_people_does_not_begin() {
 #[test]
 fn a_plan_of_the_architect_uses_tasks_and_nothing_else() {
     let place = pack();
-    let replies = place.read("replies.yaml").replace(
-        "kind: dag\\nid: feature\\nnodes:\\n  - {id: limit, uses: task.md",
-        "kind: dag\\nid: feature\\nnodes:\\n  - {id: limit, uses: route.md",
-    );
-    place.file("replies.yaml", replies);
-    run(&place, "plan.md", &["-p", "request=Limit requests."]).exits(5);
-    place.wf(&["approve", "--last", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).says("the generated plan was refused").says("route.md");
+    let replies = place.read("replies.yaml");
+    let asked = "- when: Plan the request under Values\n";
+    let (before, good) = replies.split_once(asked).expect("the architect has a reply");
+    let (good, after) = good.split_once("# The librarian").expect("others follow");
+    let wide = good.replace("{id: limit, uses: task.md", "{id: limit, uses: route.md");
+    assert_ne!(wide, good);
+    // It is mended before a person is asked.
+    let mended = format!("- when: route.md\n{good}");
+    place.file("replies.yaml", format!("{mended}{before}{asked}{wide}# The librarian{after}"));
+    let ran = run(&place, "plan.md", &["-p", "request=Limit requests."]).exits(5);
+    ran.says("design · attempt 2").says("check `is_a_plan`").says("one task");
 }
 
 fn routed(place: &Sandbox, question: &str) -> Did {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::StopReason;
+use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
     AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
@@ -32,6 +33,7 @@ pub(super) fn agent(max_turns: u32) -> StepWork {
         command: Vec::new(),
         briefing: "do it".into(),
         with: Vec::new(),
+        recall: None,
         tools: vec![AgentTool::Read],
         mcp: Vec::new(),
         skills: Vec::new(),
@@ -76,6 +78,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
         limits,
         untrusted: None,
         conversation: None,
+            calibration: MemoryCalibration::default(),
         interaction: None,
         compactor: None,
     };

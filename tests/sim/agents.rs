@@ -7,6 +7,7 @@ use std::time::Duration;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::StopReason;
+use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::machine::{
     AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, ModelCallEnd, ModelCallOutcome, ModelLimits,
     RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
@@ -94,6 +95,7 @@ pub fn of_steps(steps: &mut [Step], dice: &Dice, steady: bool) {
             command: Vec::new(),
             briefing: "do it".into(),
             with: with.collect(),
+            recall: None,
             tools: vec![AgentTool::Read, AgentTool::Run, AgentTool::Ask],
             mcp: Vec::new(),
             skills: Vec::new(),
@@ -204,7 +206,8 @@ impl Fates {
             request,
             limits,
             untrusted,
-            conversation: None,
+        conversation: None,
+            calibration: MemoryCalibration::default(),
             interaction: None,
             compactor,
         })

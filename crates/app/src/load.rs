@@ -25,6 +25,7 @@ mod generated;
 mod other;
 mod recorded;
 mod settings;
+mod within;
 
 use diagnostics::declaration_sites;
 use other::NonPlanFile;
@@ -33,6 +34,7 @@ use recorded::RecordedFiles;
 pub use diagnostics::diagnostics_by_file;
 pub use generated::SnapshotReader;
 pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
+pub use within::EnvelopeStep;
 
 /// A plan that may run, and its context.
 pub struct LoadedPlan {

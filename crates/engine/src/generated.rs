@@ -12,14 +12,11 @@ use super::nested::{self, NestedWork};
 use super::run::RunContext;
 use super::{EngineError, EngineSession};
 use wf_base::digest::Sha256Digest;
-use wf_core::envelope;
+use wf_core::envelope::{self, MAX_PLAN_BYTES};
 use wf_core::machine::{self, AttemptEnd, InputKind, PlanGeneration, WorkExit};
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
-
-/// The maximum size of the text of a generated plan, in bytes.
-const MOST_BYTES: usize = 256 * 1024;
 
 /// The maximum number of problems that are recorded, and that of their characters.
 const MOST_PROBLEMS: usize = 20;
@@ -98,9 +95,9 @@ impl AttemptTask {
             Ok(text) => text,
             Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
         };
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_PLAN_BYTES {
             let reason =
-                format!("the generated plan has {} bytes; at most {MOST_BYTES} are read", text.len());
+                format!("the generated plan has {} bytes; at most {MAX_PLAN_BYTES} are read", text.len());
             return Ok(Err(WorkError::logical(reason)));
         }
         let text_digest = bodies(run).put_bytes(text.as_bytes())?;
@@ -149,9 +146,7 @@ pub(super) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
 
 /// Returns a sentence for each output that a step declares and a plan does not have.
 fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = String> {
-    let outputs = step.outputs.iter().map(|output| &output.name);
-    let missing = outputs.filter(|name| plan.parts().outputs.iter().all(|output| output.name != **name));
-    missing.map(|name| format!("it has no output `{name}`, which the step declares"))
+    envelope::missing_outputs(step, plan).map(|breach| breach.reason)
 }
 
 /// Returns problems without secrets, and no more of them than an event should have.
@@ -170,7 +165,7 @@ fn read_in_envelope(run: &RunContext, made: &GeneratedPlan, text: &str) -> Resul
     let plan = run.session.plans.read_plan(&made.path, text)?;
     let breaches = envelope::breaches(&made.envelope, &run.plan, &plan);
     if !breaches.is_empty() {
-        return Err(breaches);
+        return Err(breaches.into_iter().map(|breach| breach.reason).collect());
     }
     envelope::bounded(&made.envelope, &run.plan, &plan).map_err(|error| vec![error.to_string()])
 }

@@ -9,28 +9,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::agent::authoring::MemoryCalibration;
+use wf_core::agent::authoring::{CalibrationTask, MemoryCalibration};
 use wf_core::ggs::Directive;
 use wf_core::machine::{
-    AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
+    AdviceKind, Attempt, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice,
+    UsedAlternative,
 };
 use wf_core::memory::{
     Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
-    NoteQuery, NoteScope, ToolTarget, advise, describe_notes, potentials, rank, ruled_action, search,
+    NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action, search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};
 
+use super::EngineSession;
 use super::run::RunContext;
-
-/// The target of a step that names none.
-const ANY_TARGET: &str = "any";
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
-    let pairs = pairs(&run.plan);
+    let intent = run.intent();
+    let pairs = pairs(&run.plan, intent.as_deref());
     let parts = run.plan.parts();
     let planned = parts.planner.is_some() && parts.on_stuck != OnStuck::Abandon;
     let planned = planned || run.plan.guides_agents();
@@ -42,7 +41,8 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let tools: BTreeSet<&str> = pairs.iter().map(|(_, pair)| pair.tool.as_str()).collect();
     let mut megrams = Vec::new();
     for tool in tools {
-        megrams.extend(reader.memory(&MegramSelection::Space(MegramTags::tool(tool, ANY_TARGET).space))?);
+        let MegramTags { space, .. } = MegramTags::tool_of_run(tool, None, None);
+        megrams.extend(reader.memory(&MegramSelection::Space(space))?);
     }
     let queries: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
     let said = advise(&megrams, &queries, now);
@@ -52,7 +52,7 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     }
     let mut avoided = Vec::new();
     if planned {
-        avoided = constraints(&run.plan, reader.memory(&MegramSelection::All)?, now);
+        avoided = constraints(&run.plan, intent.as_deref(), &reader.memory(&MegramSelection::All)?, now);
         let declared = |said: &ToolAdvice| {
             let mut ways = pairs.iter().map(|(way, _)| way);
             ways.any(|way| way.tool == said.tool && way.target == said.target)
@@ -71,23 +71,16 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
 }
 
 /// Returns all that memory says to avoid: a planner may propose any tool, declared or not.
-fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<ToolAdvice> {
-    let mut clusters: BTreeMap<(String, String), Vec<Megram>> = BTreeMap::new();
-    for megram in megrams {
-        let tool = megram.tags.space.strip_prefix("tool:");
-        let target = megram.tags.entity.strip_prefix("path:");
-        if let Some((tool, target)) = tool.zip(target) {
-            let key = (tool.to_owned(), target.to_owned());
-            clusters.entry(key).or_default().push(megram);
-        }
-    }
+fn constraints(plan: &Plan, intent: Option<&str>, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
     let own = format!("{}/", plan.id());
-    let said = clusters.into_iter().filter_map(|((tool, target), cluster)| {
-        let pair = ToolTarget { tool: tool.clone(), target: Some(target.clone()) };
+    let said = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
+        let (tool, target) = tags.as_tool(intent)?;
+        let pair = ToolTarget { tool: tool.to_owned(), entity: Some(tags.entity.clone()) };
+        let cluster: Vec<Megram> = cluster.into_iter().cloned().collect();
         let said = advise(&cluster, &[pair], now).pop()?;
         (said.action == MemoryAction::Avoid).then(|| ToolAdvice {
-            tool: tool.strip_prefix(&own).unwrap_or(&tool).to_owned(),
-            target: Some(target).filter(|target| target != ANY_TARGET),
+            tool: tool.strip_prefix(&own).unwrap_or(tool).to_owned(),
+            target: target.map(str::to_owned),
             advice: AdviceKind::Avoid,
             attention: rounded(said.attention),
             decision: rounded(said.decision),
@@ -101,7 +94,39 @@ pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     let session = &run.session;
     let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
     megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
-    Ok(MemoryCalibration::select(&megrams, subject, session.clock.now()))
+    let words = format!("{subject} {}", run.intent_text().unwrap_or_default());
+    let intent = run.intent();
+    let task = CalibrationTask { words: &words, intent: intent.as_deref() };
+    Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
+}
+
+/// The knowledge of memory that the agents of a recorded run were told, by the tasks above its run and the attempt.
+pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
+
+impl EngineSession {
+    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
+    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
+        let _ = self.shared.calibrations.set(recorded);
+    }
+}
+
+/// Returns what memory knows about a task that an agent recalls. What the outermost run has written is told by its
+/// rounds.
+pub(super) fn recalled(
+    run: &RunContext,
+    attempt: &Attempt,
+    task: &str,
+) -> Result<MemoryCalibration, StoreError> {
+    let session = &run.session;
+    if let Some(recorded) = session.shared.calibrations.get() {
+        let key = (run.run_ref.path.clone(), attempt.clone());
+        return Ok(recorded.get(&key).cloned().unwrap_or_default());
+    }
+    let began = run.account.started_of(&run.ownership.token.run);
+    let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
+    megrams.retain(|megram| began.is_none_or(|began| megram.created < began));
+    let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
+    Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
 }
 
 /// Searches memory for an agent: of notes, what its session may know. That is no recall: nothing is written.
@@ -144,7 +169,7 @@ pub(super) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
     }
     let session = &run.session;
     let (reader, now) = (session.store.reader()?, session.clock.now());
-    let slug = slug(&run.plan);
+    let slug = slug(run);
     let known = reader.memory(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
     let cluster: Vec<&Megram> = known.iter().collect();
     let sums = potentials(&known, now);
@@ -160,10 +185,10 @@ pub(super) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
     }))
 }
 
-/// Returns the slug of a plan's intent: of its title, or its id if it has none.
-fn slug(plan: &Plan) -> String {
-    let title = plan.parts().title.as_deref();
-    MegramTags::slug(title.unwrap_or(plan.id().as_str()))
+/// Returns the slug of the intent of a run: as its plan declares it, else of its title, else of its id.
+fn slug(run: &RunContext) -> String {
+    let title = run.plan.parts().title.as_deref();
+    run.intent().unwrap_or_else(|| MegramTags::slug(title.unwrap_or(run.plan.id().as_str())))
 }
 
 /// Returns the machine's advice for an action; `None` if too little is known.
@@ -177,7 +202,7 @@ fn advice_kind(action: MemoryAction) -> Option<AdviceKind> {
 }
 
 /// Returns the alternatives that a controller can choose among, with the query of memory for each.
-fn pairs(plan: &Plan) -> Vec<(ToolAdvice, ToolTarget)> {
+fn pairs(plan: &Plan, intent: Option<&str>) -> Vec<(ToolAdvice, ToolTarget)> {
     let parts = plan.parts();
     if parts.replan.is_none() {
         return Vec::new();
@@ -187,10 +212,7 @@ fn pairs(plan: &Plan) -> Vec<(ToolAdvice, ToolTarget)> {
     for step in steps.filter(|step| !step.alternatives.is_empty()) {
         for way in 0..step.alternative_count() {
             let (tool, target) = (step.tool(way), step.target(way).map(str::to_owned));
-            let pair = ToolTarget {
-                tool: lasting_target(plan, step, way),
-                target: Some(target.clone().unwrap_or_else(|| ANY_TARGET.into())),
-            };
+            let pair = ToolTarget::of_run(&lasting_target(plan, step, way), target.as_deref(), intent);
             let said =
                 ToolAdvice { tool, target, advice: AdviceKind::Caution, attention: 0.0, decision: 0.0 };
             if !pairs.iter().any(|(known, _)| *known == said) {
@@ -216,7 +238,7 @@ fn rounded(value: f64) -> f64 {
 /// it twice changes nothing, so a resumed run writes again what may have been lost.
 pub(super) fn remember(run: &RunContext, event: &Event) {
     if let EventKind::RoundCompleted(round) = &event.fact {
-        let megrams = megrams(&run.plan, &run.run_ref.id, round, event.at);
+        let megrams = megrams(run, round, event.at);
         let store = &run.session.store;
         if !megrams.is_empty() {
             drop(store.remember(megrams));
@@ -228,7 +250,8 @@ pub(super) fn remember(run: &RunContext, event: &Event) {
 }
 
 /// Returns the records of a round.
-fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
+fn megrams(context: &RunContext, round: &Round, at: Moment) -> Vec<Megram> {
+    let (plan, run, intent) = (&context.plan, &context.run_ref.id, context.intent());
     // A failure accepted within δ is not held against the alternative.
     let accepted = round.solved.directive == Directive::Success;
     let ways = round.alternatives.iter().enumerate();
@@ -242,8 +265,7 @@ fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
             None if step.tool.as_ref() == Some(&way.tool) => way.tool.clone(),
             None => format!("{}/{}", plan.id(), way.tool),
         };
-        let target = way.target.as_deref().unwrap_or(ANY_TARGET);
-        let tags = MegramTags::tool(&tool, target);
+        let tags = MegramTags::tool_of_run(&tool, way.target.as_deref(), intent.as_deref());
         let from = format!("{run} round {} way {number}", round.round);
         let origin = MegramOrigin { at, from: &from };
         let state = state(way, round.solved.directive);
@@ -260,7 +282,7 @@ fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
         let from = format!("{run} round {}", round.round);
         let text = format!("{}: {}, {}", plan.id(), round.checks, round.rationale);
         let origin = MegramOrigin { at, from: &from };
-        megrams.push(Megram::new(state, MegramTags::intent(&slug(plan)), text, origin));
+        megrams.push(Megram::new(state, MegramTags::intent(&slug(context)), text, origin));
     }
     megrams
 }

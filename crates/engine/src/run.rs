@@ -161,6 +161,11 @@ impl RunContext {
         self.rewritten.get().unwrap_or(&self.params)
     }
 
+    /// Returns the resolved parameters as they were given.
+    pub(super) fn given_params(&self) -> &JsonObject {
+        &self.params
+    }
+
     /// Returns the plan as it is carried out now.
     pub(super) fn current_plan(&self) -> Arc<Plan> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,6 +45,11 @@ impl RunAccount {
         self.ledgers().started(&self.run)
     }
 
+    /// Returns the time at which this run, or one around it, began.
+    pub(super) fn started_of(&self, run: &RunId) -> Option<Moment> {
+        self.ledgers().started(run)
+    }
+
     /// Begins to set aside amounts for calls: nothing yet.
     pub(super) fn nothing_set_aside(&self) -> SetAside {
         SetAside { account: self.clone(), amount: AttemptUsage::default() }

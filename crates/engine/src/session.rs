@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 
 use crate::agent::RecordedConversations;
+use crate::memory::RecordedCalibrations;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::Clock;
@@ -79,6 +80,8 @@ pub struct SharedState {
     pub(super) conversations: OnceLock<RecordedConversations>,
     /// The answers of people in a recorded run that is repeated.
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
+    /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
+    pub(super) calibrations: OnceLock<RecordedCalibrations>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -98,6 +101,7 @@ impl SharedState {
             gateway: OnceLock::new(),
             conversations: OnceLock::new(),
             answers: OnceLock::new(),
+            calibrations: OnceLock::new(),
             cassette: OnceLock::new(),
             passed_env,
         }

@@ -21,6 +21,9 @@ pub struct AgentWork {
     pub briefing: String,
     /// Values for the instructions, by name.
     pub with: Vec<(Name, Template)>,
+    /// The task for which it is told what memory knows; `None`: it is told nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<Template>,
     /// The tools that the model may call, each once.
     pub tools: Vec<AgentTool>,
     /// The MCP servers whose tools the model may call, by their names in `wf.yaml`, each once.

@@ -25,6 +25,8 @@ pub struct PlanParts {
     pub id: PlanId,
     /// A one-line title.
     pub title: Option<String>,
+    /// The text by which memory knows the purpose of a run; `None`: the title.
+    pub intent: Option<Template>,
     /// Typed inputs.
     pub params: Vec<PlanParam>,
     /// Variables for every step.
@@ -71,6 +73,7 @@ impl PlanParts {
         Self {
             id,
             title: None,
+            intent: None,
             params: Vec::new(),
             env: Vec::new(),
             secrets: Vec::new(),

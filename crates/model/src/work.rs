@@ -39,7 +39,8 @@ impl StepWork {
             Self::Exec(words) => words.iter().collect(),
             Self::Agent(agent) => {
                 let signals = agent.interaction.iter().flat_map(AgentInteraction::templates);
-                agent.with.iter().map(|(_, value)| value).chain(signals.map(|(_, value)| value)).collect()
+                let values = agent.with.iter().map(|(_, value)| value).chain(&agent.recall);
+                values.chain(signals.map(|(_, value)| value)).collect()
             }
             Self::Skill(call) => call.templates().collect(),
             Self::Http(request) => {

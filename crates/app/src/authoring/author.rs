@@ -10,9 +10,11 @@ use crate::{
 use wf_base::name::PlanId;
 use wf_core::agent::ModelRequest;
 use wf_core::agent::authoring::{
-    AuthoringUsage, MemoryCalibration, PlanRepairs, PlanRevision, PlanningBudget, PlanningContext,
-    PlanningResult, SkillSummary, TaskSpec, append_mistake, plan_question, revision_question,
+    AuthoringUsage, CalibrationTask, MemoryCalibration, PlanRepairs, PlanRevision, PlanningBudget,
+    PlanningContext, PlanningResult, SkillSummary, TaskSpec, append_mistake, plan_question,
+    revision_question,
 };
+use wf_core::memory::MegramTags;
 use wf_engine::Cassette;
 use wf_lang::{DiskFiles, GATES, SpecFileSource as _};
 use wf_model::ModelDefinition;
@@ -157,11 +159,12 @@ impl<'a> PlanAuthor<'a> {
             Err(StoreError::NoState(_)) => Vec::new(),
             Err(error) => return Err(error.into()),
         };
+        let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
         Ok(PlanningContext {
             roles: self.desk.roles(),
             gates: gates.collect(),
             skills: self.skills.clone(),
-            calibration: MemoryCalibration::select(&megrams, task, self.caller.host().now()),
+            calibration: MemoryCalibration::select(&megrams, &task, self.caller.host().now()),
         })
     }
 }

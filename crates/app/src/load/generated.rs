@@ -19,20 +19,30 @@ impl SnapshotReader {
     pub fn of(ready: &LoadedPlan) -> Self {
         Self { files: memory_files(ready.sources.clone()), config: ready.config.clone() }
     }
+
+    /// Loads a text under a path, with all its diagnostics.
+    pub(super) fn load(&self, path: &str, text: &[u8]) -> LoadedSpec {
+        let mut files = self.files.clone();
+        files.0.insert(path.to_owned(), text.to_vec());
+        load_with_gates(&files, path, &self.config.gates())
+    }
+
+    /// Makes a plan of a text without errors; the error is a reason for which it is none.
+    pub(super) fn lower(&self, loaded: &LoadedSpec) -> Result<Arc<Plan>, String> {
+        if loaded.goal().is_some() || loaded.gates.contains_key(&0) {
+            return Err("it is not a plan: write `kind: plan`".to_owned());
+        }
+        lang::lower(loaded, &self.config.defaults).map_err(|error| error.to_string())
+    }
 }
 
 impl PlanReader for SnapshotReader {
     fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>> {
-        let mut files = self.files.clone();
-        files.0.insert(path.to_owned(), text.as_bytes().to_vec());
-        let loaded = load_with_gates(&files, path, &self.config.gates());
+        let loaded = self.load(path, text.as_bytes());
         if loaded.has_errors() {
             return Err(mistakes(&loaded));
         }
-        if loaded.goal().is_some() || loaded.gates.contains_key(&0) {
-            return Err(vec!["it is not a plan: write `kind: plan`".to_owned()]);
-        }
-        lang::lower(&loaded, &self.config.defaults).map_err(|error| vec![error.to_string()])
+        self.lower(&loaded).map_err(|reason| vec![reason])
     }
 }
 

@@ -66,6 +66,7 @@ codes! {
     ExpressionForm "expr/not-allowed" Error "An expression uses an unsupported operation."
     UsesUnreadable "plan/uses-unreadable" Error "A used plan cannot be loaded."
     LockNested "plan/lock-held" Error "Deadlock: a step holds a lock that the plan it uses waits for."
+    EnvelopeBroken "plan/outside-envelope" Error "A generated plan has something that its envelope does not allow."
     UsesCycle "plan/uses-itself" Error "A plan uses itself, directly or through others."
     OrderWrong "dag/wrong-order" Error "The given `execution_order` contradicts `depends_on`."
     SchemaInvalid "plan/invalid-schema" Error "Invalid JSON Schema."

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use super::authoring::MemoryCalibration;
 use super::persona::{constitution, directives};
 use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
 use super::{
@@ -29,6 +30,8 @@ pub struct BriefingParts<'a> {
     pub skills: &'a [AgentSkill],
     /// The conversation that it continues.
     pub conversation: Option<&'a PriorConversation>,
+    /// The knowledge of memory about its task.
+    pub calibration: Option<&'a MemoryCalibration>,
     /// Its style.
     pub persona: Option<&'a Persona>,
     /// The way in which it deals with people.
@@ -84,6 +87,9 @@ impl ModelRequest {
         let mut text = parts.question();
         if let Some(conversation) = parts.conversation.and_then(PriorConversation::section) {
             let _ = write!(text, "\n\n{conversation}");
+        }
+        if let Some(known) = parts.calibration.filter(|known| !known.is_empty()) {
+            let _ = write!(text, "\n{}", known.section().trim_end());
         }
         if let Some(feedback) = parts.feedback {
             let _ = write!(text, "\n\n## Previous attempt {} failed\n", feedback.attempt);

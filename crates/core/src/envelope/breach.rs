@@ -2,10 +2,34 @@ use super::work::check_work;
 use wf_base::name::Name;
 use wf_model::{Check, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step};
 
-/// Returns everything in a generated plan that its envelope does not allow, each in words; none if it may run. `outer`
-/// is the plan that declares the envelope.
-pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<String> {
-    let mut check = EnvelopeCheck { envelope, breaches: Vec::new() };
+/// Something in a generated plan that its envelope, or the step that runs it, does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvelopeBreach {
+    /// The step that it is in; `None`: the plan itself.
+    pub step: Option<Name>,
+    /// The check of this step or of the plan that it is in.
+    pub check: Option<Name>,
+    /// The reason, in words.
+    pub reason: String,
+}
+
+impl EnvelopeBreach {
+    /// Returns a breach of the plan itself.
+    pub fn of_plan(reason: String) -> Self {
+        Self { step: None, check: None, reason }
+    }
+}
+
+impl std::fmt::Display for EnvelopeBreach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// Returns everything in a generated plan that its envelope does not allow; nothing if it may run. `outer` is the plan
+/// that declares the envelope.
+pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<EnvelopeBreach> {
+    let mut check = EnvelopeCheck { envelope, step: None, check: None, breaches: Vec::new() };
     check.plan(outer, plan);
     check.breaches
 }
@@ -13,12 +37,16 @@ pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<Strin
 /// The comparison of a plan with its envelope.
 pub(super) struct EnvelopeCheck<'e> {
     pub(super) envelope: &'e PlanEnvelope,
-    breaches: Vec<String>,
+    /// The step and the check that are compared.
+    step: Option<Name>,
+    check: Option<Name>,
+    breaches: Vec<EnvelopeBreach>,
 }
 
 impl EnvelopeCheck<'_> {
-    /// Notes a breach, unless it was noted already.
-    pub(super) fn note(&mut self, breach: String) {
+    /// Notes a breach where it compares, unless it was noted already.
+    pub(super) fn note(&mut self, reason: String) {
+        let breach = EnvelopeBreach { step: self.step.clone(), check: self.check.clone(), reason };
         if !self.breaches.contains(&breach) {
             self.breaches.push(breach);
         }
@@ -36,6 +64,7 @@ impl EnvelopeCheck<'_> {
             // They reach nothing by themselves.
             id: _,
             title: _,
+            intent: _,
             params: _,
             env: _,
             policy: _,
@@ -81,9 +110,11 @@ impl EnvelopeCheck<'_> {
 
     fn step(&mut self, step: &Step) {
         let place = format!("step `{}`", step.id);
+        self.step = Some(step.id.clone());
         for way in step.ways() {
             self.way(&place, way);
         }
+        self.step = None;
     }
 
     /// Compares a step as written, or as one of its alternatives does it.
@@ -166,6 +197,7 @@ impl EnvelopeCheck<'_> {
             classify: _,
         } = check;
         let place = format!("check `{name}` of {place}");
+        self.check = Some(name.clone());
         if *network && !self.envelope.allow.net {
             self.note(format!("{place} may use the network"));
         }
@@ -177,6 +209,7 @@ impl EnvelopeCheck<'_> {
         if let Some(judge) = judge {
             self.role(&place, &judge.role);
         }
+        self.check = None;
     }
 
     /// Compares a role of a model.

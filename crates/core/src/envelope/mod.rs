@@ -21,10 +21,15 @@
 
 mod bounded;
 mod breach;
+mod misfit;
 mod work;
 
 pub use bounded::bounded;
-pub use breach::breaches;
+pub use breach::{EnvelopeBreach, breaches};
+pub use misfit::{misfit_params, missing_outputs};
+
+/// The maximum size of the text of a generated plan, in bytes.
+pub const MAX_PLAN_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -37,9 +37,14 @@ fn plan(steps: Vec<Step>) -> Arc<Plan> {
     Plan::new(parts(steps)).unwrap()
 }
 
-/// The breaches of a plan, in the envelope that allows least.
+/// The reasons of the breaches of a plan.
+fn within(envelope: &PlanEnvelope, plan: &Plan) -> Vec<String> {
+    breaches(envelope, plan, plan).iter().map(ToString::to_string).collect()
+}
+
+/// The same, in the envelope that allows least.
 fn of(plan: &Plan) -> Vec<String> {
-    breaches(&PlanEnvelope::default(), plan, plan)
+    within(&PlanEnvelope::default(), plan)
 }
 
 #[test]
@@ -75,7 +80,14 @@ fn all_breaches_are_named() {
         "step `odd` has `container`, which a generated plan may not have",
         "step `odd` has `concurrency`, which a generated plan may not have",
     ];
-    assert_eq!(breaches(&small, &plan, &plan), expected);
+    assert_eq!(within(&small, &plan), expected);
+    let places: Vec<_> = breaches(&small, &plan, &plan);
+    let place = |at: usize| (places[at].step.as_ref(), places[at].check.as_ref());
+    let (wide, looks) = (name("wide"), name("looks"));
+    assert_eq!(
+        (place(1), place(3), place(4)),
+        ((None, None), (Some(&wide), None), (Some(&wide), Some(&looks)))
+    );
 }
 
 #[test]
@@ -99,7 +111,35 @@ fn no_generated_plan_runs_one() {
     let all = PlanEnvelope { executors: EnvelopeExecutor::ALL.to_vec(), ..PlanEnvelope::default() };
     let plan = plan(vec![Step::new(name("again"), StepWork::Generated(Box::new(made)))]);
     let expected = ["step `again` runs a generated plan; a generated plan runs none"];
-    assert_eq!(breaches(&all, &plan, &plan), expected);
+    assert_eq!(within(&all, &plan), expected);
+}
+
+#[test]
+fn what_a_step_sets_and_reads_must_be_there() {
+    let text = Template::read("{{ params.text }}").unwrap();
+    let with = vec![(name("day"), Template::literal("today"))];
+    let made = wf_model::GeneratedPlan {
+        text: Some(text),
+        path: "a.generated.md".into(),
+        with,
+        envelope: PlanEnvelope::default(),
+    };
+    let schema = wf_model::ValueSchema::new(serde_json::json!({ "type": "string" })).unwrap();
+    let param = |id: &str, default| wf_model::PlanParam {
+        name: name(id),
+        schema: schema.clone(),
+        default,
+        taint: wf_model::TaintLevel::Owner,
+        description: None,
+    };
+    let params = vec![param("month", None), param("region", Some("eu".into()))];
+    let plan = Plan::new(PlanParts { params, ..parts(vec![confined("a")]) }).unwrap();
+    let reasons: Vec<String> = super::misfit_params(&made, &plan).iter().map(ToString::to_string).collect();
+    let expected = [
+        "it requires the parameter `month`, which the step does not set",
+        "it has no parameter `day`, which the step sets in `with`",
+    ];
+    assert_eq!(reasons, expected);
 }
 
 #[test]

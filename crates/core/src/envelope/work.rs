@@ -1,5 +1,5 @@
 use super::breach::EnvelopeCheck;
-use wf_model::{AgentEngine, AgentWork, ChildPlan, EnvelopeExecutor, ModelChoice, Step, StepWork};
+use wf_model::{AgentEngine, AgentTool, AgentWork, ChildPlan, EnvelopeExecutor, ModelChoice, Step, StepWork};
 
 /// Compares the work of a step.
 pub(super) fn check_work(check: &mut EnvelopeCheck<'_>, place: &str, step: &Step, work: &StepWork) {
@@ -47,6 +47,7 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
         fetch,
         dispatch,
         conversation,
+        recall,
         // Instructions, bounds and style.
         command: _,
         briefing: _,
@@ -72,6 +73,9 @@ fn check_agent(check: &mut EnvelopeCheck<'_>, place: &str, agent: &AgentWork) {
     }
     if conversation.is_some() {
         check.note(format!("{place} continues a conversation; a generated plan continues none"));
+    }
+    if recall.is_some() && !check.envelope.tools.contains(&AgentTool::Memory) {
+        check.note(format!("{place} has `recall`, and `memory` is not in `tools`"));
     }
     for skill in skills {
         check.note(format!("{place} has the skill `{}`; a generated plan has none", skill.name));

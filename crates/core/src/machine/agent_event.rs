@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, CompactorLimits, WorkExit};
+use crate::agent::authoring::MemoryCalibration;
 use crate::agent::{ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason};
 use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
@@ -31,6 +32,9 @@ pub struct AgentBriefing {
     /// The conversation that it continues, as it gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<PriorConversation>,
+    /// The knowledge of memory about its task, as it is told.
+    #[serde(default, skip_serializing_if = "MemoryCalibration::is_empty")]
+    pub calibration: MemoryCalibration,
     /// The mode in which it deals with people, if it was resolved from the signals of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<ResolvedMode>,

@@ -28,7 +28,7 @@ pub struct ToolAdvice {
 /// Advice from memory on the intent of a plan, from the outcomes of earlier runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IntentAdvice {
-    /// The slug of the intent: the first three words of the plan's title.
+    /// The slug: the first three words of the plan's `intent`, or of its title.
     pub slug: String,
     /// The conclusion for a planner. By itself it changes nothing: memory makes no plan impossible.
     pub advice: AdviceKind,

@@ -5,23 +5,26 @@ use super::{Megram, MegramTags, MemoryAction, MemoryPotentials, RuleSense, poten
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
-/// A tool, and the target it would be used on; `None`: the tool by itself.
+/// A tool, and what it would be used on; `None`: the tool by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolTarget {
     /// The name of the tool.
     pub tool: String,
-    /// The target.
-    pub target: Option<String>,
+    /// The entity: a target, or an intent.
+    pub entity: Option<String>,
+}
+
+impl ToolTarget {
+    /// Returns a tool as a run would use it.
+    pub fn of_run(tool: &str, target: Option<&str>, intent: Option<&str>) -> Self {
+        let MegramTags { entity, .. } = MegramTags::tool_of_run(tool, target, intent);
+        Self { tool: tool.to_owned(), entity: Some(entity) }
+    }
 }
 
 /// The advice of memory on a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemoryAdvice {
-    /// The tool.
-    pub tool: String,
-    /// The target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
     /// The action: by the rules, else by the potentials.
     pub action: MemoryAction,
     /// The amount of evidence.
@@ -36,7 +39,7 @@ pub struct MemoryAdvice {
 /// Returns the advice of memory on tools and targets, one answer for each pair, in their order (artoo v0.8,
 /// R2, memory action mapping).
 ///
-/// The evidence about a pair is the cluster `tool:TOOL path:TARGET`. About a tool by itself it is all
+/// The evidence about a pair is the cluster of both. About a tool by itself it is all
 /// clusters of `tool:TOOL` together; a rule about one target is no rule about the tool.
 pub fn advise(megrams: &[Megram], pairs: &[ToolTarget], now: Moment) -> Vec<MemoryAdvice> {
     pairs.iter().map(|pair| advise_pair(megrams, pair, now)).collect()
@@ -44,7 +47,8 @@ pub fn advise(megrams: &[Megram], pairs: &[ToolTarget], now: Moment) -> Vec<Memo
 
 fn advise_pair(megrams: &[Megram], pair: &ToolTarget, now: Moment) -> MemoryAdvice {
     let space = tool_space(&pair.tool);
-    let tags = pair.target.as_ref().map(|target| MegramTags::tool(&pair.tool, target));
+    let entity = pair.entity.clone();
+    let tags = entity.map(|entity| MegramTags { space: space.clone(), entity });
     let about = |megram: &&Megram| match &tags {
         Some(tags) => megram.tags == *tags,
         None => megram.tags.space == space,
@@ -54,7 +58,7 @@ fn advise_pair(megrams: &[Megram], pair: &ToolTarget, now: Moment) -> MemoryAdvi
     // A rule about one target is no rule about the tool.
     let said = tags.and_then(|_| ruled_action(&evidence));
     let (action, rules) = said.unwrap_or((action, Vec::new()));
-    MemoryAdvice { tool: pair.tool.clone(), target: pair.target.clone(), action, attention, decision, rules }
+    MemoryAdvice { action, attention, decision, rules }
 }
 
 /// Returns the action that the rules of a cluster demand, and the rules by id; `None` if it has none. A

@@ -5,15 +5,21 @@ use serde::{Deserialize, Serialize};
 /// The number of words of an intent in its slug (artoo v0.8, R2).
 const WORDS: usize = 3;
 
+/// The maximum number of characters of a slug: in a script without spaces, a word may be a whole text.
+const SLUG_CHARS: usize = 100;
+
 /// The entity of a megram without a target.
 const LOCAL: &str = "env:local";
+
+/// The entity of a tool that was used without a target.
+const ANY: &str = "path:any";
 
 /// The subject of a megram; megrams of the same tags are a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MegramTags {
     /// The space: `tool:NAME` or `intent:SLUG`.
     pub space: String,
-    /// The entity: `path:TARGET` or `env:local`.
+    /// The entity: `path:TARGET`, `intent:SLUG` or `env:local`.
     pub entity: String,
 }
 
@@ -39,6 +45,28 @@ impl MegramTags {
         Self { space: tool_space(name), entity: format!("path:{target}") }
     }
 
+    /// Returns the tags of a tool as a run used it: on its target; without one, for the intent that the plan declares;
+    /// without either, on any target.
+    pub fn tool_of_run(name: &str, target: Option<&str>, intent: Option<&str>) -> Self {
+        let entity = match (target, intent) {
+            (Some(target), _) => format!("path:{target}"),
+            (None, Some(slug)) => format!("intent:{slug}"),
+            (None, None) => ANY.to_owned(),
+        };
+        Self { space: tool_space(name), entity }
+    }
+
+    /// Returns the tool that the tags are about, and its target, for a run of an intent; `None` if they are about no
+    /// tool, or about one that was used for another intent.
+    pub fn as_tool(&self, intent: Option<&str>) -> Option<(&str, Option<&str>)> {
+        let tool = self.space.strip_prefix("tool:")?;
+        match self.entity.split_once(':')? {
+            ("path", target) => Some((tool, Some(target).filter(|_| self.entity != ANY))),
+            ("intent", slug) if intent == Some(slug) => Some((tool, None)),
+            _ => None,
+        }
+    }
+
     /// Returns the tags of the outcome of an intent; its slug is that of [`MegramTags::slug`].
     pub fn intent(slug: &str) -> Self {
         Self { space: format!("intent:{slug}"), entity: LOCAL.into() }
@@ -48,7 +76,7 @@ impl MegramTags {
     pub fn slug(intent: &str) -> String {
         let words = intent.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<String> = words.take(WORDS).map(str::to_lowercase).collect();
-        words.join("_")
+        words.join("_").chars().take(SLUG_CHARS).collect()
     }
 }
 
@@ -86,6 +114,23 @@ mod tests {
         assert_eq!(intent.to_string(), "intent:build_the_page env:local");
         assert_eq!(MegramTags::parse(&intent.space, &intent.entity), Ok(intent));
         assert_eq!(MegramTags::slug("Über-großes Ziel"), "über_großes_ziel");
+        assert_eq!(MegramTags::slug(&"語".repeat(200)).chars().count(), 100);
+        assert_eq!(MegramTags::slug("?!"), "");
+    }
+
+    #[test]
+    fn a_tool_without_a_target_is_known_by_the_intent_that_its_plan_declares() {
+        let report = MegramTags::tool_of_run("approach:first", None, Some("make_a_report"));
+        assert_eq!(report.to_string(), "tool:approach:first intent:make_a_report");
+        assert_eq!(report.as_tool(Some("make_a_report")), Some(("approach:first", None)));
+        assert_eq!(report.as_tool(Some("rename_a_file")), None);
+        assert_eq!(report.as_tool(None), None);
+        let far = MegramTags::tool_of_run("curl", Some("far"), Some("make_a_report"));
+        assert_eq!(far, MegramTags::tool("curl", "far"));
+        assert_eq!(far.as_tool(Some("rename_a_file")), Some(("curl", Some("far"))));
+        let any = MegramTags::tool_of_run("curl", None, None);
+        assert_eq!(any.as_tool(Some("make_a_report")), Some(("curl", None)));
+        assert_eq!(MegramTags::intent("make_a_report").as_tool(Some("make_a_report")), None);
     }
 
     #[test]

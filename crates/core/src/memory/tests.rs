@@ -239,13 +239,12 @@ fn advice_goes_by_rules_and_then_by_evidence() {
         megram.tags = MegramTags::tool("curl", "other");
     }
     let mut rows = [many(2, MegramState::Abandon, 0), elsewhere].concat();
-    let pair =
-        |tool: &str, target: Option<&str>| ToolTarget { tool: tool.into(), target: target.map(Into::into) };
+    let alone = |tool: &str| ToolTarget { tool: tool.into(), entity: None };
     let pairs = [
-        pair("curl", Some("api.example")),
-        pair("curl", Some("other")),
-        pair("curl", None),
-        pair("wget", None),
+        ToolTarget::of_run("curl", Some("api.example"), None),
+        ToolTarget::of_run("curl", Some("other"), None),
+        alone("curl"),
+        alone("wget"),
     ];
     let actions = |rows: &[Megram]| {
         let advice = advise(rows, &pairs, NOW);

@@ -17,6 +17,8 @@ use crate::call_health::StoredHealth;
 use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
+use crate::memory;
+use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::agent::{
     BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,
     dispatch_definition, read_answer, skill_definition, tool_definition,
@@ -47,6 +49,8 @@ struct PreparedAgent {
     client: Option<ClientSession>,
     /// The conversation that it continues, as it gets it.
     prior: Option<PriorConversation>,
+    /// The knowledge of memory about its task, as it is told.
+    calibration: MemoryCalibration,
     continued: Option<ContinuedConversation>,
     mode: AgentMode,
 }
@@ -67,7 +71,7 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode } =
+        let PreparedAgent { model, command, servers, dialogue, client, prior, calibration, continued, mode } =
             match prepared {
                 Ok(Some(prepared)) => prepared,
                 Ok(None) => {
@@ -87,6 +91,7 @@ impl AttemptTask {
             engine: work.engine,
             untrusted: step.untrusted_input().or_else(|| prior.as_ref()?.untrusted.clone()),
             conversation: prior,
+            calibration,
             interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
@@ -160,6 +165,7 @@ impl AttemptTask {
             skills: &work.skills,
             values: &values,
             conversation: None,
+            calibration: None,
             persona: work.persona.as_ref(),
             interaction_mode: mode.told,
             feedback: self.correction.as_deref(),
@@ -171,6 +177,7 @@ impl AttemptTask {
         };
         let continued = ContinuedConversation::of(work, parts.turn_question());
         let mut prior = None;
+        let mut calibration = MemoryCalibration::default();
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
         } else {
@@ -178,14 +185,29 @@ impl AttemptTask {
                 let weights = work.persona.as_ref().and_then(|persona| persona.moods.as_ref());
                 prior = Some(prior_conversation(&self.run, &self.attempt, used, weights).await?);
             }
+            calibration = self.calibration(work)?;
             parts.conversation = prior.as_ref();
+            parts.calibration = Some(&calibration);
             parts.may_be_untrusted = may_be_untrusted(step, work, prior.as_ref());
             let mut request = ModelRequest::from_briefing(parts);
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
         };
         let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
-        Ok(Some(PreparedAgent { model, command, servers, dialogue, client, prior, continued, mode }))
+        let parts =
+            PreparedAgent { model, command, servers, dialogue, client, prior, calibration, continued, mode };
+        Ok(Some(parts))
+    }
+
+    /// Returns what memory knows about the task of an agent that recalls one.
+    fn calibration(&self, work: &AgentWork) -> Result<MemoryCalibration, WorkError> {
+        let Some(task) = &work.recall else {
+            return Ok(MemoryCalibration::default());
+        };
+        let task = self.with_template_values(&BTreeMap::new(), |known| task.render(known));
+        let task = task.map_err(|error| WorkError::logical(error.to_string()))?;
+        let known = memory::recalled(&self.run, &self.attempt, &task);
+        known.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
     }
 
     async fn agent_log(&self) -> AgentLog {

@@ -9,6 +9,7 @@ use crate::decode::{
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{Name, SkillName};
 use wf_base::source::Spanned;
+use wf_model::expr::Template;
 use wf_model::{AgentEngine, AgentTool, AgentWorkspace, ModelApi, ModelChoice, UntrustedRule, WorktreeMerge};
 
 /// The largest `max_turns`.
@@ -42,6 +43,8 @@ record! {
         optional max_questions: Spanned<u32>,
         /// Values for the briefing, by name; each may be a template.
         default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+        /// The task about which it is told what memory knows, as a planner is: a template.
+        optional recall: Spanned<Template>,
         /// Files and folders whose text is from outside, relative to the workspace.
         default untrusted: Vec<Spanned<WorkspacePath>>,
         /// The tools that are closed once the model was given text from outside: `deny` refuses their calls, `ask`

@@ -109,6 +109,7 @@ impl From<DagSpec> for PlanSpec {
             id: dag.id,
             title: dag.title,
             description: None,
+            intent: None,
             params: dag.params,
             env: dag.env,
             secrets: dag.secrets,

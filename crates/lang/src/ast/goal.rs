@@ -240,6 +240,7 @@ impl GoalSpec {
             id: self.id.clone(),
             title: self.title.clone(),
             description: self.description.clone(),
+            intent: None,
             params,
             env: self.env.clone(),
             secrets: self.secrets.clone(),

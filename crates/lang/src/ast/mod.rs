@@ -31,6 +31,7 @@ mod gate;
 mod generated;
 mod goal;
 mod http;
+mod intent;
 mod interaction;
 mod job;
 mod loops;

@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
-    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, interaction, planner,
-    single_agent, sound,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, intent, interaction,
+    planner, single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -22,6 +22,8 @@ record! {
         optional title: String,
         /// A description of a few lines.
         optional description: String,
+        /// The purpose of a run, by which memory knows it; it may read parameters. The title if absent.
+        optional intent: Spanned<Template>,
         /// The kind of work: `task`, `project`, `goal` or `system`. It is checked, and changes nothing.
         optional r#type: WorkItemType,
         /// The way in which its agents deal with people.
@@ -94,9 +96,11 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     }
     if !fields.has("steps") {
         single_agent::complete(plan, fields, decoder);
+        intent::check(plan, fields, decoder);
         return planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
     }
     planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
+    intent::check(plan, fields, decoder);
     single_agent::refuse_keys(fields, decoder);
     sound::check_output_values(&plan.outputs, decoder);
     if plan.steps.as_ref().is_some_and(Vec::is_empty) {

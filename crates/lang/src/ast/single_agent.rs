@@ -80,6 +80,7 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
         max_turns: None,
         max_questions: None,
         with: OrderedEntries::default(),
+        recall: None,
     }
 }
 

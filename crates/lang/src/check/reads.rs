@@ -14,6 +14,8 @@ pub(super) struct ExprRead<'a> {
 /// The kinds of locations of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExprSite {
+    /// The plan's `intent`, which is known before any step.
+    Intent,
     /// A variable for every step.
     PlanEnv,
     /// The plan's own criteria and outputs, which are evaluated last.
@@ -52,6 +54,7 @@ impl ExprSite {
     /// Returns its name for a sentence.
     pub(super) fn noun(self) -> &'static str {
         match self {
+            Self::Intent => "`intent`",
             Self::PlanEnv => "the plan's `env`",
             Self::PlanEnd => "the plan's checks and `outputs`",
             Self::When => "`when`",
@@ -75,6 +78,7 @@ impl ExprSite {
 /// Returns everything that the expressions of a plan read, in the order of its keys.
 pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
     let mut reads = ExprReadCollector { found: Vec::new(), step: None };
+    reads.templates(ExprSite::Intent, plan.intent.iter().map(|intent| &intent.value));
     reads.templates(ExprSite::PlanEnv, plan.env.iter().map(|(_, value)| value));
     for (at, step) in steps.iter().enumerate() {
         reads.step = Some(at);
@@ -119,6 +123,8 @@ impl<'a> ExprReadCollector<'a> {
         self.templates(ExprSite::Argument, arguments.flat_map(SkillArgs::templates));
         let values = step.agent.iter().flat_map(|agent| agent.value.with.iter());
         self.templates(ExprSite::With, values.map(|(_, value)| &value.value.0));
+        let recalled = step.agent.iter().filter_map(|agent| agent.value.recall.as_ref());
+        self.templates(ExprSite::With, recalled.map(|task| &task.value));
         let signals = step.agent.iter().filter_map(|agent| agent.value.interaction.as_ref());
         self.templates(ExprSite::With, signals.flat_map(InteractionSpec::templates));
         if let Some(http) = &step.http {

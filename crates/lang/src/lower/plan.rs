@@ -91,6 +91,7 @@ impl SpecLowering<'_> {
         Ok(PlanParts {
             id: id.value.clone(),
             title: plan.title.clone(),
+            intent: plan.intent.as_ref().map(|intent| intent.value.clone()),
             params: params(plan),
             env: env(&plan.env),
             secrets: plan

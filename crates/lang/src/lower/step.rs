@@ -193,6 +193,7 @@ fn work_of_agent(
         command: agent.command.iter().flatten().map(|word| word.value.clone()).collect(),
         briefing: step.briefing.as_deref().map(str::trim).unwrap_or_default().to_owned(),
         with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
+        recall: agent.recall.as_ref().map(|task| task.value.clone()),
         tools: agent.tools.iter().map(|tool| tool.value).collect(),
         untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
         when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value.clone(), *rule)).collect(),

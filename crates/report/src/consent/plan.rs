@@ -95,6 +95,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let PlanParts {
         id,
         title,
+        intent,
         params,
         env: variables,
         secrets,
@@ -118,6 +119,9 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "id", id.as_str());
     kind_of_work(*work_type, *interaction_mode, sheet);
     about(sheet, title.as_deref(), Some(briefing));
+    if let Some(intent) = intent {
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "intent", intent.source());
+    }
     order(plan, sheet);
     inputs(params, sheet);
     env(variables, sheet);

@@ -77,6 +77,7 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         command,
         briefing,
         with,
+        recall,
         tools,
         max_turns,
         max_questions,
@@ -107,6 +108,9 @@ fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     put(SummaryLineKind::Work, "agent.briefing", briefing);
     for (name, value) in with {
         put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());
+    }
+    if let Some(task) = recall {
+        put(SummaryLineKind::Data, "agent.recall", task.source());
     }
     put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
     if asks {

@@ -21,9 +21,6 @@ const SHORTEST: usize = 3;
 const STOP_WORDS: [&str; 12] =
     ["all", "and", "any", "are", "for", "from", "into", "not", "that", "the", "this", "with"];
 
-/// The target of a record that names none.
-const ANY_TARGET: &str = "any";
-
 /// The knowledge of memory that binds a planner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MemoryCalibration {
@@ -33,6 +30,15 @@ pub struct MemoryCalibration {
     /// The tools that a plan should prefer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<CalibrationEntry>,
+}
+
+/// A task, as memory looks for what it knows about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalibrationTask<'a> {
+    /// Words about it.
+    pub words: &'a str,
+    /// The slug of its intent.
+    pub intent: Option<&'a str>,
 }
 
 /// The knowledge about one tool on one target.
@@ -57,13 +63,16 @@ struct RankedEntry {
 
 impl MemoryCalibration {
     /// Selects the knowledge that has keywords in common with a task: the entries with most of them, of equal ones
-    /// the newest.
-    pub fn select(megrams: &[Megram], task: &str, now: Moment) -> Self {
-        let wanted = keywords(task);
+    /// the newest. What is known of tools for one intent is told for that intent alone; of two entries about one tool,
+    /// the first counts.
+    pub fn select(megrams: &[Megram], task: &CalibrationTask<'_>, now: Moment) -> Self {
+        let wanted = keywords(task.words);
         let clusters = clusters(megrams).into_iter();
         let mut ranked: Vec<RankedEntry> =
-            clusters.filter_map(|(tags, cluster)| rank(tags, &cluster, &wanted, now)).collect();
+            clusters.filter_map(|(tags, cluster)| rank(tags, &cluster, &wanted, task.intent, now)).collect();
         ranked.sort_by_key(|one| Reverse((one.overlap, one.newest)));
+        let mut told = BTreeSet::new();
+        ranked.retain(|one| told.insert((one.entry.tool.clone(), one.entry.target.clone())));
         ranked.truncate(MOST_ENTRIES);
         let mut calibration = Self::default();
         for RankedEntry { entry, action, .. } in ranked {
@@ -135,22 +144,23 @@ fn rank(
     tags: &MegramTags,
     cluster: &[&Megram],
     wanted: &BTreeSet<String>,
+    intent: Option<&str>,
     now: Moment,
 ) -> Option<RankedEntry> {
-    let tool = tags.space.strip_prefix("tool:")?;
-    let target = tags.entity.strip_prefix("path:")?;
+    let (tool, target) = tags.as_tool(intent)?;
+    let (_, subject) = tags.entity.split_once(':')?;
     let newest = cluster.iter().max_by_key(|megram| megram.created)?;
     let contents = cluster.iter().map(|megram| megram.content.as_str());
-    let mut known = keywords(&format!("{tool} {target}"));
+    let mut known = keywords(&format!("{tool} {subject}"));
     contents.for_each(|content| known.extend(keywords(content)));
     let overlap = known.intersection(wanted).count();
-    let pair = ToolTarget { tool: tool.into(), target: Some(target.into()) };
+    let pair = ToolTarget { tool: tool.into(), entity: Some(tags.entity.clone()) };
     let megrams: Vec<Megram> = cluster.iter().map(|megram| (*megram).clone()).collect();
     let action = advise(&megrams, &[pair], now).pop()?.action;
     let is_advice = matches!(action, MemoryAction::Avoid | MemoryAction::Exploit);
     let entry = CalibrationEntry {
         tool: tool.into(),
-        target: Some(target.to_owned()).filter(|target| target != ANY_TARGET),
+        target: target.map(str::to_owned),
         reason: newest
             .content
             .split_whitespace()

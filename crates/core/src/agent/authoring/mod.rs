@@ -21,7 +21,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use calibration::{CalibrationEntry, MemoryCalibration};
+pub use calibration::{CalibrationEntry, CalibrationTask, MemoryCalibration};
 pub use clarify::{Clarification, MAX_CLARIFICATIONS, PAST_WISHES, PastWish, append_answers};
 pub use meter::{AuthoringUsage, CallReserve, PlanningBudget, PlanningMeter};
 pub use question::{LANGUAGE, PlanRevision, PlanningContext, SkillSummary, plan_question, revision_question};

@@ -200,18 +200,41 @@ fn memory_binds_a_planner_by_keywords_newest_first() {
         record(MegramTags::tool("nc", "any"), MegramState::Refine, "invoices", 9),
     ];
     let now = Moment::from_millis(10 * DAY);
-    let found = MemoryCalibration::select(&megrams, "Fetch all invoices", now);
+    let task = CalibrationTask { words: "Fetch all invoices", intent: None };
+    let found = MemoryCalibration::select(&megrams, &task, now);
     let names = |entries: &[CalibrationEntry]| entries.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(names(&found.must_not), ["the tool `curl` on `api.example`"]);
     assert_eq!(found.must_not[0].reason, "the fetch of invoices failed with curl");
     assert_eq!(names(&found.should_prefer), ["the tool `wget`"]);
     megrams.extend((0..20).map(|n| bad(&format!("t{n}"), "any", "invoices", n / 2)));
-    let found = MemoryCalibration::select(&megrams, "Fetch all invoices", now);
+    let found = MemoryCalibration::select(&megrams, &task, now);
     assert_eq!(found.must_not.len() + found.should_prefer.len(), 10);
     // Two keywords count for more than being new; of those with one, the newest are told.
     assert_eq!(found.must_not[0].tool, "curl");
     assert!(names(&found.must_not).contains(&"the tool `t19`".to_owned()));
     assert!(!names(&found.must_not).contains(&"the tool `t0`".to_owned()));
+}
+
+#[test]
+fn a_tool_that_failed_for_one_intent_is_not_forbidden_to_another() {
+    let now = Moment::from_millis(10 * DAY);
+    let of = |intent| MegramTags::tool_of_run("approach:first", None, Some(intent));
+    let megrams = [
+        record(of("make_a_report"), MegramState::ChangeApproach, "the report of the files was wrong", 8),
+        record(of("rename_a_file"), MegramState::Accept, "the files have names", 8),
+        record(MegramTags::tool("approach:first", "any"), MegramState::Accept, "all files were there", 9),
+    ];
+    let told = |intent| {
+        let task = CalibrationTask { words: "files and a report", intent };
+        MemoryCalibration::select(&megrams, &task, now)
+    };
+    // Two keywords come before one that is newer.
+    let report = told(Some("make_a_report"));
+    assert_eq!((report.must_not.len(), report.should_prefer.len()), (1, 0));
+    assert_eq!(report.must_not[0].to_string(), "the tool `approach:first`");
+    let rename = told(Some("rename_a_file"));
+    assert_eq!(rename.should_prefer[0].reason, "all files were there");
+    assert!(rename.must_not.is_empty() && told(None).must_not.is_empty());
 }
 
 fn plan_of(work: wf_model::StepWork, tool: Option<&str>, target: Option<&str>) -> Arc<wf_model::Plan> {

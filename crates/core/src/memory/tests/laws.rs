@@ -57,7 +57,7 @@ proptest! {
         other.reverse();
         prop_assert_eq!(potentials(&megrams, NOW), potentials(&other, NOW));
         prop_assert_eq!(dream(&megrams, NOW), dream(&other, NOW));
-        let pairs = [ToolTarget { tool: "curl".into(), target: None }];
+        let pairs = [ToolTarget { tool: "curl".into(), entity: None }];
         prop_assert_eq!(advise(&megrams, &pairs, NOW), advise(&other, &pairs, NOW));
     }
 

@@ -16,7 +16,8 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             ExprSite::Argument => "every process on the machine can see arguments",
             ExprSite::Url => "URLs are logged",
             ExprSite::Check => "checks have no access to secrets",
-            ExprSite::When
+            ExprSite::Intent
+            | ExprSite::When
             | ExprSite::ForEach
             | ExprSite::With
             | ExprSite::Uses

@@ -18,6 +18,7 @@ kind: plan
 id: all-keys
 title: A title of the plan
 description: A description of the plan
+intent: "Do it on {{ params.day }}"
 params:
   day: {type: string, enum: [mon, tue], default: tue, description: Which day, taint: auth}
 env: {PLAN_VAR: plan-value}
@@ -216,7 +217,7 @@ steps:
   - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - id: thought
     on_stuck: abandon
-    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, conversation: a_session, conversation_idle: 222m, interaction: {register: "register {{ params.day }}", proxy: "proxy {{ params.day }}", planner: "planner {{ params.day }}"}, with: {given: "given {{ params.day }}"}}
+    agent: {role: the_role, engine: builtin, tools: [read, run], mcp: [a_server], max_turns: 214, untrusted: [from_outside], when_untrusted: {run: ask}, workspace: worktree, merge: review, conversation: a_session, conversation_idle: 222m, interaction: {register: "register {{ params.day }}", proxy: "proxy {{ params.day }}", planner: "planner {{ params.day }}"}, recall: "recall {{ params.day }}", with: {given: "given {{ params.day }}"}}
     alternatives:
       - id: by_agent
         agent:

@@ -29,6 +29,7 @@ fn agent(id: &str, role: &str, max_turns: u32) -> Step {
         command: Vec::new(),
         briefing: "Mend it.".into(),
         with: vec![(name("day"), template("{{ params.day }}"))],
+        recall: None,
         tools: vec![AgentTool::Read],
         mcp: Vec::new(),
         skills: Vec::new(),

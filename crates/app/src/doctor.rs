@@ -6,9 +6,11 @@ use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
 use crate::names::{attempt_name_from_text, task_name_from_text};
+use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
 use wf_base::name::RunId;
 use wf_base::units::{plural, size};
+use wf_core::machine::LockHolder;
 use wf_exec::supervisor;
 use wf_store::{
     self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
@@ -60,6 +62,7 @@ pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
         findings.extend(find_interrupted_runs(&reader));
         findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
         findings.extend(find_stale_locks(&reader));
+        findings.extend(find_dead_letters(&reader));
     }
     findings
 }
@@ -166,12 +169,19 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
     (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
 }
 
+/// Reports what was given up, and is not tried again.
+fn find_dead_letters(reader: &StoreReader) -> Option<DoctorFinding> {
+    let dead = count_dead(&queue_entries(reader).ok()?);
+    let found = format!("{} · see `wf queue list`", plural(dead, "dead letter"));
+    (dead > 0).then(|| DoctorFinding::new("queue", DoctorStatus::Weak, found))
+}
+
 /// Reports the locks of dead processes.
 fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
     let locks = reader.stale_locks().ok()?;
-    let one = |(lock, run, place): &(String, RunId, String)| {
-        let place = task_name_from_text(Some(reader), run, place);
-        format!("`{lock}` of {place} in run {}", run.short())
+    let one = |held: &LockHolder| {
+        let place = task_name_from_text(Some(reader), &held.run, &held.place);
+        format!("`{}` of {place} in run {}", held.key.as_str(), held.run.short())
     };
     let named: Vec<String> = locks.iter().take(MAX_NAMED).map(one).collect();
     let found = format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));

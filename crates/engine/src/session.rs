@@ -24,7 +24,7 @@ use wf_store::{ReconciliationClaim, Store, StoreError};
 
 use super::asking::RecordedAnswers;
 use super::generated::PlanReader;
-use super::locks::NamedLocks;
+use super::locks::LockWakeups;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
@@ -69,7 +69,7 @@ pub struct SharedState {
     pub(super) passed_env: HostEnv,
     pub(super) client: http::HttpClient,
     pub(super) secrets: SharedRedactions,
-    pub(super) locks: NamedLocks,
+    pub(super) locks: LockWakeups,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
@@ -94,7 +94,7 @@ impl SharedState {
         Self {
             client: http::HttpClient::new(&passed_env),
             secrets: SharedRedactions::default(),
-            locks: NamedLocks::default(),
+            locks: LockWakeups::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             drain: watch::Sender::new(false),

@@ -7,6 +7,7 @@
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
 //! - [`record`]: a run as recorded in the store.
 //! - [`session`]: a session of the workspace, as far as it has come.
+//! - [`locks`]: the locks that tasks wait for.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
@@ -26,6 +27,7 @@ mod forecast;
 mod gated;
 mod hint;
 mod lines;
+pub mod locks;
 pub mod mistakes;
 pub mod moves;
 mod names;

@@ -35,6 +35,7 @@ pub mod retry;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod serve;
 pub mod show;
 pub mod sim;
 pub mod skill;

@@ -33,6 +33,7 @@ pub mod mcp_pin;
 pub mod names;
 pub mod outdated;
 pub mod plans;
+pub mod record;
 pub mod relied;
 pub mod repair;
 pub mod revision;
@@ -42,6 +43,7 @@ pub mod skills;
 mod test_clock;
 #[cfg(test)]
 mod tests;
+pub mod views;
 pub mod watch;
 mod workspace;
 mod workspace_copy;

@@ -120,6 +120,8 @@ pub enum CliCommand {
     Connection(LazyArgs<commands::connection::ConnectionArgs>),
     /// Run the scheduler for this workspace's goals
     Daemon(LazyArgs<commands::daemon::DaemonArgs>),
+    /// Serve pages of this workspace to a browser
+    Serve(LazyArgs<commands::serve::ServeArgs>),
     /// Serve this workspace to coding agents (Model Context Protocol)
     Mcp(LazyArgs<commands::mcp::McpArgs>),
     /// Simulate schedules

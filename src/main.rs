@@ -21,7 +21,6 @@ mod model_findings;
 mod outlook;
 mod params;
 mod planning_log;
-mod record;
 mod replay;
 mod skills;
 mod start;
@@ -29,9 +28,9 @@ mod terminal;
 mod ui;
 mod which;
 
-use record::load_record;
 use terminal::Terminal;
 use ui::Ui;
+use wf_app::record::load_record;
 use which::RunArg;
 
 fn main() -> std::process::ExitCode {

@@ -84,6 +84,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Skill(args) => commands::skill::run(ui, args),
         CliCommand::Connection(args) => commands::connection::run(ui, args),
         CliCommand::Daemon(args) => commands::daemon::run(ui, args),
+        CliCommand::Serve(args) => commands::serve::run(ui, args),
         CliCommand::Mcp(args) => commands::mcp::run(ui, args),
         CliCommand::Sim(args) => commands::sim::run(ui, args),
         CliCommand::Graph(args) => commands::graph::run(ui, args),

@@ -12,7 +12,7 @@ const LONGEST: usize = 400;
 const CODE: [&str; 2] = ["src", "crates"];
 
 /// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
-const ARROWS: [(&str, &str); 14] = [
+const ARROWS: [(&str, &str); 15] = [
     ("base", ""),
     ("model", "base"),
     ("skill", "base"),
@@ -29,19 +29,22 @@ const ARROWS: [(&str, &str); 14] = [
     ("report", "base model core sign store"),
     // It executes the commands of the program, and knows nothing of how they work.
     ("mcp", "base"),
-    ("app", "base model skill lang core sign store exec gateway engine audit"),
+    ("app", "base model skill lang core sign store exec gateway engine audit report"),
+    // It shows what the use cases return, and knows neither the state nor the engine.
+    ("web", "base app"),
 ];
 
 /// Outside crates that only some of ours may use.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 13] = [
     ("rusqlite", "store"),
     ("tar", "store"),
-    ("tokio", "store exec gateway engine app"),
+    ("tokio", "store exec gateway engine app web"),
     ("reqwest", "exec gateway"),
     ("landlock", "exec"),
     ("seccompiler", "exec"),
     ("petgraph", "model"),
-    ("minijinja", "model"),
+    ("minijinja", "model web"),
+    ("axum", "web"),
     ("granit-parser", "base"),
     ("pulldown-cmark", "lang"),
     ("ed25519-dalek", "sign"),

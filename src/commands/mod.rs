@@ -36,6 +36,7 @@ pub mod retry;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod serve;
 pub mod session;
 pub mod show;
 pub mod sim;

@@ -1,12 +1,12 @@
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use crate::Ui;
 use wf_app::names::name_parent;
+use wf_app::views::run_documents;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
-use wf_report::record::{RunLifecycle, runs, write_lifecycle};
+use wf_report::record::{RunLifecycle, runs};
 use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreError, StoreReader};
 
 #[derive(Args, Debug)]
@@ -118,18 +118,6 @@ fn rows(
 }
 
 fn json(rows: &[(RunRow, Option<RunOwner>)]) -> String {
-    let runs: Vec<Value> = rows
-        .iter()
-        .map(|(row, owner)| {
-            let mut value = serde_json::to_value(row).unwrap_or_default();
-            let life = Value::from(RunLifecycle::of(row, *owner).as_str());
-            write_lifecycle(&mut value, &life);
-            if let Some(fields) = value.as_object_mut() {
-                fields.insert("life".into(), life);
-            }
-            value
-        })
-        .collect();
-    let document = serde_json::json!({ "v": 1, "runs": runs });
+    let document = serde_json::json!({ "v": 1, "runs": run_documents(rows) });
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }

@@ -78,7 +78,7 @@ pub(super) fn briefed(step: &str) -> InputKind {
         limits,
         untrusted: None,
         conversation: None,
-            calibration: MemoryCalibration::default(),
+        calibration: MemoryCalibration::default(),
         interaction: None,
         compactor: None,
     };

@@ -206,7 +206,7 @@ impl Fates {
             request,
             limits,
             untrusted,
-        conversation: None,
+            conversation: None,
             calibration: MemoryCalibration::default(),
             interaction: None,
             compactor,

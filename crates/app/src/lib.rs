@@ -34,6 +34,7 @@ pub mod names;
 pub mod outdated;
 pub mod plans;
 pub mod queue;
+pub mod record;
 pub mod relied;
 pub mod repair;
 pub mod revision;
@@ -44,6 +45,7 @@ pub mod skills;
 mod test_clock;
 #[cfg(test)]
 mod tests;
+pub mod views;
 pub mod watch;
 mod workspace;
 mod workspace_copy;

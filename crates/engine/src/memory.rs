@@ -18,7 +18,8 @@ use wf_core::machine::{
 };
 use wf_core::memory::{
     Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
-    NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action, search,
+    NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action,
+    search,
 };
 use wf_model::{OnStuck, Plan, Step};
 use wf_store::{MegramSelection, StoreError};

@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use super::{change, check_signature, make, show};
+use super::{change, check_signature, enrol, make, show};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 
@@ -23,6 +23,7 @@ enum KeyCommand {
     List(show::KeyListArgs),
     Export(show::KeyExportArgs),
     Import(make::KeyImportArgs),
+    Enrol(enrol::KeyEnrolArgs),
     Revoke(change::KeyRevokeArgs),
     Rotate(change::KeyRotateArgs),
     CheckSignature(check_signature::CheckSignatureArgs),
@@ -35,6 +36,7 @@ pub fn run(ui: &Ui, args: &KeyArgs) -> Result<CliExitCode, CommandError> {
         KeyCommand::List(args) => show::list(ui, args),
         KeyCommand::Export(args) => show::export(ui, args),
         KeyCommand::Import(args) => make::import(ui, args),
+        KeyCommand::Enrol(args) => enrol::run(ui, args),
         KeyCommand::Revoke(args) => change::revoke(ui, args),
         KeyCommand::Rotate(args) => change::rotate(ui, args),
         KeyCommand::CheckSignature(args) => check_signature::run(ui, args),

@@ -1,5 +1,4 @@
 use std::fs;
-use std::io::Write as _;
 
 use clap::Args;
 
@@ -136,12 +135,8 @@ fn mark_revoked(ui: &Ui, key: &PublicKey) -> Result<KeyMarkOutcome, CommandError
         let hint = format!("edit it by hand: add `{line}` to the key, and enough other approvers");
         return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     };
-    let written = fs::metadata(&path).and_then(|found| {
-        let mut file = tempfile::NamedTempFile::new_in(&workspace.root)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().set_permissions(found.permissions())?;
-        file.persist(&path).map_err(|error| error.error)
-    });
+    let written =
+        fs::metadata(&path).and_then(|found| mark::write_approvers(&path, &text, Some(found.permissions())));
     written
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
     let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));

@@ -5,6 +5,7 @@
 mod args;
 mod change;
 mod check_signature;
+mod enrol;
 mod make;
 mod mark;
 mod show;

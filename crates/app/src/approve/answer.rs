@@ -14,7 +14,7 @@ use wf_exec::evidence::{DigestMemo, first_stale};
 use wf_model::JsonObject;
 use wf_sign::approval::{
     ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
-    ApprovalToken, PlanRef, Quorum, QuorumState, decide, plan_digest, proposal,
+    ApprovalToken, PlanRef, Quorum, QuorumState, decide, plan_digest, proposal_text,
 };
 use wf_store::feed::WorkspaceAction;
 use wf_store::{
@@ -185,19 +185,49 @@ impl AnswerReview {
         show: &dyn Fn() -> Result<(), CommandError>,
     ) -> Result<QuorumState, CommandError> {
         let (host, signing) = (caller.host(), answer.signing);
-        let workspace = host.workspace();
         let question = match answer.form {
             AnswerForm::Approval => "Approve?",
             AnswerForm::Denial => "Deny?",
             AnswerForm::Text => "Answer?",
         };
-        let mut rules = SigningRules::of(caller, &workspace)?;
+        let mut rules = SigningRules::of(caller, &host.workspace())?;
         let signer = agree(caller, &mut rules, None, signing, question, show)?;
         let token = ApprovalToken::sign(self.statement(host, answer, &rules)?, &signer);
-        let (state, quorum) = self.combine(host, &token, &rules)?;
-        self.refuse_other_text(host, &token, signer.public().id())?;
-        self.record(host, &token, signer.public().id(), quorum)?;
-        wake_daemon(&workspace.state);
+        self.accept(host, &token, &rules)
+    }
+
+    /// Drafts the statement, for a key that signs it elsewhere.
+    pub fn draft(
+        &self,
+        caller: &dyn Caller,
+        answer: &AnswerRequest<'_>,
+    ) -> Result<ApprovalStatement, CommandError> {
+        let host = caller.host();
+        self.statement(host, answer, &SigningRules::of(caller, &host.workspace())?)
+    }
+
+    /// Records an answer that was signed elsewhere.
+    pub fn submit(&self, caller: &dyn Caller, token: &ApprovalToken) -> Result<QuorumState, CommandError> {
+        let host = caller.host();
+        self.accept(host, token, &SigningRules::of(caller, &host.workspace())?)
+    }
+
+    /// Records a signed answer if it counts.
+    fn accept(
+        &self,
+        host: &Host,
+        token: &ApprovalToken,
+        rules: &SigningRules,
+    ) -> Result<QuorumState, CommandError> {
+        let signers: Vec<Option<Sha256Digest>> = token.signers().collect();
+        let [Some(key)] = signers.as_slice() else {
+            let message = "an answer has exactly one signature";
+            return Err(CommandError::new(CliExitCode::Approval, message).hint("each approver answers alone"));
+        };
+        let (state, quorum) = self.combine(host, token, rules)?;
+        self.refuse_other_text(host, token, *key)?;
+        self.record(host, token, *key, quorum)?;
+        wake_daemon(&host.workspace().state);
         Ok(state)
     }
 
@@ -226,13 +256,18 @@ impl AnswerReview {
 
     fn request_ref(&self) -> ApprovalRequestRef {
         let ask = &self.request.request;
-        let approved = self.approved.as_ref();
-        let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
         ApprovalRequestRef {
             place: ask.place.as_ref().map(ToString::to_string),
             number: ask.request,
-            proposal: proposal(ask, &self.request.run, plan, &self.evidence),
+            proposal: Sha256Digest::of_bytes(self.proposal_text().as_bytes()),
         }
+    }
+
+    /// Returns the text that an answer is bound to: the request, its run, its plan and the files that it covers.
+    pub fn proposal_text(&self) -> String {
+        let approved = self.approved.as_ref();
+        let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
+        proposal_text(&self.request.request, &self.request.run, plan, &self.evidence)
     }
 
     fn scope(&self) -> ApprovalScope {

@@ -19,6 +19,7 @@ mod pins;
 mod plan;
 mod questions;
 mod refused;
+mod remote;
 mod resumed;
 mod review;
 mod rules;
@@ -43,6 +44,7 @@ pub use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, to
 pub use plan::{PlanApprovalRequest, PlanChanges, PlanReview};
 pub use questions::{RunApprovalRequest, approval_requests};
 pub use refused::{differences_text, refuse_run};
+pub use remote::{AnswerDraft, RemoteAnswer, RequestName, draft_answer, submit_answer};
 pub use resumed::reauthorize;
 pub use review::TokenReview;
 pub use rules::SigningRules;

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use wf_core::machine::{Standing, StepState};
 use wf_model::{AnswerKind, Plan, Step, StepIx, StepRepetition, StepWork, claimed_path};
 
 /// The most boxes of a picture; nested plans beyond it stay folded.
@@ -36,6 +37,8 @@ pub struct SketchNode {
     pub checked: bool,
     /// The zone that it belongs to; `None`: the plan's main steps.
     pub zone: Option<usize>,
+    /// The state of its step in a run, and the standing of its result; `None`: it is of no run.
+    pub state: Option<(StepState, Standing)>,
 }
 
 /// A frame around boxes: `finally`, or an unfolded plan.
@@ -54,6 +57,12 @@ impl PlanSketch {
         let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
         sketch.add(plan, None, if unfold { MAX_UNFOLD_DEPTH } else { 0 });
         sketch
+    }
+
+    /// Notes the state of a step in a run.
+    pub fn mark_state(&mut self, step: &str, state: StepState, standing: Standing) {
+        let own = self.nodes.iter_mut().find(|node| node.name == step);
+        own.into_iter().for_each(|node| node.state = Some((state, standing)));
     }
 
     /// Returns the boxes, arrows and zones as a document. Boxes are named as displayed: below the
@@ -131,6 +140,7 @@ impl PlanSketch {
             nested: matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_)),
             checked: !step.verify.is_empty(),
             zone,
+            state: None,
         });
         (vec![at], vec![at])
     }

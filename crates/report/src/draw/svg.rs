@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{PlanSketch, SketchNode};
+use crate::state_word;
 use wf_base::units::fit;
 use wf_base::untrusted::untrusted;
 
@@ -41,6 +42,9 @@ pub fn svg(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{STYLE}"
     );
+    if sketch.nodes.iter().any(|node| node.state.is_some()) {
+        text.push_str(STATE_STYLE);
+    }
     let _ = writeln!(text, "<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>");
     let _ = writeln!(text, "<text class=\"title\" x=\"{MARGIN}\" y=\"36\">{title}</text>");
     text.push_str(&divider(layers, apart, &frames, width));
@@ -70,6 +74,22 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}
 </style>
 <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
 markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#818b98\"/></marker></defs>
+";
+
+/// The colours of the states of a run, and those for a dark page.
+const STATE_STYLE: &str = "\
+<style>
+.succeeded{fill:#dafbe1;stroke:#1a7f37}
+.failed,.cancelled{fill:#ffebe9;stroke:#cf222e}
+.running,.verifying{fill:#ddf4ff;stroke:#0969da;stroke-width:2}
+.waiting{fill:#fff8c5;stroke:#9a6700}
+.skipped{stroke-dasharray:4 4}
+@media (prefers-color-scheme:dark){
+.page{fill:#0d1117}text{fill:#e6edf3}.mark,.zone{fill:#9198a1}.box{fill:#151b23;stroke:#656c76}
+.succeeded{fill:#12261e;stroke:#3fb950}.failed,.cancelled{fill:#25171c;stroke:#f85149}
+.running,.verifying{fill:#121d2f;stroke:#4493f8}.waiting{fill:#272115;stroke:#d29922}
+}
+</style>
 ";
 
 /// Arranges layers below each other, each centred.
@@ -113,6 +133,7 @@ fn measure(node: &SketchNode) -> BoxFrame {
 /// The lines of a box, each with its class.
 fn lines(node: &SketchNode) -> Vec<(&'static str, String)> {
     let mut lines = vec![("name", fit(&node.name, MAX_LINE_CHARS))];
+    lines.extend(node.state.map(|(state, standing)| ("state", state_word(state, standing).to_owned())));
     if !node.title.is_empty() {
         lines.push(("about", fit(&node.title, MAX_LINE_CHARS)));
     }
@@ -146,8 +167,11 @@ fn arrow(from: &BoxFrame, to: &BoxFrame) -> String {
 fn boxed(node: &SketchNode, frame: &BoxFrame) -> String {
     let BoxFrame { x, y, width, height } = *frame;
     let checked = if node.checked { " checked" } else { "" };
+    let state = node.state.map_or_else(String::new, |(state, _)| format!(" {}", state.as_str()));
     let rect = |x: usize, y: usize, w: usize, h: usize| {
-        format!("<rect class=\"box{checked}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n")
+        format!(
+            "<rect class=\"box{checked}{state}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n"
+        )
     };
     let mut text = rect(x, y, width, height);
     if node.nested {

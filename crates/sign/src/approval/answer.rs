@@ -10,20 +10,28 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{AnswerOptions, ApprovalRequest, ApprovalSigner, Artifact, TypedAnswer, check_answer};
 
-/// Returns the digest of a proposal, so that an answer applies to it alone: the question with
-/// everything shown, the run, the plan, and the files that its evidence was checked with. SHA-256
-/// of canonical JSON.
+/// Returns the digest of a proposal, so that an answer applies to it alone: SHA-256 of its [text](proposal_text).
 pub fn proposal(
     ask: &ApprovalRequest,
     run: &RunId,
     plan: Sha256Digest,
     evidence: &[Artifact],
 ) -> Sha256Digest {
+    Sha256Digest::of_bytes(proposal_text(ask, run, plan, evidence).as_bytes())
+}
+
+/// Returns a proposal as canonical JSON: the question with everything shown, the run, the plan, and the files that its
+/// evidence was checked with.
+pub fn proposal_text(
+    ask: &ApprovalRequest,
+    run: &RunId,
+    plan: Sha256Digest,
+    evidence: &[Artifact],
+) -> String {
     let mut files: Vec<(&str, Sha256Digest)> =
         evidence.iter().map(|file| (file.path.as_str(), file.digest)).collect();
     files.sort_unstable();
-    let whole = json!({ "ask": ask, "run": run, "plan": plan, "evidence": files });
-    Sha256Digest::of_bytes(canonical(&whole).as_bytes())
+    canonical(&json!({ "ask": ask, "run": run, "plan": plan, "evidence": files }))
 }
 
 /// The rules that decide which answers count, and how many are needed.

@@ -23,7 +23,7 @@ mod token;
 mod tests;
 
 pub use accept::{GoalContent, accepts};
-pub use answer::{Quorum, QuorumState, decide, proposal};
+pub use answer::{Quorum, QuorumState, decide, proposal, proposal_text};
 pub use approvers::{Approver, Approvers, ReviewPolicy, VALIDITY};
 pub use check::{
     ApprovalConsumption, ApprovalContext, SKEW, SpawnedPlan, ValidApproval, check, check_unconsumed, verify,

@@ -90,6 +90,13 @@ pub enum WorkspaceAction {
         /// Its name.
         name: String,
     },
+    /// A public key was added to the approvers.
+    KeyEnrolled {
+        /// Its id.
+        key: Sha256Digest,
+        /// The name of the approver.
+        name: String,
+    },
     /// A key was revoked.
     KeyRevoked {
         /// Its id.

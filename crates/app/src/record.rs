@@ -1,6 +1,8 @@
-use wf_app::CommandError;
-use wf_app::lineage::outermost_run;
-use wf_app::load::recorded_plan_if_valid;
+//! The stored record of a run, read from the state.
+
+use crate::CommandError;
+use crate::lineage::outermost_run;
+use crate::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{

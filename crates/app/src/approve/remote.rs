@@ -1,0 +1,152 @@
+//! Answers to requests that are signed elsewhere: by a key that this machine does not have.
+//!
+//! A draft is the text to sign. It is kept nowhere: what comes back signed is compared with the request anew, as any
+//! other answer is.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AnswerForm, AnswerRequest, AnswerReview, SigningOptions, approval_requests};
+use crate::lineage::outermost_run;
+use crate::{Caller, CliExitCode, CommandError};
+use wf_base::name::RunId;
+use wf_base::untrusted::shell_word;
+use wf_core::machine::{AnswerOptions, TypedAnswer};
+use wf_core::risk::RiskLevel;
+use wf_sign::approval::{ApprovalDecision, ApprovalToken, PAYLOAD, QuorumState};
+use wf_store::StoreReader;
+
+/// The name of a request: its run, and its number there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestName {
+    /// The run that requests it.
+    pub run: RunId,
+    /// Its number in that run.
+    pub number: u32,
+}
+
+/// An answer that somebody is about to sign.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RemoteAnswer {
+    /// True for a yes and for the answer to a question.
+    pub yes: bool,
+    /// The reason; for a question, the answer.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The word that is chosen.
+    #[serde(default)]
+    pub choice: Option<String>,
+    /// The text in place of the one that is shown.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The positions of the entries that are selected, from 1.
+    #[serde(default)]
+    pub selected: Option<Vec<u32>>,
+}
+
+/// A text to sign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnswerDraft {
+    /// The type of the payload.
+    pub payload_type: &'static str,
+    /// The statement, in its only form.
+    pub payload: String,
+    /// The text whose digest the statement has as its proposal: the request, its run, its plan and the files that the
+    /// answer covers.
+    pub proposal: String,
+}
+
+impl RemoteAnswer {
+    /// Returns the answer beyond yes; a text that is the draft itself is a plain yes.
+    fn typed(&self, options: Option<&AnswerOptions>) -> Option<TypedAnswer> {
+        let is_draft =
+            |text: &String| matches!(options, Some(AnswerOptions::Edit { text: draft, .. }) if draft == text);
+        let choice = self.choice.clone().map(TypedAnswer::Choice);
+        let text = || self.text.clone().filter(|text| !is_draft(text)).map(TypedAnswer::Text);
+        choice.or_else(text).or_else(|| self.selected.clone().map(TypedAnswer::Selected))
+    }
+}
+
+/// Drafts an answer to a request.
+pub fn draft_answer(
+    caller: &dyn Caller,
+    name: &RequestName,
+    answer: &RemoteAnswer,
+) -> Result<AnswerDraft, CommandError> {
+    with_review(caller, name, answer, |review, request| {
+        let statement = review.draft(caller, request)?;
+        let proposal = review.proposal_text();
+        Ok(AnswerDraft { payload_type: PAYLOAD, payload: statement.text(), proposal })
+    })
+}
+
+/// Records a signed answer to a request: the engine that works on the run continues by it. Returns the state of the
+/// request with all answers.
+pub fn submit_answer(
+    caller: &dyn Caller,
+    name: &RequestName,
+    token: &str,
+) -> Result<QuorumState, CommandError> {
+    let token = ApprovalToken::parse(token).map_err(|refusal| {
+        CommandError::new(CliExitCode::Approval, refusal.to_string()).hint(refusal.remedy())
+    })?;
+    let statement = token.statement();
+    let mut answer = RemoteAnswer {
+        yes: statement.verdict == ApprovalDecision::Approved,
+        reason: statement.reason.clone(),
+        choice: None,
+        text: None,
+        selected: None,
+    };
+    match statement.answer.clone() {
+        Some(TypedAnswer::Choice(word)) => answer.choice = Some(word),
+        Some(TypedAnswer::Text(text)) => answer.text = Some(text),
+        Some(TypedAnswer::Selected(positions)) => answer.selected = Some(positions),
+        None => {}
+    }
+    with_review(caller, name, &answer, |review, _| review.submit(caller, &token))
+}
+
+/// Finds a pending request, and refuses an answer that would not count.
+fn with_review<T>(
+    caller: &dyn Caller,
+    name: &RequestName,
+    answer: &RemoteAnswer,
+    act: impl FnOnce(&AnswerReview, &AnswerRequest<'_>) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let host = caller.host();
+    let reader = StoreReader::from_whole_log(&host.workspace().state)?;
+    let top = outermost_run(&reader, &name.run)?;
+    let is_named = |run: &RunId, number: u32| *run == name.run && number == name.number;
+    let posed = approval_requests(&reader, &top)?;
+    let posed = posed.into_iter().find(|posed| is_named(&posed.run, posed.request.request));
+    let Some(posed) = posed.filter(|posed| posed.outcome.is_none()) else {
+        let message =
+            format!("request {} of run {} does not wait for an answer", name.number, name.run.short());
+        return Err(
+            CommandError::new(CliExitCode::Usage, message).hint("somebody answered it, or its time is over")
+        );
+    };
+    let step = posed.name();
+    if answer.yes
+        && posed.request.risk_of_approval().is_some_and(|risk| risk.level == RiskLevel::Irreversible)
+    {
+        let message = "what cannot be taken back is not approved by the key of a browser";
+        let command = format!("in the workspace: wf approve {} {}", top.short(), shell_word(&step));
+        return Err(CommandError::new(CliExitCode::Approval, message).hint(command));
+    }
+    let form = match (answer.yes, posed.request.is_question()) {
+        (false, _) => AnswerForm::Denial,
+        (true, true) => AnswerForm::Text,
+        (true, false) => AnswerForm::Approval,
+    };
+    let typed = |options: Option<&AnswerOptions>| Ok(answer.typed(options));
+    let signing = SigningOptions::default();
+    let (reason, step) = (answer.reason.as_ref(), Some(step.as_str()).filter(|_| !posed.path.is_empty()));
+    let request = AnswerRequest { run: &top, step, form, reason, typed: &typed, signing: &signing };
+    let review = AnswerReview::of(host, &request)?;
+    if !is_named(&review.request.run, review.request.request.request) {
+        let message = format!("`{}` waits for several answers at once", review.request.name());
+        return Err(CommandError::new(CliExitCode::Usage, message).hint("answer the others first"));
+    }
+    act(&review, &request)
+}

@@ -1,0 +1,74 @@
+use serde_json::{Value, json};
+
+use super::state_reader;
+use crate::goals::{GoalFile, list_goals_with_acceptance};
+use crate::{Caller, CommandError};
+use wf_base::time::Moment;
+use wf_model::Goal;
+use wf_store::{GoalRow, ReconciliationRow, StoreReader};
+
+/// The most reconciliations among which the last one that ended is looked for.
+const RECENT: usize = 20;
+
+/// A goal in a list.
+pub struct GoalListing {
+    /// Its file.
+    pub found: GoalFile,
+    /// Its account; `None`: no daemon has decided about it yet.
+    pub row: Option<GoalRow>,
+    /// The last reconciliation that ended.
+    pub last: Option<ReconciliationRow>,
+    /// The next time at which one starts.
+    pub next: Option<Moment>,
+}
+
+/// Lists the goals of a workspace, by path.
+pub fn goal_listings(caller: &dyn Caller) -> Result<Vec<GoalListing>, CommandError> {
+    let reader = state_reader(caller)?;
+    let now = caller.host().now();
+    let files = list_goals_with_acceptance(caller, &caller.host().workspace());
+    files.into_iter().map(|found| GoalListing::of(found, reader.as_ref(), now)).collect()
+}
+
+impl GoalListing {
+    fn of(found: GoalFile, reader: Option<&StoreReader>, now: Moment) -> Result<Self, CommandError> {
+        let mut listing = Self { found, row: None, last: None, next: None };
+        let Ok(goal) = listing.found.goal.clone() else {
+            return Ok(listing);
+        };
+        listing.next = goal.timing.next(now).map(|slot| start_time(&goal, slot.at));
+        if let Some(reader) = reader {
+            listing.row = reader.goals()?.into_iter().find(|row| row.id == goal.id);
+            let cycles = reader.cycles(&goal.id, RECENT)?;
+            listing.last = cycles.into_iter().find(|cycle| cycle.ended.is_some());
+        }
+        Ok(listing)
+    }
+
+    /// Returns the goal as a document.
+    pub fn json(&self) -> Value {
+        let path = &self.found.path;
+        let goal = match &self.found.goal {
+            Ok(goal) => goal,
+            Err(reason) => return json!({"id": self.found.id, "path": path, "broken": reason}),
+        };
+        let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
+        let ended = self.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        json!({
+            "id": goal.id,
+            "path": path,
+            "title": goal.title,
+            "health": ended.map(|(_, health, _)| health),
+            "reason": ended.map(|(_, _, reason)| reason),
+            "since": ended.map(|(at, _, _)| at),
+            "paused": paused.map(|(since, reason)| json!({"since": since, "reason": reason})),
+            "next": self.next,
+            "waits": self.found.awaited_acceptance,
+        })
+    }
+}
+
+/// Returns the time at which the reconciliation of a scheduled time starts.
+fn start_time(goal: &Goal, slot: Moment) -> Moment {
+    slot.after(goal.timing.offset(goal.id.as_str()))
+}

@@ -1,0 +1,144 @@
+use serde_json::{Value, json};
+
+use super::{goal_listings, state_reader};
+use crate::{Caller, CommandError};
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::ReconciliationPart;
+use wf_model::schedule::DstNote;
+use wf_store::{ReconciliationRow, SlotRow, StoreReader};
+
+/// The most entries of a page, and the most scheduled times to come.
+const HISTORY: usize = 200;
+const UPCOMING: usize = 20;
+
+/// A scheduled time of a goal, or a reconciliation that a person started.
+pub struct GoalHistoryEntry {
+    /// The time.
+    pub at: Moment,
+    /// The scheduled time; `None`: a person started it.
+    pub slot: Option<SlotRow>,
+    /// The reconciliation; `None`: there was none.
+    pub cycle: Option<ReconciliationRow>,
+    /// True if its second run is that of a job: it repaired nothing.
+    pub is_job: bool,
+}
+
+/// Returns the latest entries of a goal, oldest first.
+pub fn goal_history(
+    reader: &StoreReader,
+    goal: &PlanId,
+    limit: usize,
+) -> Result<Vec<GoalHistoryEntry>, CommandError> {
+    let mut entries: Vec<GoalHistoryEntry> = Vec::new();
+    for slot in reader.latest_slots(goal, limit)? {
+        let cycle = match &slot.run {
+            Some(run) => reader.cycle(run)?,
+            None => None,
+        };
+        entries.push(GoalHistoryEntry { at: slot.slot, slot: Some(slot), cycle, is_job: false });
+    }
+    let asked = reader.cycles(goal, limit)?.into_iter();
+    let asked = asked.filter(|cycle| cycle.slot.is_none());
+    entries.extend(asked.map(|cycle| GoalHistoryEntry {
+        at: cycle.started_at,
+        slot: None,
+        cycle: Some(cycle),
+        is_job: false,
+    }));
+    entries.sort_by_key(|entry| entry.at);
+    let mut entries = entries.split_off(entries.len().saturating_sub(limit));
+    for entry in &mut entries {
+        let second = entry.cycle.as_ref().and_then(|cycle| cycle.repair.as_ref());
+        // Retention may have removed the run.
+        let row = second.and_then(|run| reader.run(run).ok());
+        entry.is_job = row.is_some_and(|row| row.goal == Some(ReconciliationPart::Job));
+    }
+    Ok(entries)
+}
+
+impl GoalHistoryEntry {
+    /// Returns the reasons for what happened.
+    pub fn reason(&self) -> String {
+        let slot = self.slot.as_ref().map_or("", |row| row.reason.as_str());
+        let ended = self.cycle.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        let cycle = ended.map_or("", |(_, _, reason)| reason.as_str());
+        [slot, cycle].into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns the entry as a document.
+    pub fn json(&self) -> Value {
+        let cycle = self.cycle.as_ref().map(|cycle| {
+            let ended = cycle.ended.as_ref();
+            json!({
+                "run": cycle.run,
+                "cause": cycle.cause,
+                "began": cycle.started_at,
+                (if self.is_job { "job" } else { "repair" }): cycle.repair,
+                "ended": ended.map(|(at, _, _)| at),
+                "health": ended.map(|(_, health, _)| health),
+                "reason": ended.map(|(_, _, reason)| reason),
+            })
+        });
+        match &self.slot {
+            None => json!({"cycle": cycle}),
+            Some(row) => json!({
+                "slot": row.slot,
+                "last": row.last,
+                "count": row.count,
+                "state": row.state,
+                "cause": row.cause,
+                "reason": row.reason,
+                "at": row.at,
+                "cycle": cycle,
+            }),
+        }
+    }
+}
+
+/// A goal with its history.
+#[derive(Debug, serde::Serialize)]
+pub struct GoalView {
+    /// The goal, as `wf goal list --json` has it.
+    pub goal: Value,
+    /// Its latest slots and reconciliations, newest first, as `wf goal history --json` has them.
+    pub history: Vec<Value>,
+    /// The next scheduled times, in UTC and in their zone.
+    pub upcoming: Vec<UpcomingSlot>,
+}
+
+/// A scheduled time that is still to come.
+#[derive(Debug, serde::Serialize)]
+pub struct UpcomingSlot {
+    /// The instant.
+    pub at: Moment,
+    /// The same in the zone of its rule.
+    pub local: String,
+    /// The zone.
+    pub zone: String,
+    /// The clock change that it falls into.
+    pub note: Option<DstNote>,
+}
+
+/// Returns a goal with its history; `None` if there is no such goal.
+pub fn goal_view(caller: &dyn Caller, id: &str) -> Result<Option<GoalView>, CommandError> {
+    let listings = goal_listings(caller)?;
+    let Some(listing) = listings.iter().find(|listing| listing.found.id.as_deref() == Some(id)) else {
+        return Ok(None);
+    };
+    let (mut history, mut upcoming) = (Vec::new(), Vec::new());
+    if let Ok(goal) = &listing.found.goal {
+        if let Some(reader) = state_reader(caller)? {
+            history =
+                goal_history(&reader, &goal.id, HISTORY)?.iter().rev().map(GoalHistoryEntry::json).collect();
+        }
+        let mut at = caller.host().now();
+        while let Some(slot) = goal.timing.next(at).filter(|_| upcoming.len() < UPCOMING) {
+            let zone = goal.timing.zone_of(&slot);
+            at = slot.at;
+            let local = zone.local(slot.at).to_string();
+            upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
+        }
+    }
+    Ok(Some(GoalView { goal: listing.json(), history, upcoming }))
+}

@@ -1,0 +1,93 @@
+use serde::Serialize;
+
+use crate::CommandError;
+use crate::approve::{RunApprovalRequest, approval_requests};
+use crate::lineage::outermost_run;
+use wf_base::name::RunId;
+use wf_base::untrusted::plain;
+use wf_core::machine::{AnswerOptions, ApprovalRequest};
+use wf_core::risk::ActionRisk;
+use wf_engine::recorded_evidence;
+use wf_report::questions::approval_request_text;
+use wf_store::{RunFilter, RunState, StoreReader};
+
+/// A request of a run for an approval or an answer, as a card shows it.
+#[derive(Debug, Serialize)]
+pub struct RequestView {
+    /// The run that requests it.
+    pub run: RunId,
+    /// Its number in that run.
+    pub number: u32,
+    /// The outermost run that it belongs to.
+    pub top: RunId,
+    /// The step that waits, below those above it; `run`: the run itself.
+    pub name: String,
+    /// The plan of the run.
+    pub plan: String,
+    /// True if it asks a question, and false if it asks for an approval.
+    pub is_question: bool,
+    /// The risk of what may happen after a yes.
+    pub risk: Option<ActionRisk>,
+    /// The values that are shown with it and covered by the approval.
+    pub values: Vec<ShownValue>,
+    /// The answers beyond yes and no that are permitted.
+    pub options: Option<AnswerOptions>,
+    /// Everything that the decision covers, as `wf approve` shows it.
+    pub text: String,
+    /// The request itself.
+    pub ask: ApprovalRequest,
+}
+
+/// A value of a request.
+#[derive(Debug, Serialize)]
+pub struct ShownValue {
+    /// Its name.
+    pub name: String,
+    /// The value: a text as it is, anything else as JSON.
+    pub text: String,
+}
+
+/// Returns the requests that nobody has answered, the one that expires first before the others.
+pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandError> {
+    let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false };
+    let mut open = Vec::new();
+    for row in reader.runs(usize::MAX, &filter)? {
+        if row.pending_approvals > 0 {
+            open.extend(open_requests_of(reader, &row.id)?);
+        }
+    }
+    open.sort_by(|one, other| one.ask.expires.cmp(&other.ask.expires).then(one.run.cmp(&other.run)));
+    Ok(open)
+}
+
+/// Returns the requests of a run, and of those nested in it, that nobody has answered.
+pub(super) fn open_requests_of(reader: &StoreReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
+    let posed = approval_requests(reader, run)?.into_iter().filter(|posed| posed.outcome.is_none());
+    posed.map(|posed| RequestView::of(reader, &posed)).collect()
+}
+
+impl RequestView {
+    /// Describes a request.
+    fn of(reader: &StoreReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
+        let (row, events) = (reader.run(&posed.run)?, reader.events(&posed.run, 0)?);
+        let ask = &posed.request;
+        let evidence = recorded_evidence(&events, &ask.covers_steps);
+        let values = ask.show.iter().map(|(name, value)| ShownValue {
+            name: name.clone(),
+            text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        });
+        Ok(Self {
+            run: posed.run.clone(),
+            number: ask.request,
+            top: outermost_run(reader, &posed.run)?,
+            name: posed.name(),
+            is_question: ask.is_question(),
+            risk: ask.risk_of_approval().cloned(),
+            values: values.collect(),
+            options: ask.answer.clone(),
+            text: plain(&approval_request_text(ask, &row, &events, &evidence)),
+            plan: row.plan,
+            ask: ask.clone(),
+        })
+    }
+}

@@ -1,0 +1,169 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::log::{LogTailView, log_tail};
+use super::requests::{RequestView, open_requests_of};
+use crate::record::load_record;
+use crate::{CommandError, load};
+use wf_base::keyword::Keyword;
+use wf_base::name::RunId;
+use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
+use wf_model::Plan;
+use wf_model::graph::export;
+use wf_report::draw::{PlanSketch, svg};
+use wf_report::record::{NestedRunRecord, RunRecord};
+use wf_store::{StepRow, StoreReader};
+
+/// The most tasks of a page.
+const PAGE_TASKS: usize = 200;
+
+/// The most steps of a picture; a larger one shows nothing that a person could read.
+const MAX_DRAWN_STEPS: usize = 300;
+
+/// A choice of the tasks of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepFilter {
+    /// The only state; `None`: all.
+    pub state: Option<StepState>,
+    /// The number of the page, from 0.
+    pub page: usize,
+}
+
+impl StepFilter {
+    /// Returns a filter by the word for a state; another word filters nothing.
+    pub fn of(state: &str, page: usize) -> Self {
+        Self { state: StepState::from_word(state), page }
+    }
+}
+
+/// A run, with one page of its tasks.
+#[derive(Debug, Serialize)]
+pub struct RunView {
+    /// The run as `wf show --json` has it, with the tasks of the page and their attempts and checks alone.
+    pub record: Value,
+    /// The number of tasks in each state.
+    pub states: BTreeMap<&'static str, usize>,
+    /// The number of tasks that the filter permits.
+    pub found: usize,
+    /// The number of the page, from 0, and of the last one.
+    pub page: usize,
+    /// The number of the last page.
+    pub last_page: usize,
+    /// The runs nested in it, as `wf runs --json` has them, each with the `attempt` that it is nested in.
+    pub nested: Vec<Value>,
+    /// The requests of the run that nobody has answered.
+    pub requests: Vec<RequestView>,
+    /// True if the plan can be drawn.
+    pub is_drawn: bool,
+}
+
+/// Returns a run with a page of its tasks.
+pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result<RunView, CommandError> {
+    let mut record = load_record(reader, run)?;
+    let mut states = BTreeMap::new();
+    for row in &record.steps {
+        *states.entry(row.state.as_str()).or_insert(0) += 1;
+    }
+    let is_found = |row: &StepRow| filter.state.is_none_or(|state| row.state == state);
+    let found = record.steps.iter().filter(|row| is_found(row)).count();
+    let last_page = found.saturating_sub(1) / PAGE_TASKS;
+    let page = filter.page.min(last_page);
+    let shown: Vec<StepRow> = record.steps.drain(..).filter(is_found).collect();
+    record.steps = shown.into_iter().skip(page * PAGE_TASKS).take(PAGE_TASKS).collect();
+    keep_tasks(&mut record);
+    let nested = take_nested(&mut record);
+    record.agents.clear();
+    Ok(RunView {
+        states,
+        found,
+        page,
+        last_page,
+        nested,
+        requests: open_requests_of(reader, run)?,
+        is_drawn: drawn_plan(reader, run)?.is_some(),
+        record: record.document(),
+    })
+}
+
+/// A task of a run: all that was done for it.
+#[derive(Debug, Serialize)]
+pub struct TaskView {
+    /// The run as `wf show --json` has it, with this task and its attempts and checks alone.
+    pub record: Value,
+    /// The task, as it is shown to people.
+    pub name: String,
+    /// The end of the output of each attempt.
+    pub logs: Vec<LogTailView>,
+    /// The runs nested in it, as `wf runs --json` has them.
+    pub nested: Vec<Value>,
+}
+
+/// Returns a task of a run, by its step and the number of its item: `probe[2]`; `None` if there is none.
+pub fn task_view(reader: &StoreReader, run: &RunId, name: &str) -> Result<Option<TaskView>, CommandError> {
+    let Ok(place) = name.parse::<TaskId>() else {
+        return Ok(None);
+    };
+    let mut record = load_record(reader, run)?;
+    record.steps.retain(|row| row.step == place.step && row.item == place.item);
+    if record.steps.is_empty() {
+        return Ok(None);
+    }
+    keep_tasks(&mut record);
+    record.checks.retain(|row| row.step.is_some());
+    record.agents.retain(|calls| calls.attempt.place == place);
+    let attempts = record.attempts.iter().map(|row| Attempt { place: place.clone(), attempt: row.attempt });
+    let logs = attempts.map(|attempt| log_tail(reader, run, &attempt)).collect::<Result<_, _>>()?;
+    let name = record.task_display_name(&place);
+    let own = |nested: &NestedRunRecord| {
+        nested.attempt.parse::<ChildId>().map_or_else(
+            |_| nested.attempt.rsplit_once('#').is_some_and(|(above, _)| above == place.to_string()),
+            |child| child.attempt.place == place,
+        )
+    };
+    record.nested.retain(own);
+    let nested = take_nested(&mut record);
+    Ok(Some(TaskView { record: record.document(), name, logs, nested }))
+}
+
+/// Removes the nested runs from a record, and returns their rows.
+fn take_nested(record: &mut RunRecord) -> Vec<Value> {
+    let rows = record.nested.drain(..).map(|nested| {
+        let mut document = nested.record.document();
+        json!({"attempt": nested.attempt, "run": document.get_mut("run").map(Value::take)})
+    });
+    rows.collect()
+}
+
+/// Removes what belongs to other tasks than those that are left.
+fn keep_tasks(record: &mut RunRecord) {
+    let kept: BTreeSet<TaskId> =
+        record.steps.iter().map(|row| TaskId { step: row.step.clone(), item: row.item }).collect();
+    let is_kept = |step, item| kept.contains(&TaskId { step, item });
+    record.attempts.retain(|row| is_kept(row.step.clone(), row.item));
+    record.checks.retain(|row| row.step.clone().is_none_or(|step| is_kept(step, row.item)));
+    record.artifacts.retain(|row| is_kept(row.step.clone(), row.item));
+}
+
+/// Returns the plan of a run as a picture, with the states of its steps; `None` if there is none that a person could
+/// read.
+pub fn run_picture(reader: &StoreReader, run: &RunId) -> Result<Option<String>, CommandError> {
+    let Some(plan) = drawn_plan(reader, run)? else {
+        return Ok(None);
+    };
+    let mut sketch = PlanSketch::of(&plan, false);
+    for row in reader.steps(run)?.iter().filter(|row| row.item.is_none()) {
+        sketch.mark_state(row.step.as_str(), row.state, row.standing);
+    }
+    let layout = export(&plan);
+    let layers: Vec<Vec<usize>> =
+        layout.layers.iter().map(|layer| layer.iter().map(|ix| ix.index()).collect()).collect();
+    let finally = plan.steps().len() - plan.parts().main;
+    Ok(Some(svg(&sketch, &layers, layers.len().saturating_sub(finally))))
+}
+
+fn drawn_plan(reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
+    Ok(load::recorded_plan_if_valid(reader, run)?.filter(|plan| plan.steps().len() <= MAX_DRAWN_STEPS))
+}

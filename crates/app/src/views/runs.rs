@@ -1,0 +1,89 @@
+use serde_json::Value;
+
+use super::state_reader;
+use crate::{Caller, CommandError};
+use wf_base::keyword::Keyword;
+use wf_base::name::PlanId;
+use wf_core::machine::RunOutcome;
+use wf_report::record::{RunLifecycle, write_lifecycle};
+use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader};
+
+/// The runs of a page of the list.
+const PAGE_RUNS: usize = 50;
+
+/// A choice of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunQuery {
+    /// The id of their plan; empty: every plan.
+    pub plan: String,
+    /// The word for their state; empty: every state.
+    pub state: String,
+    /// The number of the page, from 0.
+    pub page: usize,
+}
+
+/// A page of runs.
+#[derive(Debug, Default)]
+pub struct RunPage {
+    /// The runs, newest first, as `wf runs --json` has them.
+    pub runs: Vec<Value>,
+    /// True if there are older ones.
+    pub has_more: bool,
+}
+
+/// Returns a page of runs, newest first; none if no run can be meant.
+pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, CommandError> {
+    let (Some(reader), Some(filter)) = (state_reader(caller)?, filter_of(query)) else {
+        return Ok(RunPage::default());
+    };
+    let before = query.page.saturating_mul(PAGE_RUNS);
+    let limit = if filter.state == Some(RunState::Running) { usize::MAX } else { before + PAGE_RUNS + 1 };
+    let mut rows = with_owners(&reader, reader.runs(limit, &filter)?)?;
+    if filter.state == Some(RunState::Running) {
+        rows.retain(|(row, owner)| RunLifecycle::of(row, *owner).as_str() == query.state);
+    }
+    let has_more = rows.len() > before + PAGE_RUNS;
+    let rows: Vec<_> = rows.into_iter().skip(before).take(PAGE_RUNS).collect();
+    Ok(RunPage { runs: run_documents(&rows), has_more })
+}
+
+/// Returns the filter of the store; `None` if a word of the query is none.
+fn filter_of(query: &RunQuery) -> Option<RunFilter> {
+    let plan = if query.plan.is_empty() { None } else { Some(PlanId::parse(&query.plan).ok()?) };
+    let state = match query.state.as_str() {
+        "" => None,
+        "running" | "waiting" | "interrupted" => Some(RunState::Running),
+        word => Some(RunState::Ended(RunOutcome::from_word(word)?)),
+    };
+    Some(RunFilter { plan, state, nested: false })
+}
+
+/// Pairs runs with the processes that work on them.
+pub(super) fn with_owners(
+    reader: &StoreReader,
+    rows: Vec<RunRow>,
+) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
+    let mut owned = Vec::with_capacity(rows.len());
+    for row in rows {
+        let owner = match row.state {
+            RunState::Running => reader.owner(&row.id)?,
+            RunState::Ended(_) => None,
+        };
+        owned.push((row, owner));
+    }
+    Ok(owned)
+}
+
+/// Returns runs as documents: their rows, with the state in their life cycle.
+pub fn run_documents(rows: &[(RunRow, Option<RunOwner>)]) -> Vec<Value> {
+    let document = |(row, owner): &(RunRow, Option<RunOwner>)| {
+        let mut value = serde_json::to_value(row).unwrap_or_default();
+        let life = Value::from(RunLifecycle::of(row, *owner).as_str());
+        write_lifecycle(&mut value, &life);
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("life".into(), life);
+        }
+        value
+    };
+    rows.iter().map(document).collect()
+}

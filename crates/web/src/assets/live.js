@@ -1,0 +1,56 @@
+// Asks for the page again when the log has grown, and puts what is new in its place.
+"use strict";
+
+const connection = document.getElementById("connection");
+let known = document.getElementById("main").dataset.log;
+let busy = false;
+let again = false;
+
+// What a person opened, and where the focus is, stays.
+function replace(text) {
+  const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("main");
+  const main = document.getElementById("main");
+  if (!fresh || fresh.innerHTML === main.innerHTML) {
+    return;
+  }
+  const open = [...main.querySelectorAll("details")].map((one) => one.open);
+  const focus = document.activeElement && document.activeElement.closest("a[href]");
+  const href = focus && main.contains(focus) ? focus.getAttribute("href") : null;
+  main.replaceChildren(...fresh.childNodes);
+  [...main.querySelectorAll("details")].forEach((one, at) => { one.open = open[at] ?? one.open; });
+  if (href) {
+    main.querySelector(`a[href="${CSS.escape(href)}"]`)?.focus();
+  }
+}
+
+async function refresh() {
+  if (busy) {
+    again = true;
+    return;
+  }
+  busy = true;
+  do {
+    again = false;
+    // A person who fills in a form is not disturbed.
+    const field = document.activeElement;
+    if (!field || !["INPUT", "SELECT", "TEXTAREA"].includes(field.tagName)) {
+      const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+      if (response && response.status === 401) {
+        connection.textContent = "this login has ended";
+      } else if (response && response.ok) {
+        replace(await response.text());
+      }
+    }
+  } while (again);
+  busy = false;
+}
+
+const events = new EventSource("/events");
+events.addEventListener("log", (event) => {
+  connection.textContent = "";
+  if (event.data !== known) {
+    known = event.data;
+    refresh();
+  }
+});
+events.addEventListener("error", () => { connection.textContent = "not connected; trying again"; });

@@ -1,0 +1,142 @@
+// Signs the answer to a request. What is signed is shown first, made from the very text that is signed.
+import { hex, ownKey } from "/key.js";
+
+const form = document.getElementById("answer");
+const dialog = document.getElementById("sign");
+const problem = document.getElementById("problem");
+const encoder = new TextEncoder();
+
+// Writes characters that hide, or change how others show, as their numbers.
+const visible = (text) => String(text).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu, (one) =>
+  one === "\n" || one === "\t" ? one : `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
+const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
+const digest = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
+
+async function post(path, body) {
+  const response = await fetch(`${location.pathname}/${path}`, { method: "POST", body, credentials: "same-origin" });
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(text.trim());
+  }
+  return text;
+}
+
+// Returns the answer as the form has it.
+function answerOf(button) {
+  const fields = new FormData(form);
+  const answer = { yes: button.value === "yes" };
+  const reason = (fields.get("reason") || "").trim();
+  if (reason) {
+    answer.reason = reason;
+  }
+  if (answer.yes) {
+    if (fields.has("choice")) {
+      answer.choice = fields.get("choice");
+    }
+    if (fields.has("text")) {
+      answer.text = fields.get("text").replaceAll("\r\n", "\n");
+    }
+    const boxes = [...form.querySelectorAll("[name=entry]")];
+    const marked = boxes.filter((box) => box.checked);
+    if (boxes.length > 0 && marked.length < boxes.length) {
+      answer.selected = marked.map((box) => Number(box.value));
+    }
+  }
+  return answer;
+}
+
+// Returns the statement and the request of a draft, after it was compared with what was asked for.
+async function understood(draft, answer) {
+  const statement = JSON.parse(draft.payload);
+  const proposal = JSON.parse(draft.proposal);
+  if (statement.ask.proposal !== await digest(encoder.encode(draft.proposal))) {
+    throw new Error("The statement is about another request.");
+  }
+  if (statement.verdict !== (answer.yes ? "approved" : "denied") || (statement.reason || "") !== (answer.reason || "")) {
+    throw new Error("The statement says something else than you do.");
+  }
+  return { statement, proposal };
+}
+
+function line(list, name, value) {
+  const term = document.createElement("dt");
+  term.textContent = name;
+  const text = document.createElement("pre");
+  text.textContent = visible(typeof value === "string" ? value : JSON.stringify(value, null, 1));
+  const description = document.createElement("dd");
+  description.append(text);
+  list.append(term, description);
+}
+
+// Shows everything that is signed.
+function describe({ statement, proposal }) {
+  const list = document.getElementById("statement");
+  list.replaceChildren();
+  line(list, "you say", statement.verdict);
+  for (const [name, value] of [["your answer", statement.answer], ["your words", statement.reason]]) {
+    if (value !== undefined) {
+      line(list, name, value);
+    }
+  }
+  line(list, "to", proposal.ask.message);
+  Object.entries(proposal.ask.show || {}).forEach(([name, value]) => line(list, name, value));
+  if (proposal.ask.risk) {
+    line(list, "risk", proposal.ask.risk);
+  }
+  if (proposal.evidence.length > 0) {
+    line(list, "files as they were checked", proposal.evidence.map(([path, sum]) => `${path} ${sum}`).join("\n"));
+  }
+  line(list, "plan and run", `${statement.plan.path}, run ${statement.run}`);
+  line(list, "valid until", statement.expires);
+}
+
+// Waits for the confirmation that the risk demands; false if it is not given.
+function confirmed(risk) {
+  const slide = document.getElementById("slide");
+  const go = document.getElementById("go");
+  slide.closest("label").hidden = risk !== "high";
+  slide.value = 0;
+  go.disabled = risk === "high";
+  slide.oninput = () => { go.disabled = slide.value !== slide.max; };
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "sign");
+    dialog.returnValue = "";
+  });
+}
+
+async function sign(draft, pair) {
+  const payload = encoder.encode(draft.payload);
+  const head = encoder.encode(`DSSEv1 ${draft.payload_type.length} ${draft.payload_type} ${payload.length} `);
+  const bytes = new Uint8Array([...head, ...payload]);
+  const keyid = await digest(await crypto.subtle.exportKey("spki", pair.publicKey));
+  const sig = base64(await crypto.subtle.sign({ name: "Ed25519" }, pair.privateKey, bytes));
+  return `${JSON.stringify({ payload: base64(payload), payloadType: draft.payload_type, signatures: [{ keyid, sig }] })}\n`;
+}
+
+async function answer(button) {
+  problem.textContent = "";
+  const pair = await ownKey();
+  if (!pair) {
+    location.assign("/keys");
+    return;
+  }
+  const wanted = answerOf(button);
+  const draft = JSON.parse(await post("draft", JSON.stringify(wanted)));
+  const meaning = await understood(draft, wanted);
+  describe(meaning);
+  const risk = wanted.yes ? meaning.proposal.ask.risk?.level : "low";
+  if (await confirmed(risk)) {
+    await post("answer", await sign(draft, pair));
+    location.assign("/review");
+  }
+}
+
+if (form && globalThis.crypto?.subtle) {
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    answer(event.submitter).catch((error) => { problem.textContent = error.message; });
+  });
+}

@@ -1,0 +1,41 @@
+use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
+use wf_base::diag::CheckedFile;
+
+/// The caller of a page: nobody hears what is said on the way, and nobody can be asked.
+pub(crate) struct PageCaller(pub Host);
+
+impl Caller for PageCaller {
+    fn host(&self) -> &Host {
+        &self.0
+    }
+
+    fn message(&self, _: &str) {}
+
+    fn info(&self, _: &str) {}
+
+    fn diagnostics(&self, _: &[CheckedFile]) {}
+
+    fn message_printer(&self) -> Box<dyn Fn(&str)> {
+        Box::new(|_| {})
+    }
+
+    fn is_verbose(&self) -> bool {
+        false
+    }
+
+    fn is_interactive(&self) -> bool {
+        false
+    }
+
+    fn ask(&self, question: &str) -> Result<String, CommandError> {
+        Err(CommandError::new(CliExitCode::Usage, format!("a page cannot ask: {question}")))
+    }
+
+    fn line_reader(&self) -> LineReader {
+        Box::new(|| Err(CommandError::new(CliExitCode::Usage, "a page cannot ask")))
+    }
+
+    fn ask_hidden(&self, question: &str) -> Result<String, CommandError> {
+        self.ask(question)
+    }
+}

@@ -1,0 +1,59 @@
+//! The news that the log has grown: one watcher for all browsers, and a stream of server-sent events for each.
+//!
+//! An event has the number of the last row of the log as its id and nothing else: whoever was away learns from the
+//! first event that the number is another one, and asks for its page again.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use futures_util::stream::{self, Stream};
+use tokio::sync::watch;
+use wf_app::{Host, views};
+
+use crate::caller::PageCaller;
+
+/// The pause between two looks at the log.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The pause after a state could not be read, or while there is none.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time between two signs of life of a stream.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Watches the log of a workspace in a thread of its own, until nobody listens any more.
+pub(crate) fn watch_log(host: Host) -> watch::Receiver<u64> {
+    let (sender, receiver) = watch::channel(0);
+    std::thread::spawn(move || {
+        let caller = PageCaller(host);
+        while !sender.is_closed() {
+            // A state that was restored is another file: the reader is opened anew after each error.
+            if let Ok(Some(reader)) = views::state_reader(&caller) {
+                while let Ok(end) = views::log_end(&reader) {
+                    if sender.is_closed() {
+                        return;
+                    }
+                    sender.send_if_modified(|known| std::mem::replace(known, end) != end);
+                    std::thread::sleep(LOOK_INTERVAL);
+                }
+            }
+            std::thread::sleep(RETRY_INTERVAL);
+        }
+    });
+    receiver
+}
+
+/// Returns a stream with an event for the log as it is, and one for each time that it grew.
+pub(crate) fn event_stream(
+    mut log: watch::Receiver<u64>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    log.mark_changed();
+    let events = stream::unfold(log, |mut log| async move {
+        log.changed().await.ok()?;
+        let end = *log.borrow_and_update();
+        Some((Ok(Event::default().id(end.to_string()).event("log").data(end.to_string())), log))
+    });
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}

@@ -1,0 +1,104 @@
+//! What holds for every request, before a page sees it.
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::logins::MAX_TIME;
+use crate::respond::plain;
+use crate::site::Site;
+
+/// The name of the cookie with the key of a browser. Browsers take the prefix to mean: from this very host, encrypted.
+const COOKIE_NAME: &str = "wf_login";
+const ENCRYPTED_COOKIE_NAME: &str = "__Host-wf_login";
+
+/// A page may use what comes from this site, and nothing else; none of it is inline.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// A picture of a plan has its style inside, and can do nothing.
+const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+
+/// Adds what tells a browser how little a page may do.
+pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let is_picture =
+        headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"image/svg"));
+    let fixed: [(HeaderName, &'static str); 5] = [
+        (CONTENT_SECURITY_POLICY, if is_picture { PICTURE_POLICY } else { POLICY }),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Refuses requests for another host, and those that change something and come from another site.
+pub(crate) async fn check_origin(State(site): State<Site>, request: Request, next: Next) -> Response {
+    if !is_for_site(&site, &request) {
+        let host = site.address.origin();
+        return plain(StatusCode::MISDIRECTED_REQUEST, &format!("this is another host; use {host}\n"));
+    }
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let origin = request.headers().get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    if !reads && !origin.is_some_and(|origin| site.address.is_own_origin(origin)) {
+        return plain(StatusCode::FORBIDDEN, "the request comes from another site\n");
+    }
+    next.run(request).await
+}
+
+/// True if the only `Host`, and the authority in the request line if any, name the site.
+fn is_for_site(site: &Site, request: &Request) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let own = |host: &str| site.address.is_own_host(host);
+    host.to_str().is_ok_and(own) && request.uri().authority().is_none_or(|place| own(place.as_str()))
+}
+
+/// Refuses browsers that opened no link.
+pub(crate) async fn require_login(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let key = login_key(&site, request.headers());
+    if !key.is_some_and(|key| site.logins.is_open(key, site.host().now())) {
+        return site.templates.refusal(
+            StatusCode::UNAUTHORIZED,
+            "This browser may not look yet",
+            "Open the link that `wf serve` printed. A link works once: for another browser, choose “Add a browser” on a \
+             page, or start `wf serve` again.",
+        );
+    }
+    next.run(request).await
+}
+
+/// Returns the key that a browser sent.
+pub(crate) fn login_key<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
+    let name = cookie_name(site);
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+    let mut pairs =
+        cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(given, _)| *given == name).map(|(_, key)| key)
+}
+
+/// Returns the header that sets the key of a browser; an empty key removes it.
+pub(crate) fn login_cookie(site: &Site, key: &str) -> String {
+    let name = cookie_name(site);
+    let secure = if site.address.is_encrypted() { "; Secure" } else { "" };
+    let age = if key.is_empty() { 0 } else { MAX_TIME.as_secs() };
+    format!("{name}={key}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
+}
+
+fn cookie_name(site: &Site) -> &'static str {
+    if site.address.is_encrypted() { ENCRYPTED_COOKIE_NAME } else { COOKIE_NAME }
+}

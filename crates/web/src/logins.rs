@@ -1,0 +1,154 @@
+//! Who may look: browsers that opened a link with a key. A key opens one browser, once.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// The time after which a link is no longer valid.
+const LINK_TIME: Duration = Duration::from_mins(15);
+
+/// The time without a request after which a login ends.
+const IDLE_TIME: Duration = Duration::from_hours(12);
+
+/// The time after which a login ends, however it is used.
+pub(crate) const MAX_TIME: Duration = Duration::from_hours(24 * 7);
+
+/// The most browsers, and the most links that nobody has opened; the oldest give way.
+const MAX_LOGINS: usize = 64;
+
+/// The system has no random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read random bytes from the system: {0}")]
+pub struct LinkError(#[from] getrandom::Error);
+
+/// The keys of links that nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
+/// looked up by digest: how long that takes says nothing about a key.
+#[derive(Debug, Default)]
+pub(crate) struct Logins {
+    links: Mutex<BTreeMap<Sha256Digest, Moment>>,
+    browsers: Mutex<BTreeMap<Sha256Digest, Login>>,
+}
+
+/// A browser that may look.
+#[derive(Clone, Copy, Debug)]
+struct Login {
+    since: Moment,
+    last: Moment,
+}
+
+impl Login {
+    fn is_over(self, now: Moment) -> bool {
+        now.since(self.last) > IDLE_TIME || now.since(self.since) > MAX_TIME
+    }
+}
+
+impl Logins {
+    /// Returns the key of a new link.
+    pub fn add_link(&self, now: Moment) -> Result<String, LinkError> {
+        let key = random_key()?;
+        let mut links = lock(&self.links);
+        links.retain(|_, since| now.since(*since) <= LINK_TIME);
+        make_room(&mut links, |since| *since);
+        links.insert(digest(&key), now);
+        Ok(key)
+    }
+
+    /// Uses up the key of a link, and returns the key of the browser that opened it; `None` if the link is not valid.
+    pub fn open(&self, link: &str, now: Moment) -> Result<Option<String>, LinkError> {
+        let since = lock(&self.links).remove(&digest(link));
+        if since.is_none_or(|since| now.since(since) > LINK_TIME) {
+            return Ok(None);
+        }
+        let key = random_key()?;
+        let mut browsers = lock(&self.browsers);
+        browsers.retain(|_, login| !login.is_over(now));
+        make_room(&mut browsers, |login| login.last);
+        browsers.insert(digest(&key), Login { since: now, last: now });
+        Ok(Some(key))
+    }
+
+    /// True if a key is that of a browser that may look.
+    pub fn is_open(&self, key: &str, now: Moment) -> bool {
+        let mut browsers = lock(&self.browsers);
+        let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now));
+        login.map(|login| login.last = now).is_some()
+    }
+
+    /// Ends the login of a browser.
+    pub fn close(&self, key: &str) {
+        lock(&self.browsers).remove(&digest(key));
+    }
+}
+
+fn digest(key: &str) -> Sha256Digest {
+    Sha256Digest::of_bytes(key.as_bytes())
+}
+
+/// Returns 256 random bits as hexadecimal digits.
+fn random_key() -> Result<String, LinkError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Removes the oldest entry if there are as many as permitted.
+fn make_room<T>(entries: &mut BTreeMap<Sha256Digest, T>, age: impl Fn(&T) -> Moment) {
+    if entries.len() >= MAX_LOGINS {
+        let oldest = entries.iter().min_by_key(|(_, entry)| age(entry)).map(|(key, _)| *key);
+        oldest.map(|key| entries.remove(&key));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IDLE_TIME, LINK_TIME, Logins, MAX_LOGINS};
+    use wf_base::time::Moment;
+
+    #[test]
+    fn a_link_opens_one_browser_once() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        let link = logins.add_link(now).unwrap();
+        let key = logins.open(&link, now).unwrap().expect("it is valid");
+        assert_eq!(logins.open(&link, now), Ok(None));
+        assert_eq!(logins.open(&key, now), Ok(None));
+        assert!(logins.is_open(&key, now) && !logins.is_open(&link, now) && !logins.is_open("", now));
+        logins.close(&key);
+        assert!(!logins.is_open(&key, now));
+    }
+
+    #[test]
+    fn links_and_logins_end() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        let late = now.after(LINK_TIME).after(LINK_TIME);
+        let link = logins.add_link(now).unwrap();
+        assert_eq!(logins.open(&link, late), Ok(None));
+        let key = logins.open(&logins.add_link(now).unwrap(), now).unwrap().unwrap();
+        let mut at = now;
+        for _ in 0..13 {
+            at = at.after(IDLE_TIME);
+            assert!(logins.is_open(&key, at), "{at}");
+        }
+        assert!(logins.is_open(&key, at.after(IDLE_TIME)));
+        assert!(!logins.is_open(&key, at.after(IDLE_TIME).after(IDLE_TIME)), "a week is over");
+    }
+
+    #[test]
+    fn the_oldest_browser_gives_way() {
+        let logins = Logins::default();
+        let key = |at: i64| {
+            let now = Moment::from_millis(at);
+            logins.open(&logins.add_link(now).unwrap(), now).unwrap().unwrap()
+        };
+        let keys: Vec<String> = (0..=i64::try_from(MAX_LOGINS).unwrap()).map(key).collect();
+        let now = Moment::from_millis(1_000);
+        let open: Vec<bool> = keys.iter().map(|key| logins.is_open(key, now)).collect();
+        assert_eq!((open.first(), open.get(1)), (Some(&false), Some(&true)));
+    }
+}

@@ -1,0 +1,54 @@
+use axum::extract::{Query, State};
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use crate::guard;
+use crate::respond::plain;
+use crate::site::Site;
+
+/// The key of a link.
+#[derive(Deserialize)]
+pub(crate) struct LinkQuery {
+    #[serde(default)]
+    key: String,
+}
+
+/// Lets the browser in that opens a link first.
+pub(crate) async fn login(State(site): State<Site>, Query(query): Query<LinkQuery>) -> Response {
+    match site.logins.open(&query.key, site.host().now()) {
+        Ok(Some(key)) => {
+            let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, &key))];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+        Ok(None) => site.templates.refusal(
+            StatusCode::UNAUTHORIZED,
+            "The link is not valid",
+            "A link works once, within fifteen minutes. Ask for another one on a page that is open, or start `wf serve` \
+             again.",
+        ),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+    }
+}
+
+/// Shows a link for another browser.
+pub(crate) async fn add_link(State(site): State<Site>) -> Response {
+    match site.add_link() {
+        Ok(link) => site.templates.refusal(
+            StatusCode::OK,
+            "A link for another browser",
+            &format!("It works once, within fifteen minutes: {link}"),
+        ),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+    }
+}
+
+/// Ends the login of the browser.
+pub(crate) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
+    if let Some(key) = guard::login_key(&site, &headers) {
+        site.logins.close(key);
+    }
+    let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, ""))];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}

@@ -1,0 +1,42 @@
+//! The pages: each reads one view and renders it.
+
+pub(crate) mod goals;
+pub(crate) mod keys;
+pub(crate) mod login;
+pub(crate) mod review;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod step;
+pub(crate) mod stream;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+
+use crate::changes;
+use crate::site::Site;
+
+/// The style of all pages.
+pub(crate) async fn style() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/style.css"))
+}
+
+/// The script that asks for a page again when the log has grown.
+pub(crate) async fn script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/live.js"))
+}
+
+/// The script that signs answers.
+pub(crate) async fn sign_script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/sign.js"))
+}
+
+/// The script of the key of a browser.
+pub(crate) async fn key_script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/key.js"))
+}
+
+/// The stream of news.
+pub(crate) async fn events(State(site): State<Site>) -> impl IntoResponse {
+    changes::event_stream(site.log)
+}

@@ -1,0 +1,91 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::respond;
+use crate::site::Site;
+use wf_app::CommandError;
+use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
+use wf_app::views::{RequestView, open_requests, state_reader};
+use wf_base::name::RunId;
+use wf_base::untrusted;
+
+/// The requests that wait for people.
+#[derive(Serialize)]
+struct RequestsView {
+    requests: Vec<RequestView>,
+}
+
+/// A request, and those after it.
+#[derive(Serialize)]
+struct CardView {
+    request: RequestView,
+    next: Vec<RequestView>,
+}
+
+/// The requests that nobody has answered.
+pub(crate) async fn requests(State(site): State<Site>) -> Response {
+    let view = site.read(|caller| match state_reader(caller)? {
+        Some(reader) => Ok(RequestsView { requests: open_requests(&reader)? }),
+        None => Ok(RequestsView { requests: Vec::new() }),
+    });
+    respond::page(&site, "requests.html", view.await.map(Some))
+}
+
+/// One request.
+pub(crate) async fn request(State(site): State<Site>, Path((run, number)): Path<(String, u32)>) -> Response {
+    let view = site.read(move |caller| {
+        let Some(reader) = state_reader(caller)? else {
+            return Ok(None);
+        };
+        let mut open = open_requests(&reader)?;
+        let is_named = |request: &RequestView| request.run.as_str() == run && request.number == number;
+        let Some(at) = open.iter().position(is_named) else {
+            return Ok(None);
+        };
+        let request = open.remove(at);
+        Ok(Some(CardView { request, next: open }))
+    });
+    respond::page(&site, "request.html", view.await)
+}
+
+/// Drafts an answer: the text that a browser signs.
+pub(crate) async fn draft(
+    State(site): State<Site>,
+    Path(name): Path<(String, u32)>,
+    body: String,
+) -> Response {
+    let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
+        return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
+    };
+    let drafted = site.read(move |caller| draft_answer(caller, &request_name(name), &answer)).await;
+    match drafted {
+        Ok(draft) => Json(draft).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Records a signed answer.
+pub(crate) async fn answer(
+    State(site): State<Site>,
+    Path(name): Path<(String, u32)>,
+    body: String,
+) -> Response {
+    let recorded = site.read(move |caller| submit_answer(caller, &request_name(name), &body)).await;
+    match recorded {
+        Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
+        Err(error) => refused(&error),
+    }
+}
+
+fn request_name(name: (String, u32)) -> RequestName {
+    let (run, number) = name;
+    RequestName { run: RunId::from_stored(run), number }
+}
+
+/// Says why an answer does not count, and what to do.
+fn refused(error: &CommandError) -> Response {
+    respond::plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
+}

@@ -1,0 +1,12 @@
+use axum::extract::State;
+use axum::response::Response;
+
+use crate::respond;
+use crate::site::Site;
+use wf_app::views::stream_view;
+
+/// What happens, and what waits for people.
+pub(crate) async fn stream(State(site): State<Site>) -> Response {
+    let view = site.read(|caller| stream_view(caller)).await;
+    respond::page(&site, "stream.html", view.map(Some))
+}

@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use tokio::sync::{Semaphore, watch};
+
+use crate::address::SiteAddress;
+use crate::caller::PageCaller;
+use crate::logins::{LinkError, Logins};
+use crate::template::PageTemplates;
+use crate::{changes, guard, pages, respond};
+use wf_app::{CliExitCode, CommandError, Host};
+
+/// The most views that are read at once. A reader of a large run takes memory.
+const MAX_READERS: usize = 4;
+
+/// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
+const MAX_BODY_SIZE: usize = 1024 * 1024;
+
+/// Everything that requests share.
+#[derive(Clone)]
+pub(crate) struct Site {
+    /// The address of the site.
+    pub address: SiteAddress,
+    /// Who may look.
+    pub logins: Arc<Logins>,
+    /// The templates of pages.
+    pub templates: Arc<PageTemplates>,
+    /// The end of the log.
+    pub log: watch::Receiver<u64>,
+    host: Host,
+    readers: Arc<Semaphore>,
+}
+
+impl Site {
+    /// Opens the site of a workspace.
+    pub fn new(host: Host, address: SiteAddress) -> Self {
+        Self {
+            address,
+            logins: Arc::default(),
+            templates: Arc::new(PageTemplates::new()),
+            log: changes::watch_log(host.clone()),
+            host,
+            readers: Arc::new(Semaphore::new(MAX_READERS)),
+        }
+    }
+
+    /// Returns the environment.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Returns the address of a page that lets one browser in.
+    pub fn add_link(&self) -> Result<String, LinkError> {
+        let key = self.logins.add_link(self.host.now())?;
+        Ok(format!("{}/login?key={key}", self.address.origin()))
+    }
+
+    /// Reads a view, away from the thread that answers.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        view: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let caller = PageCaller(self.host.clone());
+        let permit = Arc::clone(&self.readers).acquire_owned().await;
+        let read = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            view(&caller)
+        });
+        read.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
+    }
+
+    /// Returns the pages.
+    pub fn router(self) -> Router {
+        let behind_login = Router::new()
+            .route("/", get(pages::stream::stream))
+            .route("/review", get(pages::review::requests))
+            .route("/review/{run}/{number}", get(pages::review::request))
+            .route("/review/{run}/{number}/draft", post(pages::review::draft))
+            .route("/review/{run}/{number}/answer", post(pages::review::answer))
+            .route("/keys", get(pages::keys::key))
+            .route("/runs", get(pages::runs::runs))
+            .route("/runs/{run}", get(pages::run::run))
+            .route("/runs/{run}/graph.svg", get(pages::run::picture))
+            .route("/runs/{run}/steps/{step}", get(pages::step::step))
+            .route("/goals", get(pages::goals::goals))
+            .route("/goals/{goal}", get(pages::goals::goal))
+            .route("/events", get(pages::events))
+            .route("/links", post(pages::login::add_link))
+            .route("/logout", post(pages::login::logout))
+            .layer(from_fn_with_state(self.clone(), guard::require_login));
+        Router::new()
+            .route("/login", get(pages::login::login))
+            .route("/style.css", get(pages::style))
+            .route("/live.js", get(pages::script))
+            .route("/sign.js", get(pages::sign_script))
+            .route("/key.js", get(pages::key_script))
+            .merge(behind_login)
+            .fallback(respond::no_page)
+            .layer(DefaultBodyLimit::max(MAX_BODY_SIZE))
+            .layer(from_fn_with_state(self.clone(), guard::check_origin))
+            .layer(from_fn(guard::add_headers))
+            .with_state(self)
+    }
+}

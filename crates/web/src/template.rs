@@ -1,0 +1,149 @@
+//! The templates of pages. Every text that they print is escaped, and a character that would hide in it is a visible
+//! mark: pages show plans, messages and output that others wrote.
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use minijinja::value::{Serde, ValueKind};
+use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context, escape_formatter};
+use serde::Serialize;
+
+use crate::respond::plain;
+use crate::site::Site;
+use wf_base::time::Moment;
+use wf_base::units::{elapsed, moment};
+use wf_base::untrusted::untrusted;
+
+/// The templates, by name.
+const TEMPLATES: [(&str, &str); 12] = [
+    ("base.html", include_str!("templates/base.html")),
+    ("parts.html", include_str!("templates/parts.html")),
+    ("stream.html", include_str!("templates/stream.html")),
+    ("requests.html", include_str!("templates/requests.html")),
+    ("request.html", include_str!("templates/request.html")),
+    ("key.html", include_str!("templates/key.html")),
+    ("runs.html", include_str!("templates/runs.html")),
+    ("run.html", include_str!("templates/run.html")),
+    ("step.html", include_str!("templates/step.html")),
+    ("goals.html", include_str!("templates/goals.html")),
+    ("goal.html", include_str!("templates/goal.html")),
+    ("refusal.html", include_str!("templates/refusal.html")),
+];
+
+/// The templates of a site, parsed.
+pub(crate) struct PageTemplates(Environment<'static>);
+
+impl PageTemplates {
+    /// Parses the templates.
+    pub fn new() -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        environment.set_formatter(print);
+        environment.add_filter("when", when);
+        environment.add_filter("took", took);
+        environment.add_filter("short", short);
+        environment.add_filter("text", text);
+        for (name, source) in TEMPLATES {
+            // Tests render each of them.
+            let _ = environment.add_template(name, source);
+        }
+        Self(environment)
+    }
+
+    /// Returns a page of a site, made from a view.
+    pub fn page<T: Serialize>(&self, site: &Site, template: &str, view: &T) -> Response {
+        let log = *site.log.borrow();
+        self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
+    }
+
+    /// Returns a page that says why another one is not shown. One for a browser that may not look has no other links.
+    pub fn refusal(&self, status: StatusCode, title: &str, message: &str) -> Response {
+        let is_let_in = status != StatusCode::UNAUTHORIZED;
+        self.render(status, "refusal.html", context! { title, message, log => is_let_in.then_some(0) })
+    }
+
+    fn render(&self, status: StatusCode, template: &str, values: Value) -> Response {
+        let rendered = self.0.get_template(template).and_then(|template| template.render(values));
+        match rendered {
+            Ok(html) => (status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
+            Err(error) => {
+                let reason = format!("a bug in wf: the page {template} cannot be made: {error}\n");
+                plain(StatusCode::INTERNAL_SERVER_ERROR, &reason)
+            }
+        }
+    }
+}
+
+/// Prints a value: escaped, and with marks in place of what would hide.
+fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
+    match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(untrusted(text).block())),
+        _ if value.kind() == ValueKind::Undefined || value.is_none() => Ok(()),
+        _ => escape_formatter(out, state, value),
+    }
+}
+
+/// Returns an instant, for people and for programs.
+fn when(value: &str) -> Value {
+    let Ok(at) = Moment::parse(value) else {
+        return Value::from(value);
+    };
+    Value::from_safe_string(format!("<time datetime=\"{at}\">{}</time>", moment(at)))
+}
+
+/// Returns the time between two instants, without milliseconds in which nobody worked.
+fn took(from: &str, to: &str, idle_ms: Option<u64>) -> String {
+    match (Moment::parse(from), Moment::parse(to)) {
+        (Ok(from), Ok(to)) => {
+            let idle = std::time::Duration::from_millis(idle_ms.unwrap_or(0));
+            elapsed(to.since(from).saturating_sub(idle))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the first digits of the id of a run.
+fn short(id: &str) -> String {
+    id.get(..8).unwrap_or(id).to_owned()
+}
+
+/// Returns a text as it is, and any other value as JSON.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| serde_json::to_string(value).unwrap_or_default(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PageTemplates, TEMPLATES, took, when};
+
+    #[test]
+    fn every_template_is_one() {
+        let templates = PageTemplates::new();
+        for (name, _) in TEMPLATES {
+            assert!(templates.0.get_template(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_others_wrote_is_markup_or_hides() {
+        let mut templates = PageTemplates::new();
+        templates
+            .0
+            .add_template("sample.html", "<b title=\"{{ one }}\">{{ one }}</b>{{ none }}{{ n }}")
+            .unwrap();
+        let values = minijinja::context! { one => "<i>\"&'\u{202e}\u{1b}[2J\n", n => 3 };
+        let html = templates.0.get_template("sample.html").unwrap().render(values).unwrap();
+        assert!(!html.contains("<i>") && !html.contains('\u{202e}') && !html.contains('\u{1b}'), "{html}");
+        assert!(html.contains("&lt;i&gt;") && html.ends_with("</b>3"), "{html}");
+    }
+
+    #[test]
+    fn times_are_shown_to_the_second() {
+        assert_eq!(
+            when("2026-11-21T09:30:00.250Z").to_string(),
+            "<time datetime=\"2026-11-21T09:30:00.250Z\">2026-11-21 09:30:00</time>"
+        );
+        assert_eq!(took("2026-11-21T09:30:00Z", "2026-11-21T09:31:05Z", Some(1_000)), "1m 04s");
+        assert_eq!(took("", "2026-11-21T09:31:05Z", None), "");
+    }
+}

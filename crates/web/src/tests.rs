@@ -1,0 +1,125 @@
+//! A server as programs meet it: over a socket, in a workspace without a state.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::{SiteAddress, WebServer};
+use wf_app::Host;
+
+/// A server in a thread of its own, which lives as long as the process.
+struct Served {
+    address: SocketAddr,
+    link: String,
+}
+
+fn serve() -> Served {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Host::new(BTreeMap::new(), folder.path().to_path_buf()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let address = SiteAddress::parse("127.0.0.1:0", None).unwrap();
+            let server = WebServer::bind(host, address).await.unwrap();
+            let origin = server.origin();
+            let link = server.add_link().unwrap();
+            let path = link.strip_prefix(&origin).unwrap().to_owned();
+            let address = origin.strip_prefix("http://").unwrap().parse().unwrap();
+            sender.send(Served { address, link: path }).unwrap();
+            server.serve().await
+        });
+    });
+    receiver.recv().unwrap()
+}
+
+impl Served {
+    /// Sends a request as it is, and returns all that is answered.
+    fn send(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &str) -> String {
+        let host = self.address;
+        self.send(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"))
+    }
+
+    /// Opens the link, and returns the header that lets in.
+    fn log_in(&self) -> String {
+        let answer = self.ask("GET", &self.link, "");
+        assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
+        let cookie =
+            answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie is set");
+        assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=604800"), "{cookie}");
+        format!("Cookie: {}\r\n", cookie.split(';').next().unwrap())
+    }
+}
+
+fn status(answer: &str) -> &str {
+    answer.get(9..12).unwrap_or(answer)
+}
+
+#[test]
+fn a_link_lets_one_browser_in_and_no_other_request() {
+    let served = serve();
+    for path in ["/", "/review", "/runs", "/runs/1a2b", "/goals", "/events"] {
+        assert_eq!(status(&served.ask("GET", path, "")), "401", "{path}");
+        assert_eq!(status(&served.ask("GET", path, "Cookie: wf_login=0\r\n")), "401", "{path}");
+    }
+    assert_eq!(status(&served.ask("GET", "/login?key=0", "")), "401");
+    assert_eq!(status(&served.ask("GET", "/login", "")), "401");
+    let cookie = served.log_in();
+    assert_eq!(status(&served.ask("GET", &served.link, "")), "401", "a link works once");
+    for path in ["/", "/review", "/runs?state=failed", "/goals"] {
+        let page = served.ask("GET", path, &cookie);
+        assert_eq!(status(&page), "200", "{path}: {page}");
+        assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{page}");
+        assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: no-referrer"));
+    }
+    for path in ["/runs/1a2b", "/runs/../../etc/passwd", "/goals/none", "/review/1/1", "/none"] {
+        assert_eq!(status(&served.ask("GET", path, &cookie)), "404", "{path}");
+    }
+}
+
+#[test]
+fn another_host_and_another_site_are_refused() {
+    let served = serve();
+    let cookie = served.log_in();
+    for host in ["evil.example", "evil.example:8420", "127.0.0.1:1", "localhost"] {
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}\r\n");
+        assert_eq!(status(&served.send(&request)), "421", "{host}");
+    }
+    let two = format!(
+        "GET / HTTP/1.1\r\nHost: {0}\r\nHost: {0}\r\nConnection: close\r\n{cookie}\r\n",
+        served.address
+    );
+    assert_eq!(status(&served.send(&two)), "421");
+    let own = format!("{cookie}Origin: http://{}\r\n", served.address);
+    for foreign in ["", "Origin: null\r\n", "Origin: http://evil.example\r\n"] {
+        assert_eq!(status(&served.ask("POST", "/logout", &format!("{cookie}{foreign}"))), "403", "{foreign}");
+    }
+    assert_eq!(status(&served.ask("POST", "/links", &own)), "200");
+    assert_eq!(status(&served.ask("POST", "/logout", &own)), "303");
+    assert_eq!(status(&served.ask("GET", "/", &cookie)), "401", "the login has ended");
+}
+
+#[test]
+fn malformed_requests_end_their_connection_alone() {
+    let served = serve();
+    let long = format!("GET /{} HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(100_000), served.address);
+    for request in ["\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", &long] {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        let _ = stream.write_all(request.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{request}");
+    }
+    assert_eq!(status(&served.ask("GET", "/style.css", "")), "200");
+}

@@ -1,0 +1,124 @@
+//! A browser, driven over HTTP as the WebDriver standard says.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, until};
+
+/// The key under which WebDriver names an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with a profile of its own.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+    _home: Sandbox,
+}
+
+impl Browser {
+    /// Starts a browser whose window has a width.
+    pub fn start(width: u32) -> Self {
+        let home = Sandbox::new();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = home.program("chromedriver");
+        command.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let driver = command.spawn().expect("there is a browser: tests/browser/install");
+        let mut browser = Self { driver, port, session: String::new(), _home: home };
+        until("the driver listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        // A window has no fewer than 500 pixels; so the page is given its width.
+        let options = json!({
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+            "mobileEmulation": {"deviceMetrics": {"width": width, "height": 800, "pixelRatio": 1.0}},
+        });
+        let wanted =
+            json!({"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}});
+        let session = browser.send("POST", "", &json!({"capabilities": wanted}));
+        browser.session = format!("/{}", session["sessionId"].as_str().unwrap());
+        browser
+    }
+
+    /// Opens an address.
+    pub fn open(&self, address: &str) {
+        self.send("POST", "/url", &json!({"url": address}));
+    }
+
+    /// Returns the address of the page.
+    pub fn address(&self) -> String {
+        self.send("GET", "/url", &Value::Null).as_str().unwrap().to_owned()
+    }
+
+    /// Clicks on an element.
+    pub fn click(&self, selector: &str) {
+        let element = self.send("POST", "/element", &json!({"using": "css selector", "value": selector}));
+        self.send("POST", &format!("/element/{}/click", element[ELEMENT].as_str().unwrap()), &json!({}));
+    }
+
+    /// Returns the text of an element; nothing if there is none.
+    pub fn text(&self, selector: &str) -> String {
+        let script = format!("return document.querySelector({})?.innerText ?? ''", json!(selector));
+        self.run(&script).as_str().unwrap().to_owned()
+    }
+
+    /// True if an element is shown.
+    pub fn is_shown(&self, selector: &str) -> bool {
+        let script =
+            format!("return document.querySelector({})?.checkVisibility() ?? false", json!(selector));
+        self.run(&script) == json!(true)
+    }
+
+    /// Runs a script, and returns its result.
+    pub fn run(&self, script: &str) -> Value {
+        self.send("POST", "/execute/sync", &json!({"script": script, "args": []}))
+    }
+
+    /// Runs a script that calls `done` with its result.
+    pub fn run_async(&self, script: &str) -> Value {
+        let script = format!("const done = arguments[arguments.length - 1]; {script}");
+        self.send("POST", "/execute/async", &json!({"script": script, "args": []}))
+    }
+
+    /// Returns the errors that the console has, except answers with another status than 200.
+    pub fn problems(&self) -> Vec<String> {
+        let log = self.send("POST", "/se/log", &json!({"type": "browser"}));
+        let messages = log.as_array().into_iter().flatten().filter_map(|entry| entry["message"].as_str());
+        messages
+            .filter(|text| !text.contains("the server responded with a status"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value) -> Value {
+        let (port, session) = (self.port, &self.session);
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        let head = format!(
+            "{method} /session{session}{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close"
+        );
+        stream
+            .write_all(format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+            .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, text) = answer.split_once("\r\n\r\n").unwrap();
+        let value: Value = serde_json::from_str(text).unwrap_or_else(|bad| panic!("{bad}: {answer}"));
+        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path} {body}: {answer}");
+        value["value"].clone()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.send("DELETE", "", &Value::Null);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}

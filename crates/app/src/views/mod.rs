@@ -47,7 +47,7 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let Some(reader) = reader else {
         return Ok(StreamView { requests: Vec::new(), runs: Vec::new(), goals });
     };
-    let filter = RunFilter { plan: None, state: None, nested: false };
+    let filter = RunFilter { plan: None, state: None, nested: false, session: None };
     let rows = runs::with_owners(&reader, reader.runs(STREAM_RUNS, &filter)?)?;
     Ok(StreamView { requests: open_requests(&reader)?, runs: run_documents(&rows), goals })
 }

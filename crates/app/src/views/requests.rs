@@ -49,7 +49,7 @@ pub struct ShownValue {
 
 /// Returns the requests that nobody has answered, the one that expires first before the others.
 pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandError> {
-    let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false };
+    let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
     let mut open = Vec::new();
     for row in reader.runs(usize::MAX, &filter)? {
         if row.pending_approvals > 0 {

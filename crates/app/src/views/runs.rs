@@ -55,7 +55,7 @@ fn filter_of(query: &RunQuery) -> Option<RunFilter> {
         "running" | "waiting" | "interrupted" => Some(RunState::Running),
         word => Some(RunState::Ended(RunOutcome::from_word(word)?)),
     };
-    Some(RunFilter { plan, state, nested: false })
+    Some(RunFilter { plan, state, nested: false, session: None })
 }
 
 /// Pairs runs with the processes that work on them.

@@ -7,8 +7,8 @@ use wf_core::agent::StopReason;
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
-    AgentBriefing, AttemptEnd, Effect, EventKind, GatePoint, InputKind, ModelCallEnd, ModelCallOutcome,
-    ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, AttemptEnd, CallEffort, Effect, EventKind, GatePoint, InputKind, ModelCallEnd,
+    ModelCallOutcome, ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, JsonObject, ModelChoice, Money, Step, StepWork,
@@ -90,13 +90,13 @@ pub(super) fn replied(step: &str, call: u32, outcome: ModelCallOutcome, mistake:
         attempt: attempt(step, 1),
         call,
         outcome,
-        usage: TokenUsage { input: FIRST, cached_input: 0, cache_write: 0, output: 20 },
-        cost: Money::of_micros(7),
         answered_by: None,
-        passed_over: Vec::new(),
-        breakers: Vec::new(),
-        requests: 1,
-        duration_ms: 1,
+        effort: CallEffort {
+            usage: TokenUsage { input: FIRST, cached_input: 0, cache_write: 0, output: 20 },
+            cost: Money::of_micros(7),
+            duration_ms: 1,
+            ..CallEffort::of_one_request()
+        },
     };
     InputKind::Replied { end: Box::new(end), mistake: mistake.map(str::to_owned) }
 }

@@ -9,8 +9,8 @@ use wf_base::name::Name;
 use wf_core::agent::StopReason;
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, ModelCallEnd, ModelCallOutcome, ModelLimits,
-    RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+    AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
+    ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, FailureClass, GateTrigger, JsonObject, ModelChoice,
@@ -333,13 +333,13 @@ impl World {
             attempt,
             call,
             outcome: said.outcome,
-            usage,
-            cost: cost.unwrap_or_default(),
             answered_by,
-            passed_over: Vec::new(),
-            breakers: Vec::new(),
-            requests: 1,
-            duration_ms: u64::from(said.duration_ms),
+            effort: CallEffort {
+                usage,
+                cost: cost.unwrap_or_default(),
+                duration_ms: u64::from(said.duration_ms),
+                ..CallEffort::of_one_request()
+            },
         };
         InputKind::Replied { end: Box::new(end), mistake: said.mistake }
     }

@@ -73,7 +73,7 @@ impl Book {
                 self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
             }
             EventKind::ModelCallEnded(end) => {
-                let (tokens, cost) = (end.usage.total(), end.cost);
+                let (tokens, cost) = (end.effort.usage.total(), end.effort.cost);
                 self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
             }
             EventKind::CheckCompleted { verdict, .. } => {

@@ -149,7 +149,7 @@ impl Agents {
                 });
             }
             EventKind::ModelCallEnded(end) => {
-                self.pay(end.usage.total(), end.cost);
+                self.pay(end.effort.usage.total(), end.effort.cost);
                 if let Some(call) = self.of(&end.attempt.place).calls.last_mut() {
                     call.outcome = Some(end.outcome.clone());
                 }

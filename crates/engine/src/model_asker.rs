@@ -7,7 +7,7 @@ use super::model_call::{ModelCallFailure, passed_over};
 use super::run::RunContext;
 use super::run_account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, AttemptUsage};
+use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
 use wf_gateway::ModelCallResult;
 use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
 
@@ -35,7 +35,7 @@ impl<'a> ModelAsker<'a> {
     /// Returns what its calls have used.
     pub(super) fn usage(&self) -> AttemptUsage {
         self.asked.iter().fold(AttemptUsage::default(), |sum, call| {
-            sum.plus(AttemptUsage { attempts: 0, tokens: call.usage.total(), cost: call.cost })
+            sum.plus(AttemptUsage { attempts: 0, tokens: call.effort.usage.total(), cost: call.effort.cost })
         })
     }
 
@@ -60,12 +60,11 @@ impl<'a> ModelAsker<'a> {
             request: digest,
             reply: None,
             failure: Some("the call was stopped".into()),
-            usage,
-            cost: self.model.price.map(|price| price.cost(usage)).unwrap_or_default(),
-            passed_over: Vec::new(),
-            breakers: Vec::new(),
-            requests: 1,
-            duration_ms: 0,
+            effort: CallEffort {
+                usage,
+                cost: self.model.price.map(|price| price.cost(usage)).unwrap_or_default(),
+                ..CallEffort::of_one_request()
+            },
         });
         let began = self.run.session.clock.now();
         let result = self.run.call_model(self.model, request).await;
@@ -95,13 +94,17 @@ impl<'a> ModelAsker<'a> {
             (Err(error), _) => Err(ModelCallFailure::from(&error)),
         };
         if let Some(call) = self.asked.last_mut() {
-            call.passed_over = passed_over;
             call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
             call.reply = outcome.as_ref().ok().and_then(|(_, digest)| *digest);
             call.failure = outcome.as_ref().err().map(|failed| failed.reason.clone());
-            (call.usage, call.cost, call.breakers) = (result.usage, result.cost, result.breakers);
-            call.requests = result.tries;
-            call.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            call.effort = CallEffort {
+                usage: result.usage,
+                cost: result.cost,
+                passed_over,
+                breakers: result.breakers,
+                requests: result.tries,
+                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            };
         }
         outcome.map(|(reply, _)| reply)
     }

@@ -167,7 +167,9 @@ fn complete_step<'s>(step: &mut StepSpec, find: &impl Fn(&SkillName) -> Option<&
     for (name, output) in script.outputs.iter() {
         if step.outputs.iter().all(|(own, _)| own.value != name.value) {
             let name = Spanned::new(name.value.clone(), at);
-            step.outputs.0.push((name, output.clone()));
+            let mut output = output.clone();
+            output.default.iter_mut().for_each(|default| default.span = at);
+            step.outputs.0.push((name, output));
         }
     }
 }

@@ -260,7 +260,8 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
         EventKind::ModelCallEnded(end) => {
             let agent = known.at(&end.attempt.place);
             let most = agent.last_reserve();
-            let fits = most.is_some_and(|most| end.usage.total() <= most.tokens && end.cost <= most.cost);
+            let fits = most
+                .is_some_and(|most| end.effort.usage.total() <= most.tokens && end.effort.cost <= most.cost);
             ensure(fits, || format!("{end:?} used more than {most:?}"))
         }
         _ => Ok(()),

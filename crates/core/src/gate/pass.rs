@@ -83,7 +83,7 @@ impl GatePass {
     /// Notes the call of the model of the last gate, whatever it answered.
     pub fn note_call(&mut self, asked: AskedModel) {
         if let Some(result) = self.outcome.results.last_mut() {
-            (result.tokens, result.cost) = (asked.usage.total(), asked.cost);
+            (result.tokens, result.cost) = (asked.effort.usage.total(), asked.effort.cost);
             result.asked = Some(Box::new(asked));
         }
     }

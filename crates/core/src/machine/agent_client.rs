@@ -6,12 +6,12 @@
 use super::agent_record::AgentStep;
 use super::state::TaskIx;
 use super::{
-    Attempt, ClientCall, Effect, EventKind, InvalidAnswer, Machine, ModelCallEnd, ModelCallOutcome,
-    ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
+    Attempt, CallEffort, ClientCall, Effect, EventKind, InvalidAnswer, Machine, ModelCallEnd,
+    ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
 };
 use crate::agent::ContextCut;
 use wf_base::digest::Sha256Digest;
-use wf_model::{FailureClass, Money, TokenUsage};
+use wf_model::FailureClass;
 
 impl ModelCallStart {
     /// Creates the start of the call after the first calls of an agent.
@@ -94,13 +94,8 @@ impl Machine {
                 reason: "the engine was interrupted".into(),
                 failure_class: FailureClass::Environmental,
             },
-            usage: TokenUsage::default(),
-            cost: Money::default(),
             answered_by: None,
-            passed_over: Vec::new(),
-            breakers: Vec::new(),
-            requests: 1,
-            duration_ms: 0,
+            effort: CallEffort::of_one_request(),
         })
     }
 

@@ -162,7 +162,7 @@ impl AgentTurn {
     pub(super) fn end_call(&mut self, end: &ModelCallEnd) {
         let replied = matches!(end.outcome, ModelCallOutcome::Replied { .. });
         // With several requests, their sum is known.
-        let counted = if replied && end.requests == 1 { end.usage.input } else { 0 };
+        let counted = if replied && end.effort.requests == 1 { end.effort.usage.input } else { 0 };
         self.counted_input = counted.saturating_sub(self.supplement.tokens());
         self.outcome = Some(end.outcome.clone());
     }

@@ -3,13 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, CompactorLimits, WorkExit};
+use super::{Attempt, CallEffort, CompactorLimits, WorkExit};
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::{ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason};
-use crate::health::BreakerNote;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
-use wf_model::{AgentEngine, FailureClass, ModelPrice, Money, TokenUsage};
+use wf_model::{AgentEngine, FailureClass, ModelPrice};
 
 /// The briefing of an agent, before its first model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -98,33 +97,12 @@ pub struct ModelCallEnd {
     /// Its outcome.
     #[serde(flatten)]
     pub outcome: ModelCallOutcome,
-    /// The tokens that the provider counted.
-    pub usage: TokenUsage,
-    /// The cost, in millionths of a US dollar.
-    #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
-    pub cost: Money,
     /// The gate that answered in the model's place; absent: none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<GateId>,
-    /// The models that were called in vain before it ended with a reply, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub passed_over: Vec<PassedOverModel>,
-    /// The changes of breakers that it caused, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub breakers: Vec<BreakerNote>,
-    /// The requests that were sent for it, with those that failed.
-    pub requests: u32,
-    /// The duration, in milliseconds.
-    pub duration_ms: u64,
-}
-
-/// A model that failed, so that its fallback was called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PassedOverModel {
-    /// The model.
-    pub model: Name,
-    /// The reason, in one sentence.
-    pub reason: String,
+    /// The tokens, the cost and the time that it took.
+    #[serde(flatten)]
+    pub effort: CallEffort,
 }
 
 /// The outcome of a model call.

@@ -1,10 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptUsage, PassedOverModel};
-use crate::health::BreakerNote;
+use super::{AttemptUsage, CallEffort};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
-use wf_model::{Money, TokenUsage};
 
 /// A model call that was not made by an agent: by a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -22,21 +20,9 @@ pub struct AskedModel {
     /// The reason why there is no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The tokens that the provider counted; of a call that was stopped, the estimated ones of its request.
-    pub usage: TokenUsage,
-    /// The cost, in millionths of a US dollar.
-    #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
-    pub cost: Money,
-    /// The models that were called in vain before it ended with a reply, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub passed_over: Vec<PassedOverModel>,
-    /// The changes of breakers that it caused, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub breakers: Vec<BreakerNote>,
-    /// The requests that were sent for it, with those that failed.
-    pub requests: u32,
-    /// The duration, in milliseconds.
-    pub duration_ms: u64,
+    /// The tokens, the cost and the time that it took.
+    #[serde(flatten)]
+    pub effort: CallEffort,
 }
 
 /// The model calls of a planner that was asked for alternatives.

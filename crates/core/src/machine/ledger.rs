@@ -145,7 +145,11 @@ impl BudgetLedger {
                 self.add(AttemptUsage { attempts: 0, tokens: judged.tokens, cost: judged.cost });
             }
             EventKind::ModelCallEnded(end) => {
-                self.add(AttemptUsage { attempts: 0, tokens: end.usage.total(), cost: end.cost });
+                self.add(AttemptUsage {
+                    attempts: 0,
+                    tokens: end.effort.usage.total(),
+                    cost: end.effort.cost,
+                });
             }
             // A result reused from an earlier run is no progress.
             EventKind::StepEnded { state: StepState::Succeeded, reused_from: None, .. } => {

@@ -54,6 +54,7 @@ mod approvals;
 mod asked_model;
 mod attempt_end;
 mod budget;
+mod call_effort;
 mod cancel;
 mod checks;
 mod child_event;
@@ -126,13 +127,14 @@ mod verdict;
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use agent_event::{
     AgentBriefing, AgentExit, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits,
-    PassedOverModel, RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
+    RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use asked_model::{AskedModel, PlannerCalls};
 pub use attempt_end::AttemptEnd;
 pub use budget::BUDGET_SPENT_PREFIX;
+pub use call_effort::{CallEffort, PassedOverModel};
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
 pub use client_repair::{ClientRepair, InvalidAnswer};

@@ -11,10 +11,11 @@ use crate::model_call::{ModelCallFailure, passed_over};
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply};
-use wf_core::machine::{Attempt, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool};
+use wf_core::machine::{
+    Attempt, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool,
+};
 use wf_exec::{StopLevel, WorkError};
 use wf_gateway::ModelCallResult;
-use wf_model::{Money, TokenUsage};
 
 /// A model call of an agent.
 pub(in super::super) struct ModelCall {
@@ -74,11 +75,11 @@ pub(in super::super) async fn call_model(
         () = wait_for_stop(stop) => None,
     };
     let took = run.session.clock.now().since(began).as_millis();
-    end.duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
+    end.effort.duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
     if answered.is_none() {
         // What a stopped call is billed is not known; that it was sent is.
-        end.usage.input = estimated_input;
-        end.cost = session.model.price.map_or(end.cost, |price| price.cost(end.usage));
+        end.effort.usage.input = estimated_input;
+        end.effort.cost = session.model.price.map_or(end.effort.cost, |price| price.cost(end.effort.usage));
     }
     if let Some(answered) = answered {
         session.take_answer(&mut dialogue, answered, &mut end).await?;
@@ -92,13 +93,8 @@ fn unsent(attempt: Attempt, call: u32) -> ModelCallEnd {
         attempt,
         call,
         outcome: ModelCallOutcome::Stopped,
-        usage: TokenUsage::default(),
-        cost: Money::default(),
         answered_by: None,
-        passed_over: Vec::new(),
-        breakers: Vec::new(),
-        requests: 1,
-        duration_ms: 0,
+        effort: CallEffort::of_one_request(),
     }
 }
 
@@ -137,16 +133,16 @@ impl AgentSession {
         answered: ModelCallResult,
         end: &mut ModelCallEnd,
     ) -> Result<(), EngineError> {
-        end.requests = answered.tries;
-        (end.usage, end.cost) = (answered.usage, answered.cost);
+        end.effort.requests = answered.tries;
+        (end.effort.usage, end.effort.cost) = (answered.usage, answered.cost);
         for note in &answered.breakers {
             dialogue.log_note(&format!("[breaker] {note}"));
         }
-        end.breakers.clone_from(&answered.breakers);
+        end.effort.breakers.clone_from(&answered.breakers);
         for failed in &answered.passed_over {
             dialogue.log_note(&format!("[failed] {failed}"));
         }
-        end.passed_over = passed_over(&answered);
+        end.effort.passed_over = passed_over(&answered);
         end.outcome = match answered.outcome {
             Ok(reply) => {
                 let outcome = ModelCallOutcome::Replied {

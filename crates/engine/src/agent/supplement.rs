@@ -61,7 +61,7 @@ impl AgentSession {
         given: &GateReply,
         end: &mut ModelCallEnd,
     ) {
-        (end.requests, end.answered_by) = (0, Some(given.gate.clone()));
+        (end.effort.requests, end.answered_by) = (0, Some(given.gate.clone()));
         let reply: ModelReply = match self.bodies.get(&given.reply) {
             Ok(reply) => reply,
             Err(unable) => return dialogue.fail_call(unable, end),
@@ -89,6 +89,6 @@ impl AgentDialogue {
     pub(super) fn fail_call(&mut self, unable: WorkError, end: &mut ModelCallEnd) {
         let WorkError { reason, failure_class, .. } = unable;
         end.outcome = self.fail(ModelCallFailure { reason, failure_class });
-        end.requests = 0;
+        end.effort.requests = 0;
     }
 }

@@ -107,7 +107,8 @@ impl SpendingFold {
                     ModelCallOutcome::Replied { model, .. } => Some(model.clone()),
                     _ => self.briefed.get(&end.attempt).cloned(),
                 };
-                let call = ModelSpending::one_call(ModelCaller::Agents, end.usage.total(), end.cost);
+                let call =
+                    ModelSpending::one_call(ModelCaller::Agents, end.effort.usage.total(), end.effort.cost);
                 self.add(ModelSpending { model, ..call });
             }
             EventKind::PlannerAccepted { calls, .. }
@@ -129,7 +130,7 @@ impl SpendingFold {
 
     fn add_calls<'a>(&mut self, caller: ModelCaller, calls: impl IntoIterator<Item = &'a AskedModel>) {
         for call in calls {
-            let one = ModelSpending::one_call(caller, call.usage.total(), call.cost);
+            let one = ModelSpending::one_call(caller, call.effort.usage.total(), call.effort.cost);
             let model = call.replied_by.as_ref().unwrap_or(&call.model);
             self.add(ModelSpending { model: Some(model.clone()), ..one });
         }

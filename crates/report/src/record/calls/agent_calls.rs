@@ -292,13 +292,13 @@ impl AgentCalls {
     /// Returns the tokens of its model calls.
     pub fn usage(&self) -> TokenUsage {
         let ends = self.calls.iter().filter_map(|call| call.end.as_ref());
-        ends.fold(TokenUsage::default(), |sum, end| sum.plus(end.usage))
+        ends.fold(TokenUsage::default(), |sum, end| sum.plus(end.effort.usage))
     }
 
     /// Returns the cost of its model calls.
     pub fn cost(&self) -> Money {
         let ends = self.calls.iter().filter_map(|call| call.end.as_ref());
-        ends.fold(Money::default(), |sum, end| sum.plus(end.cost))
+        ends.fold(Money::default(), |sum, end| sum.plus(end.effort.cost))
     }
 
     /// Returns the number of its tool calls.

@@ -9,7 +9,7 @@ use wf_base::name::{CallAsker, Name};
 use wf_base::units::plural;
 use wf_base::untrusted::{NAME, paint, untrusted};
 use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, Event, EventKind, PlannerRejection, TaskId};
+use wf_core::machine::{AskedModel, CallEffort, Event, EventKind, PlannerRejection, TaskId};
 
 /// A model call of a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,7 +79,7 @@ impl AskedCall {
 
     /// Returns the call as a person reads it, in the exchange of its run.
     pub fn exchange_text(&self, bodies: BodyReader<'_>) -> String {
-        let AskedModel { model, usage, cost, duration_ms, .. } = &self.record;
+        let AskedModel { model, effort: CallEffort { usage, cost, duration_ms, .. }, .. } = &self.record;
         let money = if cost.is_zero() { String::new() } else { format!(", {cost}") };
         let about = format!("{} + {} tokens{money}, {duration_ms} ms", usage.input, usage.output);
         let model = self.record.replied_by.as_ref().unwrap_or(model);
@@ -123,21 +123,21 @@ impl ShownAskedCall {
 
     /// Returns the call as a person reads it.
     pub fn text(&self) -> String {
-        let AskedModel { model, replied_by, failure, usage, cost, .. } = &self.call.record;
+        let AskedModel { model, replied_by, failure, effort, .. } = &self.call.record;
         let mut text = format!("model call {}\n", paint(NAME, &untrusted(&self.call.address).to_string()));
         field(&mut text, "asked", model.as_str());
-        for note in &self.call.record.breakers {
+        for note in &effort.breakers {
             field(&mut text, "breaker", &note.to_string());
         }
-        for passed in &self.call.record.passed_over {
+        for passed in &effort.passed_over {
             field(&mut text, "failed", &format!("{}: {}", passed.model, passed.reason));
         }
         field(&mut text, "fallback", replied_by.as_ref().map(Name::as_str).unwrap_or_default());
         field(&mut text, "failed", failure.as_deref().unwrap_or_default());
-        field(&mut text, "tokens", &tokens_text(*usage));
-        field(&mut text, "cost", &cost.to_string());
-        let requests = plural(self.call.record.requests as usize, "request");
-        field(&mut text, "took", &format!("{} ms · {requests}", self.call.record.duration_ms));
+        field(&mut text, "tokens", &tokens_text(effort.usage));
+        field(&mut text, "cost", &effort.cost.to_string());
+        let requests = plural(effort.requests as usize, "request");
+        field(&mut text, "took", &format!("{} ms · {requests}", effort.duration_ms));
         if let Some(request) = &self.request {
             request_text(&mut text, request);
         }

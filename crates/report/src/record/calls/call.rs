@@ -128,10 +128,10 @@ impl ShownModelCall {
         if let Some(gate) = &end.answered_by {
             return field(text, "answered", &format!("by gate `{gate}`; no call was made"));
         }
-        for note in &end.breakers {
+        for note in &end.effort.breakers {
             field(text, "breaker", &note.to_string());
         }
-        for passed in &end.passed_over {
+        for passed in &end.effort.passed_over {
             field(text, "failed", &format!("{}: {}", passed.model, passed.reason));
         }
         match &end.outcome {
@@ -140,11 +140,11 @@ impl ShownModelCall {
             ModelCallOutcome::Failed { reason, .. } => field(text, "failed", reason),
             ModelCallOutcome::Stopped => field(text, "state", "stopped"),
         }
-        let usage = end.usage;
+        let usage = end.effort.usage;
         field(text, "tokens", &tokens_text(usage));
-        field(text, "cost", &end.cost.to_string());
-        let requests = wf_base::units::plural(end.requests as usize, "request");
-        field(text, "took", &format!("{} ms · {requests}", end.duration_ms));
+        field(text, "cost", &end.effort.cost.to_string());
+        let requests = wf_base::units::plural(end.effort.requests as usize, "request");
+        field(text, "took", &format!("{} ms · {requests}", end.effort.duration_ms));
     }
 }
 

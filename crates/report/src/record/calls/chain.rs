@@ -142,8 +142,7 @@ mod tests {
     use crate::record::{AskedCall, ModelCaller, NestedRunRecord};
     use wf_base::digest::Sha256Digest;
     use wf_base::name::CallAsker;
-    use wf_core::machine::{AskedModel, TaskId};
-    use wf_model::{Money, TokenUsage};
+    use wf_core::machine::{AskedModel, CallEffort, TaskId};
 
     fn call(step: Option<&str>, item: Option<u32>, asker: CallAsker) -> AskedCall {
         AskedCall {
@@ -158,12 +157,7 @@ mod tests {
                 request: Sha256Digest::of_bytes(b""),
                 reply: None,
                 failure: None,
-                usage: TokenUsage::default(),
-                cost: Money::default(),
-                passed_over: Vec::new(),
-                breakers: Vec::new(),
-                requests: 1,
-                duration_ms: 0,
+                effort: CallEffort::of_one_request(),
             },
         }
     }

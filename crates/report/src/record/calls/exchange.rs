@@ -7,7 +7,7 @@ use super::{AgentCalls, ModelCallRecord, ToolCallRecord};
 use wf_base::digest::Sha256Digest;
 use wf_base::untrusted::{BAD, DIM, NAME, paint, untrusted};
 use wf_core::agent::{ContextCut, Message, ModelReply, ModelRequest, ToolResult};
-use wf_core::machine::ModelCallOutcome;
+use wf_core::machine::{CallEffort, ModelCallOutcome};
 
 /// A reader of stored bodies: a body, or the reason why it cannot be read.
 pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, String>;
@@ -50,8 +50,8 @@ fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: 
     let Some(end) = &call.end else {
         return section(text, &format!("call {address}"), "under way");
     };
-    let (usage, duration_ms) = (end.usage, end.duration_ms);
-    let cost = if end.cost.is_zero() { String::new() } else { format!(", {}", end.cost) };
+    let CallEffort { usage, cost, duration_ms, .. } = &end.effort;
+    let cost = if cost.is_zero() { String::new() } else { format!(", {cost}") };
     let about = format!("{} + {} tokens{cost}, {duration_ms} ms", usage.input, usage.output);
     let reply = match &end.outcome {
         ModelCallOutcome::Replied { reply, .. } if let Some(gate) = &end.answered_by => {

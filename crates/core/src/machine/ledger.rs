@@ -269,6 +269,7 @@ mod tests {
             standing: None,
             usage,
             service: false,
+            breakers: Vec::new(),
         }
     }
 

@@ -103,6 +103,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         standing: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
+        breakers: Vec::new(),
     }
 }
 
@@ -195,6 +196,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
         standing: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
+        breakers: Vec::new(),
     }
 }
 

@@ -203,6 +203,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         standing: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
+        breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {
         place,

@@ -169,6 +169,7 @@ mod tests {
             standing: None,
             usage,
             service: false,
+            breakers: Vec::new(),
         })
     }
 

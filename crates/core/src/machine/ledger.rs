@@ -273,6 +273,7 @@ mod tests {
             standing: None,
             usage,
             service: false,
+            breakers: Vec::new(),
         }
     }
 

@@ -109,6 +109,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         standing: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
+        breakers: Vec::new(),
     }
 }
 
@@ -202,6 +203,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
         standing: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
+        breakers: Vec::new(),
     }
 }
 

@@ -133,9 +133,11 @@ CREATE TABLE run_leases (
     PRIMARY KEY (run, token)
 ) STRICT, WITHOUT ROWID;
 
--- Holders of named locks. A row of a dead process may be taken over.
+-- Locks that tasks hold, or wait for: then `acquired_at` is empty. `kind` is `name`, or `file` for a path in the
+-- workspace, which tasks of one run share. A row of a dead process may be taken over.
 CREATE TABLE locks (
-    name        TEXT PRIMARY KEY,
+    kind        TEXT NOT NULL,
+    name        TEXT NOT NULL,
     run         TEXT NOT NULL,
     task        TEXT NOT NULL,
     pid         INTEGER NOT NULL,
@@ -143,7 +145,9 @@ CREATE TABLE locks (
     boot_id     TEXT NOT NULL,
     pid_ns      INTEGER NOT NULL,
     store       INTEGER NOT NULL,
-    acquired_at INTEGER NOT NULL
+    requested_at INTEGER NOT NULL,
+    acquired_at INTEGER,
+    PRIMARY KEY (kind, name, run, task)
 ) STRICT, WITHOUT ROWID;
 
 -- The last calls of models, and until when calls are refused after failures in a row. It says how things

@@ -25,6 +25,7 @@ mod escapes;
 mod examples;
 mod fans;
 mod faults;
+mod files;
 mod gates;
 mod gating;
 mod goals;

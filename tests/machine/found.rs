@@ -175,7 +175,7 @@ fn nobody_takes_a_lock_while_work_that_has_room_wants_its_own_back() {
     killed.feed(locked("a"));
     let asked = killed.resume();
     assert_eq!(words(&asked), ["lock"]);
-    assert!(matches!(&asked[0], Effect::Lock { lock, .. } if lock == "left"));
+    assert!(matches!(&asked[0], Effect::Lock { locks, .. } if locks.lock.as_deref() == Some("left")));
     assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
     let over = killed.feed(ended(attempt("a", 1), WorkExit::Completed));
     assert_eq!(words(&over), ["unlock", "lock"]);

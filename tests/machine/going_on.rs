@@ -66,6 +66,29 @@ fn what_goes_on_holds_its_lock_again_first() {
     assert_eq!(words(&over), ["unlock", "finish"]);
 }
 
+/// Tasks start in their order, though one of them asks for its file first.
+#[test]
+fn what_asks_for_a_file_keeps_its_room_until_it_has_to_wait() {
+    let mut steps = steps(&["a", "b"]);
+    steps[0].writes = vec![Template::literal("out")];
+    let policy = PlanPolicy { max_parallel: 1, ..policy(OnStepFailure::Stop) };
+    let plan = plan_with(steps, 2, policy, Vec::new());
+    let [a, b] = ["a", "b"].map(|step| wf_core::machine::TaskId::of_step(&super::world::name(step)));
+    let end = |place: &wf_core::machine::TaskId| {
+        let attempt = wf_core::machine::Attempt { place: place.clone(), attempt: 1 };
+        ended(attempt, WorkExit::Completed)
+    };
+    let mut free = Killed::new(plan.clone());
+    assert_eq!(words(&free.feed(InputKind::Locked { place: a.clone() })), ["start"]);
+    assert_eq!(words(&free.feed(end(&a))), ["unlock", "start"]);
+    let mut held = Killed::new(plan);
+    let started = held.feed(InputKind::LockHeld { place: a.clone() });
+    assert!(matches!(&started[..], [Effect::Start { attempt, .. }] if attempt.place == b), "{started:?}");
+    assert_eq!(words(&held.feed(InputKind::Locked { place: a.clone() })), [""; 0]);
+    assert_eq!(words(&held.feed(end(&b))), ["start"]);
+    assert_eq!(words(&held.resume()), ["lock"]);
+}
+
 #[test]
 fn what_is_to_end_does_not_wait_for_its_lock() {
     let mut killed = locked();

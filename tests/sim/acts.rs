@@ -78,9 +78,11 @@ impl World {
         for (number, unit) in engine.units.iter().enumerate() {
             // In another round a lock is taken once it was given back.
             let waits = match &unit.job {
-                Job::Lock { place, lock } => {
+                Job::Lock { place, locks } => {
                     let back = |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
-                    !self.is_free(lock) || engine.units.iter().any(|unit| back(&unit.job))
+                    // One that needs only files is told first that it waits.
+                    let told = unit.begun || locks.lock.is_some();
+                    told && !self.is_free(locks, at) || engine.units.iter().any(|unit| back(&unit.job))
                 }
                 _ => false,
             };
@@ -93,14 +95,6 @@ impl World {
             acts.extend(timers.map(|(number, (due, _))| (due.millis(), Act::Timer(at, number))));
         }
         acts
-    }
-
-    /// Whether nobody who lives holds a lock.
-    pub fn is_free(&self, lock: &str) -> bool {
-        self.locks.get(lock).is_none_or(|(run, _, life)| {
-            let engine = self.runs[*run].engine.as_ref();
-            engine.is_none_or(|engine| engine.life != *life)
-        })
     }
 
     fn perform(&mut self, act: Act) -> Result<(), Broken> {

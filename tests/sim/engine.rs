@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wf_base::time::Moment;
 use wf_core::machine::{
     ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint,
-    InputKind, Machine, MergePlan, PlanReply, TaskId, TimerKind, ToolCallId, WorkExit,
+    InputKind, Machine, MergePlan, PlanReply, TaskId, TaskLocks, TimerKind, ToolCallId, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -55,10 +55,10 @@ pub enum Job {
     Confirm { places: Vec<TaskId> },
     /// A look into the cache.
     Look { place: TaskId },
-    /// Waiting for a lock.
-    Lock { place: TaskId, lock: String },
-    /// Giving a lock back.
-    Unlock { place: TaskId, lock: String },
+    /// Waiting for locks.
+    Lock { place: TaskId, locks: TaskLocks },
+    /// Giving locks back.
+    Unlock { place: TaskId },
     /// Gates that are asked.
     Gate {
         place: Option<TaskId>,
@@ -211,7 +211,7 @@ impl Engine {
                         |effect| matches!(effect, Effect::Lookup { place: p, .. } if p == place),
                     )
             }
-            InputKind::Locked { place } => {
+            InputKind::Locked { place } | InputKind::LockHeld { place } => {
                 done(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
                     || self
                         .waiting()

@@ -28,6 +28,7 @@ mod guidance;
 mod judges;
 pub mod laws;
 mod ledger;
+pub mod locks;
 mod look;
 mod merges;
 mod plain;

@@ -165,8 +165,13 @@ impl World {
             };
             // Nobody but the engine that asked for a lock is told of it, and what evidence was
             // worth then is not what it is worth now.
-            let of_a_life =
-                matches!(what, InputKind::Locked { .. } | InputKind::Stale(_) | InputKind::Confirmed { .. });
+            let of_a_life = matches!(
+                what,
+                InputKind::Locked { .. }
+                    | InputKind::LockHeld { .. }
+                    | InputKind::Stale(_)
+                    | InputKind::Confirmed { .. }
+            );
             if of_a_life && life != engine.life {
                 return Ok(());
             }

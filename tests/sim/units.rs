@@ -62,11 +62,11 @@ impl World {
                 engine.spawn(Job::Check { attempt, phase }, soon);
             }
             Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
-            Effect::Lock { place, lock } => engine.spawn(Job::Lock { place, lock }, soon),
-            Effect::Unlock { place, lock } => {
-                let waits = Job::Lock { place: place.clone(), lock: lock.clone() };
-                engine.units.retain(|unit| unit.job != waits);
-                engine.spawn(Job::Unlock { place, lock }, soon);
+            Effect::Lock { place, locks } => engine.spawn(Job::Lock { place, locks }, soon),
+            Effect::Unlock { place } => {
+                let waits = |job: &Job| matches!(job, Job::Lock { place: p, .. } if *p == place);
+                engine.units.retain(|unit| !waits(&unit.job));
+                engine.spawn(Job::Unlock { place }, soon);
             }
             Effect::Wake { timer, at } => engine.timers.push((at, timer)),
             Effect::Kill { attempt, .. } => self.tell(at, attempt.as_ref(), (soon, race)),
@@ -149,9 +149,13 @@ impl World {
                 let found = self.fates.cached(at, &place, step_of(&run.plan, &place));
                 InputKind::Looked { place, found }
             }
-            Job::Lock { place, lock } => {
+            Job::Lock { place, locks } if !begun && locks.lock.is_none() && !self.is_free(&locks, at) => {
+                self.engine(at).units[number].begun = true;
+                return self.feed(at, i64::MIN, InputKind::LockHeld { place });
+            }
+            Job::Lock { place, locks } => {
                 let life = self.engine(at).life;
-                self.locks.insert(lock, (at, place.clone(), life));
+                self.take_locks(&locks, at, &place, life);
                 InputKind::Locked { place }
             }
             Job::Gate { place, point, exchange: Some(question), .. } => {
@@ -166,13 +170,11 @@ impl World {
             Job::Plan { round, again, steps } => self.planned(at, (round, again), &steps, stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
-            Job::Unlock { place, lock } => {
+            Job::Unlock { place } => {
                 self.engine(at).units.remove(number);
                 self.look(at, Seen::Unlocks { place: &place })?;
                 let life = self.engine(at).life;
-                if self.locks.get(&lock) == Some(&(at, place, life)) {
-                    self.locks.remove(&lock);
-                }
+                self.locks.retain(|held| (held.run, &held.place, held.life) != (at, &place, life));
                 return Ok(());
             }
         };

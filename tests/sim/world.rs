@@ -18,6 +18,7 @@ use super::fates::Fates;
 use super::faults::Faults;
 use super::laws::LAWS;
 use super::ledger::Ledger;
+use super::locks::HeldLock;
 use super::look::{Broken, Look, Seen};
 use super::plans;
 use super::process::Process;
@@ -68,8 +69,8 @@ pub struct World {
     pub fates: Fates,
     pub now: i64,
     pub runs: Vec<Run>,
-    /// Who holds a lock: run, place, and the life of its engine.
-    pub locks: BTreeMap<String, (usize, TaskId, u32)>,
+    /// The locks that places hold.
+    pub locks: Vec<HeldLock>,
     /// The questions whose subject has changed while people were asked.
     pub changed: BTreeSet<(usize, Question)>,
     pub coverage: Coverage,
@@ -139,7 +140,7 @@ impl World {
             fates: Fates(options.seed),
             now: BEGIN,
             runs: Vec::new(),
-            locks: BTreeMap::new(),
+            locks: Vec::new(),
             changed: BTreeSet::new(),
             coverage: Coverage::default(),
             trace: Vec::new(),

@@ -9,6 +9,7 @@ use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::{Host, relative_path};
 use wf_base::name::RunId;
 use wf_base::units::{plural, size};
+use wf_core::machine::LockHolder;
 use wf_exec::supervisor;
 use wf_store::{
     self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
@@ -169,9 +170,9 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
 /// Reports the locks of dead processes.
 fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
     let locks = reader.stale_locks().ok()?;
-    let one = |(lock, run, place): &(String, RunId, String)| {
-        let place = task_name_from_text(Some(reader), run, place);
-        format!("`{lock}` of {place} in run {}", run.short())
+    let one = |held: &LockHolder| {
+        let place = task_name_from_text(Some(reader), &held.run, &held.place);
+        format!("`{}` of {place} in run {}", held.key.as_str(), held.run.short())
     };
     let named: Vec<String> = locks.iter().take(MAX_NAMED).map(one).collect();
     let found = format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));

@@ -1,6 +1,6 @@
 //! The port through which a driver shows a run: its durable events, its output, and remarks.
 
-use crate::machine::{Attempt, Event, TaskId};
+use crate::machine::{Attempt, Event, LockHolder, TaskId};
 use wf_base::name::{PlanId, RunId};
 
 /// A run, as it is shown to a user.
@@ -39,8 +39,8 @@ pub enum OutputInterest {
 /// A remark on a task that is worth a line and is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskRemark {
-    /// The lock of this name is held elsewhere, so it waits.
-    LockHeld(String),
+    /// A lock that it needs is held elsewhere, so it waits.
+    LockHeld(LockHolder),
     /// The cache could not store its result, for this reason.
     NotStored(String),
 }

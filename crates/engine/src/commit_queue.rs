@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::run::RunContext;
-use wf_core::machine::{Effect, Event};
+use wf_core::machine::{Effect, Event, TaskId};
 use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
 
 /// The facts and effects decided at once.
@@ -43,6 +43,13 @@ impl CommitQueue {
     /// Adds a decision to those that are sent next.
     pub(super) fn push(&mut self, decided: PendingTurn) {
         self.pending.push(decided);
+    }
+
+    /// True if locks of a task are released once what was decided is durable.
+    pub(super) fn releases(&self, place: &TaskId) -> bool {
+        let sent = self.sent.iter().flat_map(|(_, turns)| turns);
+        let mut effects = sent.chain(&self.pending).flat_map(|turn| &turn.effects);
+        effects.any(|effect| matches!(effect, Effect::Unlock { place: of } if of == place))
     }
 
     /// Sends what was decided since the last time.

@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use wf_base::time::Moment;
 use wf_core::machine::{
     ApprovalRequest, Attempt, Event, EventKind, InputKind, Machine, MachineInput, MachineTurn, TaskId,
+    TaskLocks,
 };
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
@@ -36,6 +37,8 @@ pub(super) struct RunDispatcher {
     units: JoinSet<(u32, UnitResult)>,
     pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<StopLevel>>,
     pub(super) lock_waits: BTreeMap<TaskId, AbortHandle>,
+    /// The tasks whose files are asked for before the loop waits again.
+    pub(super) lock_tries: Vec<(TaskId, TaskLocks)>,
     /// The locks that are being released.
     pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
     /// The pending approvals, each with the unit that looks for answers.
@@ -84,6 +87,7 @@ impl RunDispatcher {
             units: JoinSet::new(),
             stops: BTreeMap::new(),
             lock_waits: BTreeMap::new(),
+            lock_tries: Vec::new(),
             releasing_locks: BTreeMap::new(),
             asks: BTreeMap::new(),
             nested: BTreeSet::new(),
@@ -134,6 +138,7 @@ impl RunDispatcher {
                 session.shared.parking.forget(&self.run.run_ref);
                 return Ok(end);
             }
+            self.try_locks().await?;
             self.commit_queue.send(&self.run);
             self.park()?;
             match self.wait(&mut stop).await? {
@@ -225,6 +230,7 @@ impl RunDispatcher {
 
     fn record(&mut self, turn: MachineTurn) {
         let MachineTurn { events, effects } = turn;
+        let effects = self.set_lock_tries_aside(effects);
         if events.is_empty() && self.commit_queue.is_empty() {
             return effects.into_iter().for_each(|effect| self.execute_effect(effect));
         }
@@ -262,6 +268,11 @@ impl RunDispatcher {
         let run = &self.run;
         run.session.observe(|observer| observer.event(&run.run_ref, event));
         self.end = self.end.take().or_else(|| finished_run_of(&run.run_ref.id, event));
+    }
+
+    /// True if locks of a task are released once what was decided is durable.
+    pub(super) fn releases(&self, place: &TaskId) -> bool {
+        self.commit_queue.releases(place)
     }
 
     /// Starts a unit of work, which returns with the round that it was started in.

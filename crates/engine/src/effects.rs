@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use wf_core::machine::{AgentRecord, ApprovalRequest, Attempt, Effect};
+use wf_core::machine::{AgentRecord, ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
@@ -13,7 +13,7 @@ use super::dispatch::RunDispatcher;
 use super::run::RunContext;
 use super::{
     agent, asking, attempt_task, children, current_step, evidence, gating, generated, guidance, judging,
-    locks, planning, worktrees,
+    planning, worktrees,
 };
 
 impl RunDispatcher {
@@ -26,35 +26,20 @@ impl RunDispatcher {
                 let degree = if force { StopLevel::AtOnce } else { StopLevel::Gently };
                 self.send_stop(attempt.as_ref(), degree);
             }
-            Effect::Unlock { place, lock } => {
-                if let Some(waiter) = self.lock_waits.remove(&place) {
-                    waiter.abort();
-                }
-                let (freed, freeing) = oneshot::channel();
-                self.releasing_locks.insert(place.clone(), freeing);
-                self.spawn_unit(async move {
-                    let report = locks::unlock(run, place, lock).await;
-                    drop(freed);
-                    report
-                });
-            }
+            Effect::Unlock { place } => self.release_locks(place),
             // A forced end does not wait for evidence to be checked again.
             Effect::Finish { .. } => {
                 if let Some(confirms) = self.confirms.take() {
                     confirms.abort();
                 }
             }
-            Effect::Lock { place, lock } => {
-                // In another round a lock is acquired only once it was released.
-                let freeing = self.releasing_locks.remove(&place);
-                let wanted = place.clone();
-                let waiter = self.spawn_unit(async move {
-                    if let Some(freeing) = freeing {
-                        let _ = freeing.await;
-                    }
-                    locks::lock(run, wanted, lock).await
-                });
-                self.lock_waits.insert(place, waiter);
+            Effect::Lock { place, locks } => {
+                if locks.lock.is_none() {
+                    // It is asked for in order: until then, it has to wait.
+                    let held = InputKind::LockHeld { place: place.clone() };
+                    self.spawn_unit(async { Ok(Some(held)) });
+                }
+                self.acquire_locks(place, locks, None);
             }
             Effect::Ask(ask) => self.poll_approval(ask),
             Effect::Dismiss { number } => {

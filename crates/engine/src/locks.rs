@@ -1,94 +1,151 @@
+//! The locks of tasks: waits for those that others hold, and releases.
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
-use wf_base::name::RunId;
-use wf_core::machine::{InputKind, TaskId};
-use wf_exec::supervisor::{self, SupervisorSearch};
-use wf_store::{LockAcquisition, Store, StoreError};
-
-use super::dispatch::UnitResult;
-use super::run::RunContext;
+use wf_core::machine::{Effect, InputKind, LockHolder, TaskId, TaskLocks};
 use wf_core::observe::TaskRemark;
+use wf_exec::supervisor::{self, SupervisorSearch};
+use wf_store::LockAcquisition;
+
+use super::EngineError;
+use super::dispatch::{RunDispatcher, UnitResult};
+use super::run::RunContext;
+use wf_base::time::Moment;
 
 /// The intervals between two looks at a lock that another process holds.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The waits for named locks. Holders in this program wake waiters at once; holders in others are
-/// polled.
+/// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
 #[derive(Default)]
-pub(super) struct NamedLocks {
+pub(super) struct LockWakeups {
     freed: Notify,
 }
 
-impl NamedLocks {
-    /// Acquires a lock, as soon as it is free.
-    pub(super) async fn acquire_lock(
-        &self,
-        ongoing: &RunContext,
-        lock: &str,
-        place: &TaskId,
-    ) -> Result<(), StoreError> {
-        let (session, run) = (&ongoing.session, &ongoing.run_ref.id);
-        let store = &session.store;
-        let mut is_reported = false;
-        let dir = store.folder().keepers();
-        let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
-        let mut look = FIRST_POLL_INTERVAL;
-        loop {
-            let freed = self.freed.notified();
-            match store.try_lock(lock, run, place).await? {
-                LockAcquisition::HeldByOther if is_reported => {}
-                LockAcquisition::HeldByOther => {
-                    is_reported = true;
-                    let remark = TaskRemark::LockHeld(lock.to_owned());
-                    let this = &ongoing.run_ref;
-                    session.observe(|observer| observer.remark(this, place, &remark));
-                }
-                LockAcquisition::Acquired => return Ok(()),
-                // A lock of its own earlier work is taken over, not waited for.
-                LockAcquisition::TakenOver { run: before, place: was }
-                    if before == *run && was == place.to_string() =>
+impl RunDispatcher {
+    /// Sets aside the requests for files, and returns the other effects. A request without an event shows nothing, and
+    /// ends with this process: it need not wait until the decisions before it are durable. What it leads to can then be
+    /// written with them. Locks that are about to be released are requested in order.
+    pub(super) fn set_lock_tries_aside(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
+        let released = effects.iter().filter_map(|effect| match effect {
+            Effect::Unlock { place } => Some(place.clone()),
+            _ => None,
+        });
+        let released: Vec<TaskId> = released.collect();
+        let mut others = Vec::with_capacity(effects.len());
+        for effect in effects {
+            match effect {
+                Effect::Lock { place, locks }
+                    if locks.lock.is_none() && !released.contains(&place) && !self.is_releasing(&place) =>
                 {
-                    return Ok(());
+                    self.lock_tries.push((place, locks));
                 }
-                // The engine died, and its work there may go on.
-                LockAcquisition::TakenOver { run, place } => {
-                    supervisor::outlast(past, &run, &place).await;
-                    return Ok(());
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    fn is_releasing(&self, place: &TaskId) -> bool {
+        self.releasing_locks.contains_key(place) || self.releases(place)
+    }
+
+    /// Asks for the files that tasks need. Those that are free let their tasks begin at once.
+    pub(super) async fn try_locks(&mut self) -> Result<(), EngineError> {
+        while !self.lock_tries.is_empty() {
+            for (place, locks) in std::mem::take(&mut self.lock_tries) {
+                let store = &self.run.session.store;
+                match store.try_lock(&locks, &self.run.run_ref.id, &place).await? {
+                    LockAcquisition::Acquired => {
+                        self.process_input(Moment::default(), InputKind::Locked { place });
+                    }
+                    LockAcquisition::TakenOver(dead) => self.acquire_locks(place, locks, Some(dead)),
+                    LockAcquisition::Held(_) => {
+                        let held = InputKind::LockHeld { place: place.clone() };
+                        self.acquire_locks(place, locks, None);
+                        self.process_input(Moment::default(), held);
+                    }
                 }
             }
-            let _ = tokio::time::timeout(look, freed).await;
-            look = (look * 2).min(MAX_POLL_INTERVAL);
         }
-    }
-
-    /// Releases a lock.
-    pub(super) async fn release_lock(
-        &self,
-        store: &Store,
-        lock: &str,
-        run: &RunId,
-        place: &TaskId,
-    ) -> Result<(), StoreError> {
-        store.unlock(lock, run, place).await?;
-        self.freed.notify_waiters();
         Ok(())
     }
+
+    /// Waits for the locks of a task; `dead`: it has them, and these holders from before may have left work under way.
+    pub(super) fn acquire_locks(&mut self, place: TaskId, locks: TaskLocks, dead: Option<Vec<LockHolder>>) {
+        // In another round they are acquired only once they were released.
+        let freeing = self.releasing_locks.remove(&place);
+        let (run, task) = (Arc::clone(&self.run), place.clone());
+        let waiter = self.spawn_unit(async move {
+            if let Some(freeing) = freeing {
+                let _ = freeing.await;
+            }
+            let dead = match dead {
+                Some(dead) => dead,
+                None => wait(&run, &task, &locks).await?,
+            };
+            outlast(&run, &task, dead).await;
+            Ok(Some(InputKind::Locked { place: task }))
+        });
+        self.lock_waits.insert(place, waiter);
+    }
+
+    /// Releases the locks of a task, or ends its wait for them.
+    pub(super) fn release_locks(&mut self, place: TaskId) {
+        if let Some(waiter) = self.lock_waits.remove(&place) {
+            waiter.abort();
+        }
+        let (freed, freeing) = oneshot::channel();
+        self.releasing_locks.insert(place.clone(), freeing);
+        self.spawn_unit(release(Arc::clone(&self.run), place, freed));
+    }
 }
 
-/// Acquires a lock for a task.
-pub(super) async fn lock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
+/// Waits until a task has its locks. Returns the dead tasks that had them.
+async fn wait(run: &RunContext, place: &TaskId, locks: &TaskLocks) -> Result<Vec<LockHolder>, EngineError> {
     let session = &run.session;
-    session.shared.locks.acquire_lock(&run, &lock, &place).await?;
-    Ok(Some(InputKind::Locked { place }))
+    let mut told = None;
+    let mut look = FIRST_POLL_INTERVAL;
+    loop {
+        let freed = session.shared.locks.freed.notified();
+        match session.store.try_lock(locks, &run.run_ref.id, place).await? {
+            LockAcquisition::Acquired => return Ok(Vec::new()),
+            LockAcquisition::TakenOver(dead) => return Ok(dead),
+            LockAcquisition::Held(holder) => {
+                // One lock may have one holder after the other, and is one wait.
+                if told.as_ref() != Some(&holder.key) {
+                    told = Some(holder.key.clone());
+                    let (this, remark) = (&run.run_ref, TaskRemark::LockHeld(holder));
+                    session.observe(|observer| observer.remark(this, place, &remark));
+                }
+            }
+        }
+        let _ = tokio::time::timeout(look, freed).await;
+        look = (look * 2).min(MAX_POLL_INTERVAL);
+    }
 }
 
-/// Releases a lock.
-pub(super) async fn unlock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
+/// Waits for the work that dead holders left under way.
+async fn outlast(run: &RunContext, place: &TaskId, dead: Vec<LockHolder>) {
     let session = &run.session;
-    session.shared.locks.release_lock(&session.store, &lock, &run.run_ref.id, &place).await?;
+    let dir = session.store.folder().keepers();
+    let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
+    for holder in dead {
+        // Its own earlier work is taken over, not waited for.
+        if holder.run != run.run_ref.id || holder.place != place.to_string() {
+            supervisor::outlast(past, &holder.run, &holder.place).await;
+        }
+    }
+}
+
+/// Releases the locks of a task.
+async fn release(run: Arc<RunContext>, place: TaskId, freed: oneshot::Sender<()>) -> UnitResult {
+    let session = &run.session;
+    session.store.unlock(&run.run_ref.id, &place).await?;
+    session.shared.locks.freed.notify_waiters();
+    drop(freed);
     Ok(None)
 }

@@ -20,7 +20,7 @@ use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
 use super::generated::PlanReader;
-use super::locks::NamedLocks;
+use super::locks::LockWakeups;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
@@ -65,7 +65,7 @@ pub struct SharedState {
     pub(super) passed_env: HostEnv,
     pub(super) client: http::HttpClient,
     pub(super) secrets: SharedRedactions,
-    pub(super) locks: NamedLocks,
+    pub(super) locks: LockWakeups,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
     /// The way to models, once one is called.
@@ -84,7 +84,7 @@ impl SharedState {
         Self {
             client: http::HttpClient::new(&passed_env),
             secrets: SharedRedactions::default(),
-            locks: NamedLocks::default(),
+            locks: LockWakeups::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             gateway: OnceLock::new(),

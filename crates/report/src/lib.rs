@@ -6,6 +6,7 @@
 //!
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
 //! - [`record`]: a run as recorded in the store.
+//! - [`locks`]: the locks that tasks wait for.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
@@ -25,6 +26,7 @@ mod forecast;
 mod gated;
 mod hint;
 mod lines;
+pub mod locks;
 pub mod mistakes;
 pub mod moves;
 mod names;

@@ -99,7 +99,7 @@ pub use find::FindError;
 pub use folder::StateFolder;
 pub use goals::{GoalRow, LedgerGoal, SlotRow};
 pub use lease::{LEASE, RunLease};
-pub use locks::LockAcquisition;
+pub use locks::{LockAcquisition, LockWait};
 pub use log_row::LogRow;
 pub use memory::MegramSelection;
 pub use opinions::{RepairFeedback, RepairRow};

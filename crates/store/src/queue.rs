@@ -22,6 +22,11 @@ pub(super) enum WriterMessage {
 
 /// A job to do in a transaction, with a receiver of its result.
 pub(super) trait WriteJob: Send {
+    /// True if nothing relies on it after a loss of power.
+    fn is_brief(&self) -> bool {
+        false
+    }
+
     /// Does the job; an error rolls back this job, and only that.
     fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError>;
 
@@ -42,7 +47,16 @@ impl WriterQueue {
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.send_as(WriterMessage::Work, work)
+        self.send_as(WriterMessage::Work, false, work)
+    }
+
+    /// Sends a job that nothing relies on after a loss of power.
+    pub(super) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.send_as(WriterMessage::Work, true, work)
     }
 
     /// Sends a job that becomes durable with the next one, unless that takes long.
@@ -51,16 +65,21 @@ impl WriterQueue {
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.send_as(WriterMessage::First, work)
+        self.send_as(WriterMessage::First, false, work)
     }
 
-    fn send_as<T, W>(&self, kind: fn(Box<dyn WriteJob>) -> WriterMessage, work: W) -> WriteTicket<T>
+    fn send_as<T, W>(
+        &self,
+        kind: fn(Box<dyn WriteJob>) -> WriterMessage,
+        is_brief: bool,
+        work: W,
+    ) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (answer, ticket) = WriteTicket::new();
-        let task = FunctionJob { work: Some(work), result: None, answer };
+        let task = FunctionJob { work: Some(work), result: None, is_brief, answer };
         // If the writer is gone, the task is dropped here, and the ticket reports it.
         let _ = self.0.send(kind(Box::new(task)));
         ticket
@@ -76,6 +95,7 @@ impl WriterQueue {
 struct FunctionJob<T, W> {
     work: Option<W>,
     result: Option<T>,
+    is_brief: bool,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
@@ -84,6 +104,10 @@ where
     T: Send,
     W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send,
 {
+    fn is_brief(&self) -> bool {
+        self.is_brief
+    }
+
     fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {
         let work = self.work.take().ok_or(StoreError::Closed)?;
         self.result = Some(work(writing)?);

@@ -7,12 +7,13 @@ use super::column::JsonColumn;
 use super::fold::ShadowProjections;
 use super::log::LogTail;
 use super::{
-    ApprovalAnswer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, LogPosition, RunFilter,
-    RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError, UnrecordedResult, answers, cache,
-    connect, lease, locks, owners, rows, uses,
+    ApprovalAnswer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, LockWait, LogPosition,
+    RunFilter, RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError, UnrecordedResult,
+    answers, cache, connect, lease, locks, owners, rows, uses,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId};
+use wf_core::machine::LockHolder;
 
 /// The number of runs listed when a run is not found, or is ambiguous.
 const CANDIDATES: i64 = 10;
@@ -258,9 +259,14 @@ impl StoreReader {
         Ok(self.query_one(sql, [], |row| row.get(0))?.unwrap_or(0))
     }
 
-    /// Returns the named locks whose holders are dead: name, run and task.
-    pub fn stale_locks(&self) -> Result<Vec<(String, RunId, String)>, StoreError> {
+    /// Returns the locks whose holders are dead.
+    pub fn stale_locks(&self) -> Result<Vec<LockHolder>, StoreError> {
         locks::stale(&self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the tasks of living processes that wait for a lock, by time.
+    pub fn lock_waits(&self) -> Result<Vec<LockWait>, StoreError> {
+        locks::waits(&self.connection).map_err(|error| self.failed(&error))
     }
 
     /// Writes a copy of the database, as of one instant.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::column::JsonColumn;
 use super::holder::LeaseHolder;
 use super::leases::HeldLeases;
+use super::locks::LockRequest;
 use super::mark::LogMarkFile;
 use super::queue::WriterQueue;
-use super::writer::{StoreWriter, WriteContext, identity};
+use super::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
     LEASE, LockAcquisition, PruneResult, RunFence, StateFolder, StoreError, StoreReader, WriteTicket,
@@ -20,7 +21,7 @@ use super::{
 use wf_base::failpoint;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};
-use wf_core::machine::TaskId;
+use wf_core::machine::{TaskId, TaskLocks};
 
 /// The failures that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +88,7 @@ impl Store {
             file: identity(&path).ok_or_else(|| StoreError::Removed(path.clone()))?,
             path,
             marker: LogMarkFile::new(&folder, durability),
+            flushes: WriterFlushes::new(durability),
             holder: LeaseHolder::new(),
             leases: HeldLeases::new(lease),
             clock,
@@ -133,21 +135,23 @@ impl Store {
         (FencingToken::first(run), fence)
     }
 
-    /// Takes a named lock for a task if it is free, or its holder's process is dead.
-    pub fn try_lock(&self, name: &str, run: &RunId, place: &TaskId) -> WriteTicket<LockAcquisition> {
-        let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
-        self.sql(move |writing| {
+    /// Takes all locks of a task if they are free, or their holders' processes are dead; else none. Like all that
+    /// ends with its process, this survives a kill of the program, and not a loss of power: it costs no flush.
+    pub fn try_lock(&self, locks: &TaskLocks, run: &RunId, place: &TaskId) -> WriteTicket<LockAcquisition> {
+        let (locks, run, place) = (locks.clone(), run.clone(), place.to_string());
+        self.queue.send_brief(move |writing| {
             let writer = writing.writer;
-            let wish = locks::LockRequest { name: &name, run: &run, place: &place, now: writer.clock.now() };
-            locks::take(writing.connection, &writer.holder, &wish)
+            let wish = LockRequest { locks: &locks, run: &run, place: &place, now: writer.clock.now() };
+            wish.take(writing.connection, &writer.holder).map_err(|error| writing.failed(&error))
         })
     }
 
-    /// Releases a named lock, if the task holds it through this store.
-    pub fn unlock(&self, name: &str, run: &RunId, place: &TaskId) -> WriteTicket<()> {
-        let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
-        self.sql(move |writing| {
-            locks::give_back(writing.connection, &writing.writer.holder, &name, &run, &place)
+    /// Releases the locks that a task holds through this store; it waits for none any more.
+    pub fn unlock(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
+        let (run, place) = (run.clone(), place.to_string());
+        self.queue.send_brief(move |writing| {
+            locks::give_back(writing.connection, &writing.writer.holder, &run, &place)
+                .map_err(|error| writing.failed(&error))
         })
     }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::StoreError;
 use super::holder::LeaseHolder;
 use super::leases::{HeldLeases, LeaseRenewal};
 use super::log::LogTail;
 use super::mark::LogMarkFile;
 use super::queue::{WriteJob, WriterMessage, WriterQueue};
+use super::{StoreDurability, StoreError};
 use wf_base::failpoint;
 use wf_base::time::Clock;
 
@@ -39,10 +39,38 @@ pub(super) struct StoreWriter {
     pub leases: HeldLeases,
     /// The mark of the log's end.
     pub marker: LogMarkFile,
+    /// The flushes of its transactions.
+    pub flushes: WriterFlushes,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The queue to this writer, for releases.
     pub queue: WriterQueue,
+}
+
+/// The rule which transactions are flushed to the disk.
+pub(super) struct WriterFlushes {
+    /// True if transactions are flushed at all.
+    durable: bool,
+    /// True if the next transaction is.
+    on: Cell<bool>,
+}
+
+impl WriterFlushes {
+    /// Creates the rule for a connection that was set up for a durability.
+    pub(super) fn new(durability: StoreDurability) -> Self {
+        let durable = durability == StoreDurability::Full;
+        Self { durable, on: Cell::new(durable) }
+    }
+
+    /// Makes the next transaction flush, or not: one whose jobs are all brief costs no flush.
+    fn adjust(&self, connection: &Connection, is_brief: bool) -> rusqlite::Result<()> {
+        let on = self.durable && !is_brief;
+        if self.on.get() != on {
+            connection.pragma_update(None, "synchronous", if on { "full" } else { "normal" })?;
+            self.on.set(on);
+        }
+        Ok(())
+    }
 }
 
 /// The context of a job: a transaction and what belongs to it.
@@ -111,8 +139,12 @@ impl StoreWriter {
         if jobs.is_empty() {
             return;
         }
+        let is_brief = jobs.iter().all(|job| job.is_brief());
         let outcomes = self
-            .execute("BEGIN IMMEDIATE")
+            .flushes
+            .adjust(&self.connection, is_brief)
+            .map_err(|error| StoreError::sqlite(&self.path, &error))
+            .and_then(|()| self.execute("BEGIN IMMEDIATE"))
             .and_then(|()| work(&writing, &mut jobs))
             .and_then(|outcomes| {
                 failpoint::point("commit.before");

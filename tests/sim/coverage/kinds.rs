@@ -75,6 +75,7 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Judged { .. } => "judged",
         InputKind::Woke { .. } => "woke",
         InputKind::Locked { .. } => "locked",
+        InputKind::LockHeld { .. } => "lock_held",
         InputKind::Looked { .. } => "looked",
         InputKind::Cancel { .. } => "cancel",
         InputKind::Stale(_) => "stale",

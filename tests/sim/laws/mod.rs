@@ -202,7 +202,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "under_lock",
-        says: "Work and checks under a named lock begin only while their place holds it, and it is given back only after they ended.",
+        says: "Work and checks begin only while their place holds its named lock and the files that it declares to change, which no place of another run holds, and these are given back only after they ended.",
         holds: work::under_lock,
     },
     Law {

@@ -52,7 +52,8 @@ pub fn indexes(look: &Look<'_>) -> Result<(), String> {
         requests.filter(|pair| wanted(&pair[1])).map(|pair| &pair[0]).collect()
     };
     let turn = |room: bool| with(&move |request| request["Turn"]["room"] == room);
-    let busy = with(&|request| *request == "Lookup" || request["Gates"]["room"] == true).len();
+    let has_room = |request: &Value| request["Gates"]["room"] == true || request["Lock"]["room"] == true;
+    let busy = with(&|request| *request == "Lookup" || has_room(request)).len();
     let returning = with(&|request| request.get("Return").is_some()).len();
     let scan = json!({ "queue": turn(true), "roomless": turn(false), "busy": busy, "returning": returning });
     let same = ["queue", "roomless", "busy", "returning"].iter().all(|field| flight[field] == scan[field]);
@@ -84,6 +85,8 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             book.checking && book.live == Some(attempt.attempt) || over(&attempt.place)
         }
         Effect::Check { attempt: None, .. } => known.phase >= RunPhase::Verify,
+        // Files are free most of the time: no event says that they are asked for, and nothing follows from that.
+        Effect::Lock { locks, .. } if locks.lock.is_none() => true,
         Effect::Lock { place, .. } => {
             let book = known.book(place);
             // One that waits for guidance, of a planner or of people, keeps its lock.

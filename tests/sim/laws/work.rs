@@ -1,9 +1,11 @@
 //! Laws of what the world does: processes, room, locks.
 
-use wf_core::machine::{Effect, EventKind, InFlight, StepState, TaskId};
+use wf_core::machine::{Effect, EventKind, InFlight, LockKey, StepState, TaskId};
+use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::super::engine::Job;
 use super::super::ledger::step_of;
+use super::super::locks::HeldLock;
 use super::super::look::{Look, Seen};
 use super::super::process::Life;
 use super::super::units::is_process;
@@ -78,14 +80,28 @@ pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
     }
 }
 
-fn holds_its_lock(look: &Look<'_>, place: &TaskId) -> Result<(), String> {
-    let Some(lock) = &step_of(look.plan(), place).concurrency else {
-        return Ok(());
+/// The files that a step keeps other runs from: not those of a step that runs plans, and no patterns.
+fn files_of(step: &Step) -> impl Iterator<Item = String> {
+    let changes = match &step.work {
+        StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => true,
+        StepWork::Agent(agent) => agent.dispatch.is_none() && agent.workspace == AgentWorkspace::Shared,
+        _ => false,
     };
+    let paths = step.writes.iter().map(|path| path.source().to_owned());
+    paths.filter(move |path| changes && !path.contains('*'))
+}
+
+fn holds_its_lock(look: &Look<'_>, place: &TaskId) -> Result<(), String> {
+    let step = step_of(look.plan(), place);
+    let name = step.concurrency.iter().cloned().map(LockKey::Name);
     let life = look.run().lives;
-    let holder = look.world.locks.get(lock);
-    let holds = holder.is_some_and(|(run, whose, of)| (*run, whose, *of) == (look.at, place, life));
-    ensure(holds, || format!("{place} works without `{lock}`, which {holder:?} holds"))
+    for key in name.chain(files_of(step).map(LockKey::File)) {
+        let mine = |held: &&HeldLock| (held.run, &held.place, held.life) == (look.at, place, life);
+        let holds = look.world.locks.iter().filter(mine).any(|held| held.key == key);
+        let other = look.world.locks.iter().find(|held| !mine(held) && held.excludes(&key, look.at));
+        ensure(holds && other.is_none(), || format!("{place} works without {key:?}, which {other:?} holds"))?;
+    }
+    Ok(())
 }
 
 pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
@@ -105,8 +121,7 @@ pub fn freed(look: &Look<'_>) -> Result<(), String> {
     if !matches!(look.seen, Seen::Over) {
         return Ok(());
     }
-    let held =
-        look.world.locks.iter().find(|(_, (run, _, life))| *run == look.at && *life == look.run().lives);
+    let held = look.world.locks.iter().find(|held| held.run == look.at && held.life == look.run().lives);
     ensure(held.is_none(), || format!("it is over and holds {held:?}"))?;
     let flight = look.engine().map(|engine| engine.machine.in_flight().clone()).unwrap_or_default();
     ensure(flight == InFlight::default(), || format!("it is over, and in flight is {flight:?}"))?;

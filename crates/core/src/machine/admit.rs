@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::advance::wait_end;
+use super::fold::takes_room;
 use super::in_flight::TaskRequest;
 use super::scope::{self, TaskScope};
 use super::state::{self, TaskIx};
 use super::task_phase::TaskPhase;
-use super::{Effect, EventKind, Machine, TimerKind};
+use super::{Effect, EventKind, Machine, TaskLocks, TimerKind};
 use wf_model::StepWork;
 
 impl Machine {
@@ -34,17 +35,11 @@ impl Machine {
         }
         let step = self.plan.step(task.ix());
         let place = state::task_id(&self.plan, task);
-        if let Some(lock) = &step.concurrency
-            && !self.flight.locked.contains(&task)
-        {
-            let lock = lock.clone();
-            if self.state.task_record(task).is_some_and(|record| record.phase != TaskPhase::Locking) {
-                let (place, lock) = (place.clone(), lock.clone());
-                self.emit(EventKind::LockRequested { place, lock });
+        if !self.flight.locked.contains(&task) {
+            let locks = TaskLocks::of(&self.plan, &self.state, task);
+            if !locks.is_empty() {
+                return self.request_locks(task, locks);
             }
-            self.flight.set(task, Some(TaskRequest::Lock));
-            self.turn.effects.push(Effect::Lock { place, lock });
-            return;
         }
         let first = self
             .state
@@ -62,6 +57,20 @@ impl Machine {
             }
             Err(error) => self.end_unstartable(task, &error.to_string()),
         }
+    }
+
+    /// Asks for the locks of a task. Only the wait for a named lock is an event: files are free most of the time, and
+    /// nothing follows from the wait for them.
+    fn request_locks(&mut self, task: TaskIx, locks: TaskLocks) {
+        let place = state::task_id(&self.plan, task);
+        let is_told = self.state.task_record(task).is_none_or(|record| record.phase == TaskPhase::Locking);
+        if let (Some(lock), false) = (&locks.lock, is_told) {
+            self.emit(EventKind::LockRequested { place: place.clone(), lock: lock.clone() });
+        }
+        // Files are free most of the time: the room is kept, or tasks would not start in their order.
+        let room = locks.lock.is_none() && takes_room(&self.plan, task);
+        self.flight.set(task, Some(TaskRequest::Lock { room }));
+        self.turn.effects.push(Effect::Lock { place, locks });
     }
 
     /// Starts the next attempt of a task.

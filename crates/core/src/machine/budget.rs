@@ -167,7 +167,8 @@ impl Machine {
     /// they begin: their turn will not come.
     fn end_waits(&mut self) {
         let requests = self.state.activities().into_iter().filter(|(_, activity)| activity.is_asking_first());
-        let waits = [TaskRequest::Timer, TaskRequest::Lock].map(|request| self.flight.tasks_with(request));
+        let [kept, given] = [true, false].map(|room| TaskRequest::Lock { room });
+        let waits = [TaskRequest::Timer, kept, given].map(|request| self.flight.tasks_with(request));
         let waits = waits.into_iter().flatten();
         let mut tasks: Vec<TaskIx> = waits.chain(requests.map(|(task, _)| task)).collect();
         tasks.retain(|task| !self.plan.is_finally(task.ix()));

@@ -127,11 +127,10 @@ impl Machine {
 
     /// Lets a task that waits for its lock after a resume go on without it: it is about to end.
     fn stop_waiting(&mut self, task: TaskIx) {
-        let lock = self.plan.step(task.ix()).concurrency.clone();
-        if let (Some(lock), Some(TaskRequest::Return { approved })) = (lock, self.flight.request(task)) {
+        if let Some(TaskRequest::Return { approved }) = self.flight.request(task) {
             self.flight.set(task, None);
             let place = state::task_id(&self.plan, task);
-            self.turn.effects.push(Effect::Unlock { place, lock });
+            self.turn.effects.push(Effect::Unlock { place });
             self.resume_activity(task, approved);
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
     CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
-    PlanRequest, StepItem, TaskId, ToolCallId, WorkExit,
+    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -73,20 +73,19 @@ pub enum Effect {
         /// The instant at which it goes off.
         at: Moment,
     },
-    /// Acquire a named lock for a task, when it is free. Answered by
+    /// Acquire the locks of a task, all at once, when they are free. Answered by
     /// [`Locked`](super::InputKind::Locked).
     Lock {
         /// The task.
         place: TaskId,
-        /// The lock.
-        lock: String,
+        /// The locks.
+        #[serde(flatten)]
+        locks: TaskLocks,
     },
-    /// Release a named lock, or stop waiting for it.
+    /// Release the locks of a task, or stop waiting for them.
     Unlock {
         /// The task.
         place: TaskId,
-        /// The lock.
-        lock: String,
     },
     /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
     Lookup {

@@ -1,5 +1,5 @@
 //! The files that tasks declare to change. Two tasks of a run that name the same file take turns, so that neither
-//! writes over what the other's checks are about to read (Silas 19.7).
+//! writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](super::TaskLocks) decide.
 //!
 //! A task claims its files when it gets its turn, before it asks for a lock, and keeps them until it has ended. Only paths
 //! without wildcards are claims: a pattern says where files may be, not which. A folder covers everything in it.
@@ -47,7 +47,7 @@ impl FileClaims {
 }
 
 /// Returns the files that a task declares to change, as paths in the workspace.
-fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
+pub(super) fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
     let step = plan.step(task.ix());
     let view = TaskScope { plan, state, task: Some(task) };
     let declared = declared(step).map(|path| path.render(&view).unwrap_or_default());

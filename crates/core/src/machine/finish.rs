@@ -113,8 +113,8 @@ impl Machine {
         let has_lock = self.flight.uses_lock(task);
         let place = state::task_id(&self.plan, task);
         let step = self.plan.step(task.ix());
-        if has_lock && let Some(lock) = step.concurrency.clone() {
-            self.turn.effects.push(Effect::Unlock { place: place.clone(), lock });
+        if has_lock {
+            self.turn.effects.push(Effect::Unlock { place: place.clone() });
         }
         let good = end.state == StepState::Succeeded;
         let result = result.filter(|_| good).unwrap_or_default();

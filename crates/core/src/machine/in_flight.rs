@@ -7,7 +7,7 @@ use super::fold::takes_room;
 use super::serde_pairs;
 use super::state::{MachineState, TaskIx};
 use super::task_phase::TaskPhase;
-use super::{AttemptEnd, ChildId};
+use super::{AttemptEnd, ChildId, TaskLocks};
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
@@ -18,7 +18,7 @@ use wf_model::Plan;
 pub struct InFlight {
     /// Steps whose dependencies have ended and whose `when` has not been evaluated.
     pub(super) due: BTreeSet<u32>,
-    /// Tasks that hold a lock.
+    /// Tasks that hold their locks.
     pub(super) locked: BTreeSet<TaskIx>,
     /// The files that tasks under way declare to change.
     #[serde(skip)]
@@ -50,8 +50,8 @@ pub(super) enum TaskRequest {
     Turn { room: bool },
     /// A timer ends its wait for the next attempt.
     Timer,
-    /// Its lock is requested.
-    Lock,
+    /// Its locks are requested.
+    Lock { room: bool },
     /// The gates before its work are asked.
     Gates { room: bool },
     /// Its cache key is being looked up.
@@ -62,7 +62,7 @@ pub(super) enum TaskRequest {
     ToolGates,
     /// The compactor of its agent is asked.
     Compaction,
-    /// Its lock is requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
+    /// Its locks are requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
     Return { approved: bool },
 }
 
@@ -125,14 +125,18 @@ impl InFlight {
         match before {
             Some(TaskRequest::Turn { room: true }) => drop(self.queue.remove(&task)),
             Some(TaskRequest::Turn { room: false }) => drop(self.roomless.remove(&task)),
-            Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy -= 1,
+            Some(
+                TaskRequest::Gates { room: true } | TaskRequest::Lock { room: true } | TaskRequest::Lookup,
+            ) => self.busy -= 1,
             Some(TaskRequest::Return { .. }) => self.returning -= 1,
             _ => {}
         }
         match request {
             Some(TaskRequest::Turn { room: true }) => drop(self.queue.insert(task)),
             Some(TaskRequest::Turn { room: false }) => drop(self.roomless.insert(task)),
-            Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy += 1,
+            Some(
+                TaskRequest::Gates { room: true } | TaskRequest::Lock { room: true } | TaskRequest::Lookup,
+            ) => self.busy += 1,
             Some(TaskRequest::Return { .. }) => self.returning += 1,
             _ => {}
         }
@@ -155,8 +159,8 @@ impl InFlight {
     /// waits for room: otherwise each could wait for what the other holds, even across runs.
     pub(super) fn next_in_turn(&mut self, plan: &Plan, state: &MachineState, room: u32) -> Option<TaskIx> {
         let free = |task: &&TaskIx| {
-            let has_lock = plan.step(task.ix()).concurrency.is_none() || self.locked.contains(task);
-            (self.returning == 0 || has_lock) && self.claims.admit(plan, state, **task)
+            let needs_none = || self.locked.contains(task) || TaskLocks::of(plan, state, **task).is_empty();
+            (self.returning == 0 || needs_none()) && self.claims.admit(plan, state, **task)
         };
         let queue = (self.busy < room).then_some(&self.queue);
         let next = self.roomless.iter().chain(queue.into_iter().flatten()).find(free).copied()?;
@@ -171,7 +175,7 @@ impl InFlight {
 
     /// True if a task holds a lock, or waits for one.
     pub(super) fn uses_lock(&self, task: TaskIx) -> bool {
-        let waits = matches!(self.request(task), Some(TaskRequest::Lock | TaskRequest::Return { .. }));
+        let waits = matches!(self.request(task), Some(TaskRequest::Lock { .. } | TaskRequest::Return { .. }));
         waits || self.locked.contains(&task)
     }
 }

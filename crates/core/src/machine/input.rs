@@ -130,8 +130,13 @@ pub enum InputKind {
         /// The timer.
         timer: TimerKind,
     },
-    /// A named lock is now held for a task. Answers [`Effect::Lock`](super::Effect::Lock).
+    /// The locks of a task are now held for it. Answers [`Effect::Lock`](super::Effect::Lock).
     Locked {
+        /// The task.
+        place: TaskId,
+    },
+    /// Another task holds a lock of a task, which waits. Comes before [`InputKind::Locked`], for a task that needs only files.
+    LockHeld {
         /// The task.
         place: TaskId,
     },
@@ -362,6 +367,7 @@ impl InputKind {
         matches!(
             self,
             Self::Locked { .. }
+                | Self::LockHeld { .. }
                 | Self::Looked { .. }
                 | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
         )

@@ -7,7 +7,9 @@ use super::in_flight::{InFlight, TaskRequest};
 use super::scope::{self, TaskScope};
 use super::state::{self, TaskIx};
 use super::task_phase::{ActivityKind, TaskPhase};
-use super::{ApprovalRequest, Attempt, Effect, GatePoint, Machine, MachineTurn, RunPhase, TimerKind};
+use super::{
+    ApprovalRequest, Attempt, Effect, GatePoint, Machine, MachineTurn, RunPhase, TaskLocks, TimerKind,
+};
 use wf_base::time::Moment;
 
 impl Machine {
@@ -103,10 +105,10 @@ impl Machine {
         let mut begun = self.state.activities();
         begun.retain(|(task, activity)| !activity.is_asking_first() || !asks_before(*task));
         for (task, _) in begun {
-            let lock = self.plan.step(task.ix()).concurrency.clone();
-            if let (Some(lock), false) = (lock, self.is_halting(task)) {
+            let locks = TaskLocks::of(&self.plan, &self.state, task);
+            if !locks.is_empty() && !self.is_halting(task) {
                 let place = state::task_id(&self.plan, task);
-                self.turn.effects.push(Effect::Lock { place, lock });
+                self.turn.effects.push(Effect::Lock { place, locks });
                 self.flight.set(task, Some(TaskRequest::Return { approved: false }));
             }
         }

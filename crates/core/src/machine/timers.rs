@@ -59,7 +59,7 @@ impl Machine {
         };
         let untried = self.state.task_record(task).is_some_and(|record| record.attempts_of_round() == 0);
         let waits = match self.flight.request(task) {
-            Some(TaskRequest::Turn { .. } | TaskRequest::Lock) => true,
+            Some(TaskRequest::Turn { .. } | TaskRequest::Lock { .. }) => true,
             Some(TaskRequest::Timer) | None => {
                 task.item.is_some() && !self.is_over(task) && self.state.activity(task).is_none()
             }

@@ -146,6 +146,7 @@ impl Machine {
             }
             InputKind::Woke { timer } => self.on_timer(timer),
             InputKind::Locked { place } => self.on_lock_acquired(&place),
+            InputKind::LockHeld { place } => self.on_lock_held(&place),
             InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
             InputKind::Stale(stale) => self.on_stale_evidence(stale),
             InputKind::Confirmed { stale } => self.on_confirmation(stale),
@@ -203,11 +204,20 @@ impl Machine {
                 self.flight.set(task, None);
                 self.resume_activity(task, approved);
             }
-            Some(TaskRequest::Lock) => {
+            Some(TaskRequest::Lock { .. }) => {
                 self.flight.locked.insert(task);
                 self.flight.enqueue(&self.plan, task);
             }
             _ => {}
+        }
+    }
+
+    /// Lets other tasks have the room that a task kept in case that its files are free.
+    fn on_lock_held(&mut self, place: &TaskId) {
+        let task = self.task_ix(place);
+        let task = task.filter(|task| self.flight.request(*task) == Some(TaskRequest::Lock { room: true }));
+        if let Some(task) = task {
+            self.flight.set(task, Some(TaskRequest::Lock { room: false }));
         }
     }
 

@@ -75,7 +75,7 @@ pub(super) fn changed_result(run: &RunRef, fact: &EventKind, names: &ItemNames) 
 /// A remark about a task, by its name, that is not an event.
 pub(super) fn remark_notification(subject: String, remark: &TaskRemark) -> RunNotification {
     match remark {
-        TaskRemark::LockHeld(lock) => RunNotification::Awaits { subject, lock: lock.clone() },
+        TaskRemark::LockHeld(holder) => RunNotification::Awaits { subject, holder: holder.clone() },
         TaskRemark::NotStored(reason) => {
             RunNotification::Noted { verb: "not cached", text: format!("{subject} · {reason}") }
         }

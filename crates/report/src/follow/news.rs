@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use wf_base::name::{Name, PlanId, RunId};
 use wf_core::machine::{
-    CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts, StepState,
+    CheckVerdict, CriteriaCount, FailureCount, LockHolder, ReworkLoop, Round, RunOutcome, Standing,
+    StepCounts, StepState,
 };
 use wf_core::observe::RunRef;
 use wf_model::FailureClass;
@@ -26,12 +27,12 @@ pub enum RunNotification {
         /// The number of the attempt.
         attempt: u32,
     },
-    /// A task waits for a named lock.
+    /// A task waits for a lock.
     Awaits {
         /// The task with those above it.
         subject: String,
-        /// The lock.
-        lock: String,
+        /// The holder of the lock.
+        holder: LockHolder,
     },
     /// An attempt failed and another will follow.
     Retries {

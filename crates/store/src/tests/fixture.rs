@@ -12,7 +12,7 @@ use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::{FixedClock, Moment};
 use wf_core::machine::{
     Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, RunOutcome, RunPhase, Standing,
-    StepCounts, StepItem, StepState, TaskId, WorkExit,
+    StepCounts, StepItem, StepState, TaskId, TaskLocks, WorkExit,
 };
 use wf_model::{CheckCertainty, FailureClass, JsonObject};
 
@@ -38,6 +38,11 @@ pub(crate) fn commits(dir: &Path) -> usize {
     let (page, salt) = (number(8) as usize, &log[16..24]);
     let frames = (32..log.len()).step_by(24 + page);
     frames.take_while(|at| log[at + 8..at + 16] == *salt).filter(|at| number(at + 4) != 0).count()
+}
+
+/// The locks of a task that needs one by its name.
+pub(crate) fn lock(name: &str) -> TaskLocks {
+    TaskLocks { lock: Some(name.into()), files: Vec::new() }
 }
 
 /// Stores bytes as a file under their digest.

@@ -2,10 +2,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError};
-use super::fixture::{NOW, commits, first, name, new_run, next, open, run_ended, run_id, started, stranger};
+use super::fixture::{
+    NOW, commits, first, lock, name, new_run, next, open, run_ended, run_id, started, stranger,
+};
 use wf_base::name::RunId;
 use wf_base::time::FixedClock;
-use wf_core::machine::TaskId;
+use wf_core::machine::{LockHolder, LockKey, TaskId, TaskLocks};
 
 /// A store that owns a run, which is recorded.
 fn owner(dir: &std::path::Path, run: &RunId) -> (Store, RunFence) {
@@ -170,7 +172,8 @@ fn the_dead_hold_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (run, place) = (run_id(1), TaskId::of_step(&name("fetch")));
     let (store, fence) = owner(dir.path(), &run);
-    let asked = |store: &Store, run: u8| store.try_lock("network", &run_id(run), &place).wait().unwrap();
+    let asked =
+        |store: &Store, run: u8| store.try_lock(&lock("network"), &run_id(run), &place).wait().unwrap();
     assert_eq!(asked(&store, 1), LockAcquisition::Acquired);
     // As after a reboot: the same id, another process.
     stranger(dir.path())
@@ -181,7 +184,8 @@ fn the_dead_hold_nothing() {
     assert!(!store.reader().unwrap().owner(&run).unwrap().unwrap().alive);
     let heir = open(dir.path());
     drop(heir.own_run(&run, "").wait().unwrap());
-    let dead = LockAcquisition::TakenOver { run, place: "fetch".into() };
+    let holder = LockHolder { key: LockKey::Name("network".into()), run, place: "fetch".into() };
+    let dead = LockAcquisition::TakenOver(vec![holder]);
     assert_eq!(asked(&heir, 2), dead);
     drop(fence);
 }
@@ -193,16 +197,19 @@ fn who_cannot_be_seen_holds_while_the_lease_lasts() {
     let (store, _fence) = owner(dir.path(), &run);
     let nested = crate::NewRun { parent: Some((run.clone(), "a#1".into())), ..new_run("part") };
     store.append(first(&run_id(2), nested, vec![])).wait().unwrap();
-    assert_eq!(store.try_lock("network", &run_id(2), &place).wait().unwrap(), LockAcquisition::Acquired);
+    assert_eq!(
+        store.try_lock(&lock("network"), &run_id(2), &place).wait().unwrap(),
+        LockAcquisition::Acquired
+    );
     let alter = |sql| stranger(dir.path()).execute_batch(sql).unwrap();
     alter("UPDATE run_leases SET pid_ns = pid_ns + 1; UPDATE locks SET pid_ns = pid_ns + 1");
     let heir = open(dir.path());
     let refused = heir.own_run(&run, "").wait().unwrap_err();
     assert!(refused.to_string().contains("in another container since"), "{refused}");
-    let asked = || heir.try_lock("network", &run_id(3), &place).wait().unwrap();
-    assert_eq!(asked(), LockAcquisition::HeldByOther);
+    let asked = || heir.try_lock(&lock("network"), &run_id(3), &place).wait().unwrap();
+    assert!(matches!(asked(), LockAcquisition::Held(holder) if holder.run == run_id(2)));
     alter("UPDATE run_leases SET expires = 0");
-    assert!(matches!(asked(), LockAcquisition::TakenOver { run, .. } if run == run_id(2)));
+    assert!(matches!(asked(), LockAcquisition::TakenOver(dead) if dead[0].run == run_id(2)));
     assert!(heir.own_run(&run, "").wait().is_ok());
 }
 
@@ -213,19 +220,54 @@ fn a_lock_has_one_holder() {
     let run = run_id(1);
     let [fetch, send] = ["fetch", "send"].map(|step| TaskId::of_step(&name(step)));
     let has = |store: &Store, place| {
-        store.try_lock("network", &run, place).wait().unwrap() == LockAcquisition::Acquired
+        store.try_lock(&lock("network"), &run, place).wait().unwrap() == LockAcquisition::Acquired
     };
     assert!(has(&mine, &fetch));
     assert!(has(&mine, &fetch), "asked twice");
     assert!(!has(&mine, &send));
     assert!(!has(&other, &fetch));
-    mine.unlock("network", &run, &send).wait().unwrap();
-    other.unlock("network", &run, &fetch).wait().unwrap();
+    mine.unlock(&run, &send).wait().unwrap();
+    other.unlock(&run, &fetch).wait().unwrap();
     assert!(!has(&mine, &send), "not the holder's to give");
-    mine.unlock("network", &run, &fetch).wait().unwrap();
+    mine.unlock(&run, &fetch).wait().unwrap();
     assert!(has(&other, &send));
     other.release_run(&run).wait().unwrap();
     assert!(has(&mine, &send));
     drop(mine);
     assert!(has(&other, &send), "a closed store holds nothing");
+}
+
+#[test]
+fn files_are_held_all_or_none_by_one_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let [one, two] = [run_id(1), run_id(2)];
+    let [fetch, send] = ["fetch", "send"].map(|step| TaskId::of_step(&name(step)));
+    let files =
+        |paths: &[&str]| TaskLocks { lock: None, files: paths.iter().map(|&path| path.into()).collect() };
+    let ask = |run, place, paths: &[&str]| store.try_lock(&files(paths), run, place).wait().unwrap();
+    assert_eq!(ask(&one, &fetch, &["lib", "out/a"]), LockAcquisition::Acquired);
+    let flushed = commits(dir.path());
+    for paths in [["a", "out"], ["a", "lib"], ["a", "lib/x/y"], ["a", "out/a"]] {
+        let LockAcquisition::Held(holder) = ask(&two, &fetch, &paths) else {
+            panic!("{paths:?} are not free");
+        };
+        assert!(holder.run == one && holder.place == "fetch", "{holder:?}");
+    }
+    assert_eq!(ask(&one, &send, &["lib/x"]), LockAcquisition::Acquired, "the machine of the run decides");
+    assert_eq!(ask(&one, &send, &["a"]), LockAcquisition::Acquired, "who waits holds nothing");
+    store.unlock(&one, &send).wait().unwrap();
+    for free in ["out/a.old", "out/b", "library", "o"] {
+        assert_eq!(ask(&two, &send, &[free]), LockAcquisition::Acquired, "{free}");
+    }
+    let waits = store.reader().unwrap().lock_waits().unwrap();
+    let shown: Vec<_> =
+        waits.iter().map(|wait| (wait.run.clone(), wait.place.as_str(), &wait.holder)).collect();
+    let held =
+        |path: &str| LockHolder { key: LockKey::File(path.into()), run: one.clone(), place: "fetch".into() };
+    assert_eq!(shown, [(two.clone(), "fetch", &Some(held("out/a")))]);
+    store.unlock(&one, &fetch).wait().unwrap();
+    assert_eq!(ask(&two, &fetch, &["lib/x", "out"]), LockAcquisition::Acquired);
+    assert_eq!(store.reader().unwrap().lock_waits().unwrap(), []);
+    assert!(commits(dir.path()) > flushed);
 }

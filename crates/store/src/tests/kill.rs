@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use super::super::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
-use super::fixture::{NOW, first, name, new_run, next, open, run_id, started};
+use super::fixture::{NOW, first, lock, name, new_run, next, open, run_id, started};
 use wf_base::time::FixedClock;
 use wf_core::machine::TaskId;
 
@@ -34,7 +34,7 @@ fn what_was_acknowledged_survives_a_kill() {
     }
     assert_eq!(verify_chain(&reader).unwrap(), Ok(events));
     let place = TaskId::of_step(&name("fetch"));
-    let taken = store.try_lock("network", &run_id(3), &place).wait();
+    let taken = store.try_lock(&lock("network"), &run_id(3), &place).wait();
     assert!(matches!(taken, Ok(LockAcquisition::TakenOver { .. })), "{taken:?}");
 }
 
@@ -80,7 +80,7 @@ fn child() {
     let mut batch = first(&run, new_run("report"), vec![]);
     batch.token = fence.token();
     store.append(batch).wait().unwrap();
-    let _ = store.try_lock("network", &run, &TaskId::of_step(&name("fetch"))).wait().unwrap();
+    let _ = store.try_lock(&lock("network"), &run, &TaskId::of_step(&name("fetch"))).wait().unwrap();
     loop {
         let mut batch = next(&run, vec![started("fetch")]);
         batch.token = fence.token();

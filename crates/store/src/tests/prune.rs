@@ -8,7 +8,7 @@ use super::super::{
     CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
 };
 use super::fixture::{
-    LATER, NOW, first, name, new_run, object, open, put, run_ended, run_id, story, stranger,
+    LATER, NOW, first, lock, name, new_run, object, open, put, run_ended, run_id, story, stranger,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Moment, SystemClock};
@@ -146,8 +146,8 @@ fn what_belonged_to_forgotten_runs_goes_with_them() {
         batch.token = fence.token();
         store.append(batch).wait().unwrap();
         let place = TaskId::of_step(&name("build"));
-        assert_eq!(store.try_lock("x", &run, &place).wait(), Ok(LockAcquisition::Acquired));
-        store.unlock("x", &run, &place).wait().unwrap();
+        assert_eq!(store.try_lock(&lock("x"), &run, &place).wait(), Ok(LockAcquisition::Acquired));
+        store.unlock(&run, &place).wait().unwrap();
     }
     drop(store.own_run(&run_id(99), "").wait().unwrap());
     let keep = RunRetention { max_age: None, max_runs: Some(2) };

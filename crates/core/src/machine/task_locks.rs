@@ -1,0 +1,100 @@
+//! The locks of tasks: a name that steps share, and the files that they declare to change.
+//!
+//! A task gets all its locks at once or none, before it has begun anything, and holds them until it has ended. So no two
+//! tasks wait for each other in a circle, in whatever order they name their files.
+
+use serde::{Deserialize, Serialize};
+
+use super::file_claims;
+use super::state::{MachineState, TaskIx};
+use wf_base::name::RunId;
+use wf_model::{Plan, StepWork};
+
+/// The locks that a task needs before it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskLocks {
+    /// The named lock of its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
+    /// The files that it declares to change, as paths in the workspace, in order. A folder covers everything in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// One lock, of those that a task needs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockKey {
+    /// A named lock. All runs of a workspace share it.
+    Name(String),
+    /// A file, or a folder with everything in it. Runs share it; within a run, the machine lets tasks take turns.
+    File(String),
+}
+
+/// A task that holds a lock which another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// The lock.
+    pub key: LockKey,
+    /// The run of the holder.
+    pub run: RunId,
+    /// The task of the holder, as shown: `step[item]`.
+    pub place: String,
+}
+
+impl LockKey {
+    /// Returns the name, or the path.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Name(name) | Self::File(name) => name,
+        }
+    }
+}
+
+impl TaskLocks {
+    /// Returns the locks that a task of a plan needs.
+    pub(super) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
+        let step = plan.step(task.ix());
+        let mut files = match changes_files(&step.work) {
+            true => file_claims::files(plan, state, task),
+            false => Vec::new(),
+        };
+        files.sort();
+        files.dedup();
+        Self { lock: step.concurrency.clone(), files }
+    }
+
+    /// True if the task needs none.
+    pub fn is_empty(&self) -> bool {
+        self.lock.is_none() && self.files.is_empty()
+    }
+
+    /// Returns the locks, one by one.
+    pub fn keys(&self) -> impl Iterator<Item = LockKey> + '_ {
+        let names = self.lock.iter().cloned().map(LockKey::Name);
+        names.chain(self.files.iter().cloned().map(LockKey::File))
+    }
+}
+
+/// True for work that changes files itself. A step that runs plans does not hold files for them: while it did, a step of its
+/// plan could wait for a file of another run, whose plan waits for this one.
+fn changes_files(work: &StepWork) -> bool {
+    match work {
+        StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => true,
+        StepWork::Agent(agent) => agent.dispatch.is_none(),
+        StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_everything_at_once() {
+        let locks = TaskLocks { lock: Some("db".into()), files: vec!["a".into(), "b/c".into()] };
+        let keys: Vec<LockKey> = locks.keys().collect();
+        let files = ["a", "b/c"].map(|path| LockKey::File(path.into()));
+        assert_eq!(keys, [vec![LockKey::Name("db".into())], files.to_vec()].concat());
+        assert!(!locks.is_empty() && TaskLocks::default().is_empty());
+    }
+}

@@ -112,6 +112,8 @@ pub enum CliCommand {
     Memory(LazyArgs<commands::memory::MemoryArgs>),
     /// Manage goals (scheduled desired-state checks)
     Goal(LazyArgs<commands::goal::GoalArgs>),
+    /// Show what is waiting or was given up, and try it again
+    Queue(LazyArgs<commands::queue::QueueArgs>),
     /// Set up and maintain accounts at services, using the scripts of skills
     Connection(LazyArgs<commands::connection::ConnectionArgs>),
     /// Run the scheduler for this workspace's goals

@@ -78,6 +78,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Key(args) => commands::key::run(ui, args),
         CliCommand::Audit(args) => commands::audit::run(ui, args),
         CliCommand::Memory(args) => commands::memory::run(ui, args),
+        CliCommand::Queue(args) => commands::queue::run(ui, args),
         CliCommand::Goal(args) => commands::goal::run(ui, args),
         CliCommand::Skill(args) => commands::skill::run(ui, args),
         CliCommand::Connection(args) => commands::connection::run(ui, args),

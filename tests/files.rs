@@ -60,8 +60,8 @@ fn a_step_says_what_it_waits_for_and_who_has_it() {
     let first = sandbox.start(&["run", "first.md"]);
     until("the step runs", || sandbox.at("on").exists());
     let second = sandbox.start(&["run", "second.md"]);
-    until("the second waits", || sandbox.wf(&["runs", "--json"]).out.contains("second"));
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let waits = "waits for out/x, which step a of run";
+    until("the second is in the queue", || sandbox.wf(&["queue", "list"]).out.contains(waits));
     sandbox.file("go", "");
     assert!(first.wait_with_output().unwrap().status.success());
     let output = second.wait_with_output().unwrap();
@@ -69,6 +69,7 @@ fn a_step_says_what_it_waits_for_and_who_has_it() {
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("a · out/x, which step a of run ") && told.contains(" writes"), "{told}");
+    sandbox.wf(&["queue", "list"]).exits(0).says("nothing is waiting");
 }
 
 #[test]

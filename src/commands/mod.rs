@@ -27,6 +27,7 @@ pub mod logs;
 pub mod mcp;
 pub mod memory;
 pub mod plan;
+pub mod queue;
 pub mod replan;
 pub mod replay;
 pub mod restore;

@@ -6,6 +6,7 @@ use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
 use crate::names::{attempt_name_from_text, task_name_from_text};
+use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
 use wf_base::name::RunId;
 use wf_base::units::{plural, size};
@@ -61,6 +62,7 @@ pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
         findings.extend(find_interrupted_runs(&reader));
         findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
         findings.extend(find_stale_locks(&reader));
+        findings.extend(find_dead_letters(&reader));
     }
     findings
 }
@@ -165,6 +167,13 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
         named.join(", ")
     );
     (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
+}
+
+/// Reports what was given up, and is not tried again.
+fn find_dead_letters(reader: &StoreReader) -> Option<DoctorFinding> {
+    let dead = count_dead(&queue_entries(reader).ok()?);
+    let found = format!("{} · see `wf queue list`", plural(dead, "dead letter"));
+    (dead > 0).then(|| DoctorFinding::new("queue", DoctorStatus::Weak, found))
 }
 
 /// Reports the locks of dead processes.

@@ -33,6 +33,7 @@ pub mod mcp_pin;
 pub mod names;
 pub mod outdated;
 pub mod plans;
+pub mod queue;
 pub mod relied;
 pub mod repair;
 pub mod revision;

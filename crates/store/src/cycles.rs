@@ -187,6 +187,15 @@ impl StoreReader {
         self.folded_rows(sql, (goal.as_str(), limit), cycle)
     }
 
+    /// Returns the latest reconciliation of each goal.
+    pub fn latest_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
+        let sql =
+            "SELECT * FROM reconciliations AS own WHERE NOT EXISTS (SELECT 1 FROM reconciliations AS later
+                   WHERE later.goal = own.goal AND (later.started_at, later.run) > (own.started_at, own.run))
+                   ORDER BY goal";
+        self.folded_rows(sql, [], cycle)
+    }
+
     /// Returns the number of ended reconciliations of a goal by health.
     pub fn cycle_counts(&self, goal: &PlanId) -> Result<Vec<(ReconciliationHealth, u64)>, StoreError> {
         let sql = "SELECT health, count(*) AS n FROM reconciliations

@@ -18,5 +18,6 @@ mod who;
 
 pub use args::{GoalArgs, run};
 pub use next::instant;
+pub use run::run_now;
 pub use shown::local;
 pub use who::author;

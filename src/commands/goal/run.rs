@@ -82,6 +82,15 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     Ok(exit(ended.verdict.health))
 }
 
+/// Runs a reconciliation of a goal, with nothing else to say about it.
+pub fn run_now(ui: &Ui, goal: &str) -> Result<CliExitCode, CommandError> {
+    let goal = Some(goal.to_owned());
+    run(
+        ui,
+        &GoalRunArgs { goal, json: false, commit: None, slot: None, cause: None, token: None, cycle: None },
+    )
+}
+
 fn cycle(
     ui: &Ui,
     args: &GoalRunArgs,

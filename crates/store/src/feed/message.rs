@@ -241,6 +241,14 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
     },
+    /// A dead entry of the queue is tried again.
+    Requeued {
+        /// The entry, by its id.
+        entry: String,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+    },
     /// A connection was set up.
     ConnectionAdded {
         /// Its name.

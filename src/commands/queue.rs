@@ -143,7 +143,8 @@ fn requeue(ui: &Ui, args: &QueueRequeueArgs) -> Result<CliExitCode, CommandError
             goal::run_now(ui, goal.as_str())
         }
         _ => {
-            let message = format!("{} is no failure that could be tried again: {}", entry.id, entry.reason);
+            let message =
+                format!("cannot requeue {}: it has not failed, it waits ({})", entry.id, entry.reason);
             Err(CommandError::new(CliExitCode::Usage, message).hint(remedy(&entry)))
         }
     }

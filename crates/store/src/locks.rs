@@ -92,6 +92,7 @@ impl LockRequest<'_> {
                     continue;
                 }
                 if rival.holds(connection)? {
+                    self.forget_waits(connection, Some(&key))?;
                     self.write(connection, holder, &key, None)?;
                     return Ok(LockAcquisition::Held(rival.lock));
                 }
@@ -107,10 +108,23 @@ impl LockRequest<'_> {
                 .prepare_cached("DELETE FROM locks WHERE kind = ?1 AND name = ?2 AND run = ?3 AND task = ?4")?
                 .execute((kind, name, lock.run.as_str(), &lock.place))?;
         }
+        self.forget_waits(connection, None)?;
         for key in self.locks.keys() {
             self.write(connection, holder, &key, Some(self.now))?;
         }
         Ok(if dead.is_empty() { LockAcquisition::Acquired } else { LockAcquisition::TakenOver(dead) })
+    }
+
+    /// Removes the waits of the task, except for one lock: it waits for one at a time.
+    fn forget_waits(&self, connection: &Connection, except: Option<&LockKey>) -> rusqlite::Result<()> {
+        let (kind, name) = except.map_or(("", ""), columns);
+        connection
+            .prepare_cached(
+                "DELETE FROM locks WHERE run = ?1 AND task = ?2 AND acquired_at IS NULL
+                 AND NOT (kind = ?3 AND name = ?4)",
+            )?
+            .execute((self.run.as_str(), self.place, kind, name))
+            .map(drop)
     }
 
     /// Writes the row of a lock that the task has since an instant, or waits for.

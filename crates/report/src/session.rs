@@ -129,7 +129,7 @@ impl SessionCheckpoint {
             let is_repeated = self.runs.iter().any(|other| other.retry_of.as_ref() == Some(&run.run));
             match run.state {
                 RunLifecycle::Waiting | RunLifecycle::Interrupted => {
-                    self.next.push(format!("wf resume {short}"))
+                    self.next.push(format!("wf resume {short}"));
                 }
                 RunLifecycle::Running => self.blockers.push(format!("run {short} is under way")),
                 RunLifecycle::Ended(outcome) if outcome != RunOutcome::Succeeded && !is_repeated => {

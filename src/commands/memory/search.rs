@@ -23,6 +23,7 @@ Examples:
   wf memory search mirror sunday
   wf memory search --kind preference           all preferences, newest first
   wf memory search timeout --raw               the raw lane")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct MemorySearchArgs {
     /// Words [default: every note]
     #[arg(value_name = "WORD")]

@@ -19,15 +19,12 @@ pub struct SessionSwitchArgs {
 
 /// Makes another session current.
 pub(super) fn run(ui: &Ui, args: &SessionSwitchArgs) -> Result<CliExitCode, CommandError> {
-    match &args.name {
-        Some(name) => {
-            change_session(ui, name, SessionChange::Enter)?;
-            ui.print_info_line(&format!("session {name} is current"));
-        }
-        None => {
-            leave_session(ui)?;
-            ui.print_info_line("no session is current");
-        }
+    if let Some(name) = &args.name {
+        change_session(ui, name, SessionChange::Enter)?;
+        ui.print_info_line(&format!("session {name} is current"));
+    } else {
+        leave_session(ui)?;
+        ui.print_info_line("no session is current");
     }
     Ok(CliExitCode::Ok)
 }

@@ -142,6 +142,8 @@ pub(super) const LATER: &[&[&str]] = &[
     &["session", "show", "a"],
     &["session", "show", "a", "--json"],
     &["session", "resume", "a"],
+    &["session", "switch", "TEXT"],
+    &["session", "complete", "a", "--promote", "TEXT"],
     &["session", "fail", "a", "--reason", "TEXT"],
     &["session", "show", "TEXT"],
     &["mcp", "pin", "TEXT"],

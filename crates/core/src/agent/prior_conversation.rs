@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_session_tells_its_turns_in_order() {
+    fn a_conversation_tells_its_turns_in_order() {
         let prior = prior(vec![turn(2 * MINUTE, "b"), turn(MINUTE, "a")], 3 * MINUTE);
         let told = "[ask] asked: Which day is it?\nanswered: a\n\n[ask] asked: Which day is it?\nanswered: b";
         assert_eq!((prior.turns, prior.text.as_str()), (2, told));
     }
 
     #[test]
-    fn a_session_that_was_idle_begins_anew() {
+    fn a_conversation_that_was_idle_begins_anew() {
         let turns = || vec![turn(0, "old"), turn(31 * MINUTE, "new")];
         assert_eq!(prior(turns(), 32 * MINUTE).turns, 1, "it was idle between its turns");
         assert_eq!(prior(turns(), 61 * MINUTE).turns, 1);

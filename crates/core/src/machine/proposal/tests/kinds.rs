@@ -41,7 +41,7 @@ fn agent(id: &str, role: &str, max_turns: u32) -> Step {
         dispatch: None,
         workspace: AgentWorkspace::Shared,
         merge: WorktreeMerge::Automatic,
-        session: None,
+        conversation: None,
         persona: None,
         interaction: None,
     };

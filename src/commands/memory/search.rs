@@ -15,6 +15,7 @@ use wf_report::{ColumnAlign, TextTable};
 A note is found if it has one of the words, in any form (`mirrors` finds `mirror`), or as a tag. With
 --explain, each note has the terms of its quality:
   0.35·similarity + 0.25·trust/100 + 0.25·freshness + 0.15·verified
+and a preference that follows from decisions of people its strength.
 Examples:
   wf memory search mirror sunday
   wf memory search --kind preference           all preferences, newest first
@@ -80,6 +81,11 @@ fn table(found: &[RankedNote], explain: bool) -> String {
     if explain {
         columns.extend([right("similarity"), right("trust"), right("freshness"), right("verified")]);
     }
+    // Only what people decided has a strength.
+    let strengths = explain && found.iter().any(|one| one.note.strength.is_some());
+    if strengths {
+        columns.push(right("strength"));
+    }
     columns.extend([left("kind"), left("trust"), left("text")]);
     let mut table = TextTable::new(&columns);
     let number = |number: f64| (format!("{number:.2}"), DIM);
@@ -87,6 +93,11 @@ fn table(found: &[RankedNote], explain: bool) -> String {
         let mut row = vec![(note.id.short(), NAME), number(rank.quality)];
         if explain {
             row.extend([rank.similarity, rank.trust, rank.freshness, rank.verified].map(number));
+        }
+        if strengths {
+            let strength = note.strength.as_ref();
+            let strength = strength.map(|own| format!("{:.2}", f64::from(own.percent) / 100.0));
+            row.push((strength.unwrap_or_default(), DIM));
         }
         let outside = if note.external { " (external)" } else { "" };
         let style = if note.external { WARN } else { Style::new() };

@@ -95,9 +95,8 @@ impl StepDecision {
 /// Returns the notes that a decision adds or changes: its preference becomes stronger, opposite ones weaker. A decision
 /// that was counted changes nothing.
 pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec<MemoryNote> {
-    let strength_of = |note: &MemoryNote| note.strength.clone();
-    let counted =
-        |note: &MemoryNote| strength_of(note).is_some_and(|own| own.decisions.contains(&decision.id));
+    let counts = |own: &PreferenceStrength| own.decisions.contains(&decision.id);
+    let counted = |note: &MemoryNote| note.strength.as_ref().is_some_and(counts);
     let draft = NoteDraft {
         kind: KIND.into(),
         text: decision.text.clone(),

@@ -86,6 +86,7 @@ pub fn open_session(
         approvers: SigningRules::of(caller, &ready.workspace)?.approvers,
         reuses: !ready.options.no_cache,
         stays,
+        learns_preferences: ready.config.learns_preferences,
         bus: watch.bus.clone(),
         observer: Mutex::new(observer),
     });

@@ -18,6 +18,7 @@ use wf_store::{AppendResult, NewRun, StoreError};
 use super::children::LiveChildren;
 use super::commit_queue::{CommitQueue, PendingTurn};
 use super::end::finished_run_of;
+use super::preferences::OpenRequests;
 use super::run::RunContext;
 use super::timers::RunTimers;
 use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish, session_watch};
@@ -43,6 +44,8 @@ pub(super) struct RunDispatcher {
     pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
     /// The pending approvals, each with the unit that looks for answers.
     pub(super) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
+    /// The requests to people, until they decide.
+    requests: OpenRequests,
     /// The attempts that are nested runs.
     pub(super) nested: BTreeSet<Attempt>,
     /// The child runs of agents, which are nested runs, too.
@@ -94,6 +97,7 @@ impl RunDispatcher {
             lock_tries: Vec::new(),
             releasing_locks: BTreeMap::new(),
             asks: BTreeMap::new(),
+            requests: OpenRequests::default(),
             nested: BTreeSet::new(),
             children: LiveChildren::default(),
             confirms: None,
@@ -110,6 +114,7 @@ impl RunDispatcher {
             self.run.note_event(event);
             // The engine may have died before it was written.
             memory::remember(&self.run, event);
+            self.requests.note(&self.run, event);
             let run = &self.run;
             let session = &run.session;
             session.observe(|observer| observer.replayed(&run.run_ref, event));
@@ -274,6 +279,7 @@ impl RunDispatcher {
             self.run.note_plan(self.machine.plan());
             memory::remember(&self.run, event);
         }
+        self.requests.note(&self.run, event);
         if let EventKind::RoundCompleted(round) = &event.fact {
             self.run.forget_keys(&round.reopened);
         }

@@ -43,6 +43,7 @@ mod model_keys;
 mod nested;
 mod output;
 mod planning;
+mod preferences;
 mod publish;
 mod recovery;
 mod request;

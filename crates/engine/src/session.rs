@@ -57,6 +57,8 @@ pub struct EngineSession {
     pub stays: bool,
     /// True if cached results are reused.
     pub reuses: bool,
+    /// True if memory learns preferences from what people decide.
+    pub learns_preferences: bool,
     /// The observer of the runs.
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
     /// The state that its runs share.

@@ -7,7 +7,8 @@ use rusqlite::Connection;
 
 use super::column::{JsonColumn, MomentColumn};
 use super::{Store, StoreError, StoreReader, WriteTicket};
-use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery};
+use wf_base::time::Moment;
+use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery, StepDecision, prefer};
 
 /// The index: of a text also the stems of its words, of a tag only the whole.
 const INDEX: &str = "DROP TABLE IF EXISTS temp.note_words;
@@ -29,6 +30,17 @@ impl Store {
                 new += insert(connection, note)?;
             }
             Ok(new)
+        })
+    }
+
+    /// Counts a decision of people towards the preferences that follow from it, once.
+    pub fn note_decision(&self, decision: StepDecision, at: Moment) -> WriteTicket<usize> {
+        self.row_sql(move |connection| {
+            let changed = prefer(&select(connection)?, &decision, at);
+            for note in &changed {
+                write(connection, "INSERT OR REPLACE", note)?;
+            }
+            Ok(changed.len())
         })
     }
 

@@ -19,6 +19,7 @@ failure or a preference.
 A note is found if it has one of the words, in any form (`mirrors` finds `mirror`), or as a tag. With
 --explain, each note has the terms of its quality:
   0.35·similarity + 0.25·trust/100 + 0.25·freshness + 0.15·verified
+and a preference that follows from decisions of people its strength.
 Examples:
   wf memory search mirror sunday
   wf memory search --kind preference           all preferences, newest first
@@ -99,6 +100,11 @@ fn table(found: &[RankedNote], explain: bool) -> String {
     if explain {
         columns.extend([right("similarity"), right("trust"), right("freshness"), right("verified")]);
     }
+    // Only what people decided has a strength.
+    let strengths = explain && found.iter().any(|one| one.note.strength.is_some());
+    if strengths {
+        columns.push(right("strength"));
+    }
     columns.extend([left("kind"), left("trust")]);
     let in_sessions = found.iter().any(|one| one.note.session.is_some());
     if in_sessions {
@@ -111,6 +117,11 @@ fn table(found: &[RankedNote], explain: bool) -> String {
         let mut row = vec![(note.id.short(), NAME), number(rank.quality)];
         if explain {
             row.extend([rank.similarity, rank.trust, rank.freshness, rank.verified].map(number));
+        }
+        if strengths {
+            let strength = note.strength.as_ref();
+            let strength = strength.map(|own| format!("{:.2}", f64::from(own.percent) / 100.0));
+            row.push((strength.unwrap_or_default(), DIM));
         }
         let outside = if note.external { " (external)" } else { "" };
         let style = if note.external { WARN } else { Style::new() };

@@ -39,6 +39,8 @@ record! {
         optional autonomy: AutonomySection,
         /// The limits on the calls of each `wf plan`: none if absent.
         optional planning: PlanningSection,
+        /// The things that memory learns besides outcomes: none if absent.
+        optional memory: MemorySection,
         /// The models that agents and gates may use, by name.
         default models: OrderedEntries<Name, ModelSection>,
         /// The model of each role: `executor`, `judge` and others that plans name.
@@ -65,6 +67,14 @@ record! {
         optional max_age: DurationText,
         /// The number of finished runs to keep.
         optional max_runs: u32,
+    }
+}
+
+record! {
+    /// The things that memory learns besides outcomes.
+    pub struct MemorySection as "the memory" {
+        /// True if it learns preferences from what people decide: `false` if absent.
+        default preferences: bool,
     }
 }
 

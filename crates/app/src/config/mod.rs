@@ -15,8 +15,8 @@ mod settings;
 pub use approvers::{ApproverRecord, ApproversFile, DayOrInstant, PublicKeyText, load_approvers};
 pub use autonomy::AutonomySection;
 pub use file::{
-    AuditSection, ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxReadPaths,
-    SandboxSection,
+    AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,
+    SandboxReadPaths, SandboxSection,
 };
 pub use load::load;
 pub use mcp::McpServerSection;

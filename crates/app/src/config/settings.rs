@@ -31,6 +31,8 @@ pub struct WorkspaceConfig {
     pub autonomy: AutonomyThresholds,
     /// The limits on the calls of each request for a plan.
     pub planning: PlanningBudget,
+    /// True if memory learns preferences from what people decide.
+    pub learns_preferences: bool,
     /// The models, and their roles.
     pub models: Arc<ModelTable>,
     /// Patterns of environment variables that every step sees.
@@ -120,6 +122,7 @@ impl Default for WorkspaceConfig {
             audit_window: Duration::from_mins(5),
             autonomy: AutonomyThresholds::default(),
             planning: PlanningBudget::default(),
+            learns_preferences: false,
             models: Arc::default(),
             env_pass: Vec::new(),
             gates: Vec::new(),
@@ -153,6 +156,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 .map_or(plain.audit_window, |window| window.0),
             autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
             planning: file.planning.map_or(plain.planning, |said| said.budget()),
+            learns_preferences: file.memory.is_some_and(|said| said.preferences),
             models: Arc::new(ModelTable {
                 servers: super::mcp::servers(&file.mcp),
                 ..super::models::table(&file.models, &file.roles)

@@ -35,7 +35,8 @@ pub use level::MegramLevel;
 pub use megram::{Megram, MegramOrigin};
 pub use note::{
     BadNote, FRESHNESS_DAYS, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteConfirmation, NoteDraft, NoteMatch,
-    NoteQuery, NoteRank, NoteScope, NoteTrust, QUALITY_FLOOR, RankedNote, SHARED_KINDS, rank,
+    NoteQuery, NoteRank, NoteScope, NoteTrust, PreferenceStrength, QUALITY_FLOOR, RankedNote, SHARED_KINDS,
+    StepDecision, prefer, rank,
 };
 pub use potential::{
     ATTENTION, DECISION, EvidenceShare, MemoryAction, MemoryPotentials, clusters, potentials, share,

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NoteConfirmation, NoteTrust};
+use super::{NoteConfirmation, NoteTrust, PreferenceStrength};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::SessionName;
 use wf_base::time::Moment;
@@ -57,6 +57,9 @@ pub struct MemoryNote {
     /// The last confirmation by a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<NoteConfirmation>,
+    /// Its strength, if it follows from what people decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<PreferenceStrength>,
 }
 
 /// A note as somebody writes it.
@@ -121,6 +124,7 @@ impl MemoryNote {
             external,
             raw: draft.raw,
             confirmed: None,
+            strength: None,
         };
         note.validate().map(|note| Self { id: note.digest(), ..note })
     }

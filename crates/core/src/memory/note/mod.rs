@@ -4,13 +4,18 @@
 //! search matches words and ranks by [`NoteRank`], whose terms can be shown. Notes of the raw lane are kept for the
 //! record, and are found only by a search that asks for them.
 //!
+//! A preference is a note that follows from what people decide ([`prefer`]): its words are made here, and its strength grows
+//! and fades with further decisions. It says nothing that a person did not do, and steers nothing.
+//!
 //! **Invariant:** text from outside is never constitutional, and is verified only with the name of a person who confirmed
 //! it: [`MemoryNote::validate`] and [`MemoryNote::trusted`] are the only ways to a note that is stored.
 
 mod entry;
+mod preference;
 mod rank;
 mod trust;
 
 pub use entry::{BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteDraft, SHARED_KINDS};
+pub use preference::{PreferenceStrength, StepDecision, prefer};
 pub use rank::{FRESHNESS_DAYS, NoteMatch, NoteQuery, NoteRank, NoteScope, QUALITY_FLOOR, RankedNote, rank};
 pub use trust::{NoteConfirmation, NoteTrust};

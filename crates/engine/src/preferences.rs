@@ -1,0 +1,36 @@
+//! The preferences that follow from what people decide about the requests of a run, once that is durable.
+
+use std::collections::BTreeMap;
+
+use wf_core::machine::{ApprovalRequest, Event, EventKind};
+use wf_core::memory::StepDecision;
+
+use super::current_step::step_of;
+use super::run::RunContext;
+
+/// The requests of a run that are open.
+#[derive(Default)]
+pub(super) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
+
+impl OpenRequests {
+    /// Notes a durable event. What people decided goes to memory, if the workspace wants that: a resumed run tells it
+    /// again, and it counts once.
+    pub(super) fn note(&mut self, run: &RunContext, event: &Event) {
+        if !run.session.learns_preferences {
+            return;
+        }
+        match &event.fact {
+            EventKind::ApprovalRequested(ask) => drop(self.0.insert(ask.request, (**ask).clone())),
+            EventKind::ApprovalResolved { request, given, .. } => {
+                let Some(ask) = self.0.remove(request) else { return };
+                let step = ask.place.as_ref().map(|place| step_of(run, place));
+                let external = step.is_some_and(|step| step.untrusted_input().is_some());
+                let (id, plan) = (&run.run_ref.id, run.plan.id());
+                if let Some(decision) = StepDecision::of(id, plan, &ask, given, external) {
+                    drop(run.session.store.note_decision(decision, event.at));
+                }
+            }
+            _ => {}
+        }
+    }
+}

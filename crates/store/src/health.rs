@@ -187,6 +187,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(SetClock::default());
         let store = Store::open(dir.path(), StoreDurability::Normal, Arc::clone(&clock) as _).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "somebody else writes into the database")]
         let other = Connection::open(store.folder().database()).unwrap();
         let (highest, lowest) = (i64::MAX, i64::MIN);
         for (kind, name) in [("model", "strong"), ("connection", "\u{1b}[2J"), ("of a later version", "x")] {

@@ -1,4 +1,4 @@
-//! The pages in a real Chromium, driven through its WebDriver: at the width of a phone and of a desktop. `tests/browser/install`
+//! The pages in a real Chromium, driven through its `WebDriver`: at the width of a phone and of a desktop. `tests/browser/install`
 //! installs both; `.ci/real` runs these tests.
 
 mod driver;

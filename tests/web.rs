@@ -50,7 +50,7 @@ impl Pages {
     fn connect(&self, path: &str) -> TcpStream {
         let (host, cookie) = (&self.host, &self.cookie);
         let mut stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         stream
@@ -202,7 +202,7 @@ impl Pages {
     fn post(&self, path: &str, origin: &str, body: &str) -> String {
         let (host, cookie) = (&self.host, &self.cookie);
         let mut stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nConnection: close\r\n{cookie}"
         );

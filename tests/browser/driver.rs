@@ -1,4 +1,4 @@
-//! A browser, driven over HTTP as the WebDriver standard says.
+//! A browser, driven over HTTP as the `WebDriver` standard says.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, until};
 
-/// The key under which WebDriver names an element.
+/// The key under which `WebDriver` names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A browser with a profile of its own.
@@ -96,7 +96,7 @@ impl Browser {
         let (port, session) = (self.port, &self.session);
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
         let head = format!(
             "{method} /session{session}{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close"
         );

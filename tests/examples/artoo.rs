@@ -67,8 +67,7 @@ fn a_plan_of_the_model_that_reaches_further_does_not_begin() {
 
 #[test]
 fn a_plan_that_failed_before_is_refused_and_another_one_is_written() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     // Told to count, the planner repeats its estimate first.
     let replies =
         place.read("replies.yaml").replace("- when: MUST NOT estimate", "- when: this very plan failed");
@@ -81,8 +80,7 @@ fn a_plan_that_failed_before_is_refused_and_another_one_is_written() {
 
 #[test]
 fn the_planner_is_told_what_memory_knows_before_its_first_plan() {
-    let place = Sandbox::new();
-    super::fix_test::copy(Path::new("workflows/artoo"), Path::new(""), &place);
+    let place = pack();
     let run = |request: &str| super::with_wf(&place, &["run", "ask.md", "-p", &format!("request={request}")]);
     run("Which text is the longest, and how long is it?").exits(0);
     place.wf(&["memory", "query"]).exits(0).says("tool:approach:first").says("intent:which_text_is");

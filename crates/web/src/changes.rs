@@ -26,23 +26,25 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Watches the log of a workspace in a thread of its own, until nobody listens any more.
 pub(crate) fn watch_log(host: Host) -> watch::Receiver<u64> {
     let (sender, receiver) = watch::channel(0);
-    std::thread::spawn(move || {
-        let caller = PageCaller(host);
-        while !sender.is_closed() {
-            // A state that was restored is another file: the reader is opened anew after each error.
-            if let Ok(Some(reader)) = views::state_reader(&caller) {
-                while let Ok(end) = views::log_end(&reader) {
-                    if sender.is_closed() {
-                        return;
-                    }
-                    sender.send_if_modified(|known| std::mem::replace(known, end) != end);
-                    std::thread::sleep(LOOK_INTERVAL);
-                }
-            }
-            std::thread::sleep(RETRY_INTERVAL);
-        }
-    });
+    tokio::task::spawn_blocking(move || look(&PageCaller(host), &sender));
     receiver
+}
+
+/// Looks at the log again and again.
+fn look(caller: &PageCaller, sender: &watch::Sender<u64>) {
+    while !sender.is_closed() {
+        // A state that was restored is another file: the reader is opened anew after each error.
+        if let Ok(Some(reader)) = views::state_reader(caller) {
+            while let Ok(end) = views::log_end(&reader) {
+                if sender.is_closed() {
+                    return;
+                }
+                sender.send_if_modified(|known| std::mem::replace(known, end) != end);
+                std::thread::sleep(LOOK_INTERVAL);
+            }
+        }
+        std::thread::sleep(RETRY_INTERVAL);
+    }
 }
 
 /// Returns a stream with an event for the log as it is, and one for each time that it grew.

@@ -16,6 +16,7 @@ struct Served {
 
 fn serve() -> Served {
     let (sender, receiver) = std::sync::mpsc::channel();
+    #[expect(clippy::disallowed_methods, reason = "a server lives as long as the tests")]
     std::thread::spawn(move || {
         let folder = tempfile::tempdir().unwrap();
         let host = Host::new(BTreeMap::new(), folder.path().to_path_buf()).unwrap();

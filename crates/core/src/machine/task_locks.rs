@@ -54,11 +54,8 @@ impl TaskLocks {
     /// Returns the locks that a task of a plan needs.
     pub(super) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
         let step = plan.step(task.ix());
-        let mut files = if changes_files(&step.work) {
-            file_claims::files(plan, state, task)
-        } else {
-            Vec::new()
-        };
+        let mut files =
+            if changes_files(&step.work) { file_claims::files(plan, state, task) } else { Vec::new() };
         files.sort();
         files.dedup();
         Self { lock: step.concurrency.clone(), files }

@@ -47,12 +47,18 @@ struct PreparedAgent {
     dialogue: AgentDialogue,
     /// The program that works as the agent, if it is one of its own.
     client: Option<ClientSession>,
-    /// The conversation that it continues, as it gets it.
-    prior: Option<PriorConversation>,
-    /// The knowledge of memory about its task, as it is told.
-    calibration: MemoryCalibration,
+    recollection: AgentRecollection,
     continued: Option<ContinuedConversation>,
     mode: AgentMode,
+}
+
+/// The knowledge that an agent has of what was before its run.
+#[derive(Default)]
+struct AgentRecollection {
+    /// The conversation that it continues, as it gets it.
+    conversation: Option<PriorConversation>,
+    /// The knowledge of memory about its task, as it is told.
+    calibration: MemoryCalibration,
 }
 
 impl AttemptTask {
@@ -71,36 +77,33 @@ impl AttemptTask {
         run.agents.close(&self.attempt).await;
         let reliance = ReliedEvidence::check_before(&self).await;
         let prepared = self.prepare_agent(&step, work, record.as_deref(), &stop).await;
-        let PreparedAgent { model, command, servers, dialogue, client, prior, calibration, continued, mode } =
-            match prepared {
-                Ok(Some(prepared)) => prepared,
-                Ok(None) => {
-                    let ended = self.end_without_outputs(WorkExit::Cancelled);
-                    return self.collect(ended, Some(reliance)).await;
-                }
-                Err(unable) => {
-                    run.session.executor.ensure_supervised()?;
-                    let ended = self.end_without_outputs(unable.into());
-                    return self.collect(ended, Some(reliance)).await;
-                }
-            };
+        let prepared = match prepared {
+            Ok(Some(prepared)) => prepared,
+            Ok(None) => {
+                let ended = self.end_without_outputs(WorkExit::Cancelled);
+                return self.collect(ended, Some(reliance)).await;
+            }
+            Err(unable) => {
+                run.session.executor.ensure_supervised()?;
+                let ended = self.end_without_outputs(unable.into());
+                return self.collect(ended, Some(reliance)).await;
+            }
+        };
+        let PreparedAgent { model, command, servers, dialogue, client, recollection, continued, mode } =
+            prepared;
+        let AgentRecollection { conversation, calibration } = recollection;
         let bodies = CallBodies::of(&run);
         let briefing = AgentBriefing {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
             engine: work.engine,
-            untrusted: step.untrusted_input().or_else(|| prior.as_ref()?.untrusted.clone()),
-            conversation: prior,
+            untrusted: step.untrusted_input().or_else(|| conversation.as_ref()?.untrusted.clone()),
+            conversation,
             calibration,
             interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
             request: bodies.put(&dialogue.request).await?,
-            limits: ModelLimits {
-                first_input: dialogue.request.estimated_tokens(),
-                context_window: model.context_window,
-                max_output: model.max_output,
-                price: run.session.models.dearest_price(&model),
-            },
+            limits: self.limits(&model, &dialogue.request),
         };
         let mistake = dialogue.mistake(&step.outputs);
         run.agents.insert(AgentSession {
@@ -140,15 +143,7 @@ impl AttemptTask {
             return Ok(None);
         };
         self.begin_worktree().await?;
-        let mut command = self.command(step, &secrets).await?;
-        let Some(sandbox) = &mut command.sandbox else {
-            return Err(WorkError::logical(UNCONFINED));
-        };
-        // The answer of the model has the outputs.
-        if let WorkspaceLayer::Direct { files, .. } = &mut sandbox.layer {
-            files.clear();
-        }
-        command.env.retain(|(name, _)| name != "WF_OUTPUT");
+        let command = self.agent_command(step, &secrets).await?;
         let mut log = self.agent_log().await;
         let servers = match self.start_servers(step, work, &command, &mut log).await {
             Ok(servers) => servers,
@@ -176,30 +171,63 @@ impl AttemptTask {
             max_output: model.max_output,
         };
         let continued = ContinuedConversation::of(work, parts.turn_question());
-        let mut prior = None;
-        let mut calibration = MemoryCalibration::default();
+        let mut recollection = AgentRecollection::default();
         let dialogue = if let Some(record) = record {
             AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
         } else {
-            if let Some(used) = &work.conversation {
-                let weights = work.persona.as_ref().and_then(|persona| persona.moods.as_ref());
-                prior = Some(prior_conversation(&self.run, &self.attempt, used, weights).await?);
-            }
-            calibration = self.calibration(work)?;
-            parts.conversation = prior.as_ref();
-            parts.calibration = Some(&calibration);
-            parts.may_be_untrusted = may_be_untrusted(step, work, prior.as_ref());
+            recollection = self.recollect(work).await?;
+            parts.conversation = recollection.conversation.as_ref();
+            parts.calibration = Some(&recollection.calibration);
+            parts.may_be_untrusted = may_be_untrusted(step, work, recollection.conversation.as_ref());
             let mut request = ModelRequest::from_briefing(parts);
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
         };
         let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
         let parts =
-            PreparedAgent { model, command, servers, dialogue, client, prior, calibration, continued, mode };
+            PreparedAgent { model, command, servers, dialogue, client, recollection, continued, mode };
         Ok(Some(parts))
     }
 
-    /// Returns what memory knows about the task of an agent that recalls one.
+    /// Returns the place of an agent's tools.
+    async fn agent_command(
+        &self,
+        step: &PlanStep,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<ProcessCommand, WorkError> {
+        let mut command = self.command(step, secrets).await?;
+        let Some(sandbox) = &mut command.sandbox else {
+            return Err(WorkError::logical(UNCONFINED));
+        };
+        // The answer of the model has the outputs.
+        if let WorkspaceLayer::Direct { files, .. } = &mut sandbox.layer {
+            files.clear();
+        }
+        command.env.retain(|(name, _)| name != "WF_OUTPUT");
+        Ok(command)
+    }
+
+    /// Returns the limits of an agent's calls.
+    fn limits(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelLimits {
+        ModelLimits {
+            first_input: request.estimated_tokens(),
+            context_window: model.context_window,
+            max_output: model.max_output,
+            price: self.run.session.models.dearest_price(model),
+        }
+    }
+
+    /// Returns what an agent that begins knows of what was before.
+    async fn recollect(&self, work: &AgentWork) -> Result<AgentRecollection, WorkError> {
+        let mut conversation = None;
+        if let Some(used) = &work.conversation {
+            let weights = work.persona.as_ref().and_then(|persona| persona.moods.as_ref());
+            conversation = Some(prior_conversation(&self.run, &self.attempt, used, weights).await?);
+        }
+        Ok(AgentRecollection { conversation, calibration: self.calibration(work)? })
+    }
+
+    /// Returns the knowledge of memory about the task of an agent that recalls one.
     fn calibration(&self, work: &AgentWork) -> Result<MemoryCalibration, WorkError> {
         let Some(task) = &work.recall else {
             return Ok(MemoryCalibration::default());

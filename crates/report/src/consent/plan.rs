@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::exact::{exact_duration, json, shell_words, weight};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, budget, check, gate, step};
 use wf_base::name::SkillName;
+use wf_model::expr::Template;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
     EnvVar, Gate, InteractionMode, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
@@ -119,9 +120,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "id", id.as_str());
     kind_of_work(*work_type, *interaction_mode, sheet);
     about(sheet, title.as_deref(), Some(briefing));
-    if let Some(intent) = intent {
-        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "intent", intent.source());
-    }
+    purpose(intent.as_ref(), sheet);
     order(plan, sheet);
     inputs(params, sheet);
     env(variables, sheet);
@@ -154,6 +153,13 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         }
     }
     unshown_gates(plan, used, sheet);
+}
+
+/// The template by which memory knows the runs of a plan.
+fn purpose(intent: Option<&Template>, sheet: &mut SummaryBuilder) {
+    if let Some(intent) = intent {
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "intent", intent.source());
+    }
 }
 
 /// The skills that a plan may use, if it lists them.

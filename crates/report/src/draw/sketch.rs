@@ -61,8 +61,9 @@ impl PlanSketch {
 
     /// Notes the state of a step in a run.
     pub fn mark_state(&mut self, step: &str, state: StepState, standing: Standing) {
-        let own = self.nodes.iter_mut().find(|node| node.name == step);
-        own.into_iter().for_each(|node| node.state = Some((state, standing)));
+        if let Some(node) = self.nodes.iter_mut().find(|node| node.name == step) {
+            node.state = Some((state, standing));
+        }
     }
 
     /// Returns the boxes, arrows and zones as a document. Boxes are named as displayed: below the

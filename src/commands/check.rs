@@ -21,7 +21,7 @@ Examples:
   wf check                       workflows/, goals/, gates/, skills, wf.yaml, approvers.yaml
   wf check plan.md ops/          a file, and the plans and skills in a directory
   wf check --sarif > wf.sarif    for a code scanner
-  wf check task.md --within ask.md:work
+  wf check task.md --envelope ask.md:work
                                  a plan that a run made, and what step `work` of ask.md allows it
 
 Reports all problems in all files. Exit code 3 if there are errors.")]
@@ -30,9 +30,9 @@ pub struct CheckArgs {
     /// approvers.yaml]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Compare plans that a run made with the `within` of the step that runs them
+    /// Compare plans that a run made with the envelope (`within`) of the step that runs them
     #[arg(long, value_name = "PLAN:STEP", requires = "paths")]
-    within: Option<String>,
+    envelope: Option<String>,
     /// Write one JSON document
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
@@ -48,8 +48,8 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
     for path in &collected.plans {
         require_utf8(path)?;
     }
-    let within = args.within.as_deref().map(|name| EnvelopeStep::find(ui, name)).transpose()?;
-    let all = check_all(&ui.host, &collected, within.as_ref());
+    let envelope = args.envelope.as_deref().map(|name| EnvelopeStep::find(ui, name)).transpose()?;
+    let all = check_all(&ui.host, &collected, envelope.as_ref());
     if args.json {
         ui.print_json(&json(&all))?;
     } else if args.sarif {
@@ -62,11 +62,11 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Checks every file once: the named ones, and those that they use.
-fn check_all(host: &Host, collected: &SpecFileSet, within: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
+fn check_all(host: &Host, collected: &SpecFileSet, envelope: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
     let mut all: Vec<CheckedFile> = Vec::new();
     for path in &collected.plans {
-        if let Some(within) = within {
-            add_unknown(&mut all, within.check(host, path));
+        if let Some(envelope) = envelope {
+            add_unknown(&mut all, envelope.check(host, path));
             continue;
         }
         let workspace = host.workspace_of(path.parent().unwrap_or(path));

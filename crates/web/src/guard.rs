@@ -1,4 +1,4 @@
-//! What holds for every request, before a page sees it.
+//! The guards of every request, before a page sees it: its host, its origin, its login.
 
 use axum::extract::{Request, State};
 use axum::http::header::{

@@ -1,4 +1,4 @@
-//! Who may look: browsers that opened a link with a key. A key opens one browser, once.
+//! The browsers that may look: each opened a link with a key, which works once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

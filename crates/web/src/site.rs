@@ -24,7 +24,7 @@ const MAX_BODY_SIZE: usize = 1024 * 1024;
 pub(crate) struct Site {
     /// The address of the site.
     pub address: SiteAddress,
-    /// Who may look.
+    /// The browsers that may look.
     pub logins: Arc<Logins>,
     /// The templates of pages.
     pub templates: Arc<PageTemplates>,

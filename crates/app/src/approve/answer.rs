@@ -1,7 +1,7 @@
 use std::slice;
 
 use super::questions::{RunApprovalRequest, approval_requests, pending_request};
-use super::{SigningOptions, SigningRules, agree, draft_statement};
+use super::{AnswerForm, SigningOptions, SigningRules, agree, draft_statement};
 use crate::goals::wake_daemon;
 use crate::lineage::outermost_run;
 use crate::{Caller, CliExitCode, CommandError, Host, watch};
@@ -21,27 +21,6 @@ use wf_store::{
     AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED, RunRow, Store, StoreDurability, StoreError,
     StoreReader,
 };
-
-/// The form of an answer to a pending approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerForm {
-    /// A yes.
-    Approval,
-    /// A no, or no answer to a question.
-    Denial,
-    /// The text that answers the question of an agent.
-    Text,
-}
-
-impl AnswerForm {
-    /// Returns the decision that is signed.
-    pub fn decision(self) -> ApprovalDecision {
-        match self {
-            Self::Approval | Self::Text => ApprovalDecision::Approved,
-            Self::Denial => ApprovalDecision::Denied,
-        }
-    }
-}
 
 /// Reads a typed answer from a person, given what they may answer; none for a plain yes or no.
 pub type AnswerReader<'a> = &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>;

@@ -13,6 +13,7 @@ mod answer;
 mod before;
 mod bounds;
 mod entry;
+mod form;
 mod lines;
 mod owner;
 mod pins;
@@ -34,10 +35,11 @@ pub use accepted::{
     reviewed_files,
 };
 pub use agree::{confirm, confirmed};
-pub use answer::{AnswerForm, AnswerRequest, AnswerReview};
+pub use answer::{AnswerRequest, AnswerReview};
 pub use before::text_by_digest;
 pub use bounds::ParamBoundsRequest;
 pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};
+pub use form::AnswerForm;
 pub use lines::changed_lines;
 pub use owner::owner_signer;
 pub use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, token_path};

@@ -133,7 +133,7 @@ fn unknown_step(plan: &str, step: Option<&str>, known: &[&str]) -> CommandError 
         (None, false) => format!("several steps of {plan} run generated plans: {}", known.join(", ")),
     };
     let hint = match known.first() {
-        Some(first) => format!("name one of its steps: --within {plan}:{first}"),
+        Some(first) => format!("name one of its steps: --envelope {plan}:{first}"),
         None => "such a step has `uses` with `within`: docs/language/nested-plans.md".to_owned(),
     };
     CommandError::new(CliExitCode::Usage, message).hint(hint)

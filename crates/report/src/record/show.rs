@@ -384,16 +384,11 @@ next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
     #[test]
     fn what_was_used_up_is_one_line() {
         let mut record = sample::record();
-        record.ledger = Some(BudgetLedger {
-            attempts: 3,
-            since: Some(Moment::from_millis(1_700_000_000_000)),
-            budget: Some(RunBudget {
-                max_attempts: Some(4),
-                max_wall_time_ms: Some(600_000),
-                ..RunBudget::default()
-            }),
-            ..BudgetLedger::default()
-        });
+        let budget =
+            RunBudget { max_attempts: Some(4), max_wall_time_ms: Some(600_000), ..RunBudget::default() };
+        let since = Some(Moment::from_millis(1_700_000_000_000));
+        let budget = Some(budget);
+        record.ledger = Some(BudgetLedger { attempts: 3, since, budget, ..BudgetLedger::default() });
         let text = plain(&show(&record, at()));
         let line = "\n  used       attempts 3/4 · 1m30s/10m\n";
         assert!(text.contains(line), "{text}");

@@ -1,4 +1,6 @@
 //! The pages: each reads one view and renders it.
+//!
+//! **Invariant:** a page that is read changes nothing. Only [`review`] records anything: an answer with a signature.
 
 pub(crate) mod goals;
 pub(crate) mod keys;

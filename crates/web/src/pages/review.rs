@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::respond;
 use crate::site::Site;
@@ -11,6 +11,19 @@ use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
 use wf_app::views::{RequestView, open_requests, state_reader};
 use wf_base::name::RunId;
 use wf_base::untrusted;
+
+/// The part of an address that names a request.
+#[derive(Deserialize)]
+pub(crate) struct RequestAddress {
+    run: String,
+    number: u32,
+}
+
+impl From<RequestAddress> for RequestName {
+    fn from(address: RequestAddress) -> Self {
+        Self { run: RunId::from_stored(address.run), number: address.number }
+    }
+}
 
 /// The requests that wait for people.
 #[derive(Serialize)]
@@ -35,13 +48,14 @@ pub(crate) async fn requests(State(site): State<Site>) -> Response {
 }
 
 /// One request.
-pub(crate) async fn request(State(site): State<Site>, Path((run, number)): Path<(String, u32)>) -> Response {
+pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAddress>) -> Response {
     let view = site.read(move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
         let mut open = open_requests(&reader)?;
-        let is_named = |request: &RequestView| request.run.as_str() == run && request.number == number;
+        let is_named =
+            |request: &RequestView| request.run.as_str() == name.run && request.number == name.number;
         let Some(at) = open.iter().position(is_named) else {
             return Ok(None);
         };
@@ -54,13 +68,13 @@ pub(crate) async fn request(State(site): State<Site>, Path((run, number)): Path<
 /// Drafts an answer: the text that a browser signs.
 pub(crate) async fn draft(
     State(site): State<Site>,
-    Path(name): Path<(String, u32)>,
+    Path(name): Path<RequestAddress>,
     body: String,
 ) -> Response {
     let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
         return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
     };
-    let drafted = site.read(move |caller| draft_answer(caller, &request_name(name), &answer)).await;
+    let drafted = site.read(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
         Err(error) => refused(&error),
@@ -70,19 +84,14 @@ pub(crate) async fn draft(
 /// Records a signed answer.
 pub(crate) async fn answer(
     State(site): State<Site>,
-    Path(name): Path<(String, u32)>,
+    Path(name): Path<RequestAddress>,
     body: String,
 ) -> Response {
-    let recorded = site.read(move |caller| submit_answer(caller, &request_name(name), &body)).await;
+    let recorded = site.read(move |caller| submit_answer(caller, &name.into(), &body)).await;
     match recorded {
         Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
         Err(error) => refused(&error),
     }
-}
-
-fn request_name(name: (String, u32)) -> RequestName {
-    let (run, number) = name;
-    RequestName { run: RunId::from_stored(run), number }
 }
 
 /// Says why an answer does not count, and what to do.

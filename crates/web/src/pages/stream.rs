@@ -5,7 +5,7 @@ use crate::respond;
 use crate::site::Site;
 use wf_app::views::stream_view;
 
-/// What happens, and what waits for people.
+/// The overview: the latest runs, the goals, and the requests that wait for people.
 pub(crate) async fn stream(State(site): State<Site>) -> Response {
     let view = site.read(|caller| stream_view(caller)).await;
     respond::page(&site, "stream.html", view.map(Some))

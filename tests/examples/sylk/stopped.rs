@@ -37,7 +37,7 @@ fn an_architect_asks_before_it_plans_and_plans_by_the_answer() {
     );
     run(&place, "plan.md", &["-p", "request=Limit something."]).exits(5).says("Limit what?");
     place.wf(&["answer", "--last", "--text", "requests", "--yes"]).exits(0);
-    place.wf(&["resume", "--last"]).exits(5).says("Do this? One task.");
+    super::super::with_wf(&place, &["resume", "--last"]).exits(5).says("Do this? One task.");
 }
 
 #[test]

@@ -115,8 +115,9 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
         until("it is recorded", || browser.address().ends_with("/review"));
-        until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
+        until("the answer is shown", || browser.text(".card").contains("answered"));
         sandbox.wf(&["resume", "--last"]).exits(0);
+        until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
         // The key cannot be taken out.

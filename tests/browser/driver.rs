@@ -1,6 +1,6 @@
 //! A browser, driven over HTTP as the `WebDriver` standard says.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -103,12 +103,19 @@ impl Browser {
         stream
             .write_all(format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
             .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, text) = answer.split_once("\r\n\r\n").unwrap();
-        let value: Value = serde_json::from_str(text).unwrap_or_else(|bad| panic!("{bad}: {answer}"));
-        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path} {body}: {answer}");
+        // The driver keeps the connection, whatever is asked.
+        let mut stream = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(stream.read_line(&mut head).unwrap(), 0, "the driver ended: {head}");
+        }
+        let length = head
+            .lines()
+            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+        let mut text = vec![0; length.expect("a length is given")];
+        stream.read_exact(&mut text).unwrap();
+        let value: Value = serde_json::from_slice(&text).unwrap_or_else(|bad| panic!("{bad}: {head}"));
+        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path} {body}: {value}");
         value["value"].clone()
     }
 }

@@ -166,13 +166,13 @@ fn a_handoff_ends_in_a_task_that_is_inspected_and_tested() {
 fn the_recording_of_a_session_is_repeated_with_the_answers_of_people() {
     let place = pack();
     place.file("replies.yaml", "[]\n");
-    place.wf(&["replay", "tape", "--answers"]).exits(0).says("no difference");
+    super::with_wf(&place, &["replay", "tape", "--answers"]).exits(0).says("no difference");
     // Nobody is asked, and so nothing is done.
-    place.wf(&["replay", "tape"]).exits(1).says("--answers gives what they answered");
+    super::with_wf(&place, &["replay", "tape"]).exits(1).says("--answers gives what they answered");
     // Other tests are other findings.
     place.file(
         "repo/tests/test_window.py",
         place.read("repo/tests/test_window.py").replace("allow(60)", "allow(61)"),
     );
-    place.wf(&["replay", "tape", "--answers"]).exits(1).says("differs at event");
+    super::with_wf(&place, &["replay", "tape", "--answers"]).exits(1).says("differs at event");
 }

@@ -18,7 +18,7 @@ use crate::caller::PageCaller;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The pause after a state could not be read, or while there is none.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The time between two signs of life of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -32,6 +32,8 @@ pub struct RequestView {
     pub values: Vec<ShownValue>,
     /// The answers beyond yes and no that are permitted.
     pub options: Option<AnswerOptions>,
+    /// The number of answers that are recorded. The run has not read them, or they do not suffice.
+    pub answers: usize,
     /// Everything that the decision covers, as `wf approve` shows it.
     pub text: String,
     /// The request itself.
@@ -47,7 +49,7 @@ pub struct ShownValue {
     pub text: String,
 }
 
-/// Returns the requests that nobody has answered, the one that expires first before the others.
+/// Returns the requests that wait: first those that nobody has answered, the one that expires first before the others.
 pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandError> {
     let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
     let mut open = Vec::new();
@@ -56,11 +58,14 @@ pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandEr
             open.extend(open_requests_of(reader, &row.id)?);
         }
     }
-    open.sort_by(|one, other| one.ask.expires.cmp(&other.ask.expires).then(one.run.cmp(&other.run)));
+    open.sort_by(|one, other| {
+        let order = |request: &RequestView| (request.answers, request.ask.expires);
+        order(one).cmp(&order(other)).then(one.run.cmp(&other.run))
+    });
     Ok(open)
 }
 
-/// Returns the requests of a run, and of those nested in it, that nobody has answered.
+/// Returns the requests of a run, and of those nested in it, that wait.
 pub(super) fn open_requests_of(reader: &StoreReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
     let posed = approval_requests(reader, run)?.into_iter().filter(|posed| posed.outcome.is_none());
     posed.map(|posed| RequestView::of(reader, &posed)).collect()
@@ -85,6 +90,7 @@ impl RequestView {
             risk: ask.risk_of_approval().cloned(),
             values: values.collect(),
             options: ask.answer.clone(),
+            answers: reader.answers(&posed.run, ask.request)?.len(),
             text: plain(&approval_request_text(ask, &row, &events, &evidence)),
             plan: row.plan,
             ask: ask.clone(),

@@ -8,12 +8,12 @@
 //! ```
 //!
 //! Pages are rendered here and work without scripts. The one script of a page asks for it again when the log has grown
-//! ([`changes`]), so that there is one way in which anything is shown.
+//! (`changes`), so that there is one way in which anything is shown.
 //!
-//! Who may look has opened the one link that `wf serve` printed ([`logins`]). [`guard`] refuses requests for other hosts,
+//! A browser that may look has opened the one link that `wf serve` printed (`logins`). `guard` refuses requests for other hosts,
 //! so that no other site can reach the pages by a name that it controls.
 //!
-//! A person answers requests with a key that the browser has and the server has not: [`pages`] draft what is signed and pass
+//! A person answers requests with a key that the browser has and the server has not: `pages` draft what is signed and pass
 //! on what was signed, and `wf_app::approve` decides whether it counts.
 //!
 //! **Invariants:** a page shows what is durable. Text of others is escaped, and what would hide in it is visible. Nothing

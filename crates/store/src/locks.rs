@@ -93,7 +93,10 @@ impl LockRequest<'_> {
                 }
                 if rival.holds(connection)? {
                     self.forget_waits(connection, Some(&key))?;
-                    self.write(connection, holder, &key, None)?;
+                    // Its row is that of the holder, if another process has it for the same task.
+                    if !same {
+                        self.write(connection, holder, &key, None)?;
+                    }
                     return Ok(LockAcquisition::Held(rival.lock));
                 }
                 // Its own earlier work is taken over without a wait for it.

@@ -45,12 +45,36 @@ async function refresh() {
   busy = false;
 }
 
-const events = new EventSource("/events");
-events.addEventListener("log", (event) => {
-  connection.textContent = "";
-  if (event.data !== known) {
-    known = event.data;
-    refresh();
+let events = null;
+
+function listen() {
+  events = new EventSource("/events");
+  events.addEventListener("log", (event) => {
+    connection.textContent = "";
+    if (event.data !== known) {
+      known = event.data;
+      refresh();
+    }
+  });
+  events.addEventListener("error", () => { connection.textContent = "not connected; trying again"; });
+}
+
+// Browsers open six connections to a server: a page that nobody sees gives its own back, and learns later what it missed.
+function follow() {
+  if (document.visibilityState === "visible") {
+    if (!events) {
+      listen();
+    }
+  } else {
+    events?.close();
+    events = null;
   }
+}
+
+addEventListener("pagehide", () => {
+  events?.close();
+  events = null;
 });
-events.addEventListener("error", () => { connection.textContent = "not connected; trying again"; });
+addEventListener("pageshow", follow);
+document.addEventListener("visibilitychange", follow);
+follow();

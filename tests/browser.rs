@@ -6,7 +6,7 @@ mod driver;
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, until};
-use crate::web::{Pages, last_run};
+use crate::web::{GOAL, Pages, last_run};
 use driver::Browser;
 
 /// The widths of a phone and of a desktop, in pixels.
@@ -26,18 +26,6 @@ steps:
     depends_on: [build]
     approve: {message: 'Publish the list?', show: {version: '1.2', hidden: \"a\u{202e}b\"}}
   - {id: publish, depends_on: [agree], allow: {write: [out]}, run: 'true'}
----
-";
-
-const GOAL: &str = "\
----
-kind: goal
-id: mirror
-title: The mirror is fresh
-schedule: \"30 2 * * *\"
-timezone: Europe/Vienna
-verify:
-  - {name: fresh, run: test -e mirror}
 ---
 ";
 
@@ -175,4 +163,41 @@ fn a_high_risk_is_confirmed_by_a_slide() {
         "const s = document.getElementById('slide'); s.value = 100; s.dispatchEvent(new Event('input'))",
     );
     assert_eq!(browser.run("return document.getElementById('go').disabled"), false);
+}
+
+const DRAFT: &str = "\
+---
+kind: plan
+id: draft
+steps:
+  - id: draft
+    approve: {message: 'Send it?', answer: {edit: \"a\\tb\", max_length: 100}}
+---
+";
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_draft_stays_as_it_is_unless_it_is_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.file("draft.md", DRAFT);
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(375);
+    browser.open(&pages.another_link());
+    browser.open(&format!("{}/keys", pages.origin()));
+    browser.click("#make");
+    until("the key is shown", || browser.text("#public").len() == 64);
+    sandbox.wf(&["key", "enrol", "phone", &browser.text("#public"), "--yes"]).exits(0);
+    for (change, sent) in [("", "a\tb"), ("document.querySelector('textarea').value += '!'", "a\tb!")] {
+        sandbox.wf(&["run", "draft.md"]).exits(5);
+        browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+        until("it can sign", || browser.is_shown("#answer"));
+        browser.run(change);
+        browser.click("#answer button[value=yes]");
+        until("it is asked", || browser.is_shown("#sign"));
+        browser.click("#go");
+        until("it is recorded", || browser.address().ends_with("/review"));
+        sandbox.wf(&["resume", "--last"]).exits(0);
+        let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
+        assert_eq!(shown["steps"][0]["outputs"]["text"], sent);
+    }
 }

@@ -1,8 +1,9 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
+mod answers;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Child;
 use std::time::Duration;
 
@@ -101,7 +102,7 @@ steps:
 ---
 ";
 
-const GOAL: &str = "\
+pub const GOAL: &str = "\
 ---
 kind: goal
 id: mirror
@@ -159,6 +160,67 @@ fn pages_show_runs_requests_and_goals() {
     pages.shows(&format!("/runs/{waiting}"), &["Decisions of people", "approved", "by robin"]);
 
     pages.shows("/goals/mirror", &["goals/mirror.md", "Europe/Vienna", "No slot was decided yet"]);
+}
+
+/// A plan whose mirror is dead, with another that is not.
+const ROUNDS: &str = "\
+---
+kind: plan
+id: fetch
+replan: {}
+steps:
+  - id: fetch
+    target: dead
+    env: {FROM: dead}
+    artifacts: [got.txt]
+    run: |
+      test \"$FROM\" != dead || { echo 'curl: (7) Connection refused' >&2; exit 7; }
+      echo \"$FROM\" > got.txt
+    verify: [{name: there, run: test -s got.txt}]
+    alternatives:
+      - {id: near, target: near, env: {FROM: near}}
+---
+";
+
+/// Requests of all sorts: a text that may be changed, with characters that a page must not touch, and a list.
+const ASKS_MORE: &str = "\
+---
+kind: plan
+id: more
+params: {list: {type: array, default: [one, {two: 2}]}}
+steps:
+  - id: draft
+    approve: {message: 'Send it?', answer: {edit: \"a\\tb <i>\", max_length: 100}}
+  - id: pick
+    approve: {message: 'Which?', answer: {select: '{{ params.list }}'}}
+---
+";
+
+#[test]
+fn pages_show_rounds_artifacts_and_what_may_be_answered() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .file("fetch.md", ROUNDS)
+        .file("more.md", ASKS_MORE)
+        .file("goals/broken.md", "---\nkind: goal\n---\n");
+    let pages = Pages::open(&sandbox);
+    sandbox.wf(&["run", "fetch.md"]).exits(0);
+    let record: serde_json::Value =
+        serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
+    let loss = &record["rounds"][0]["loss"];
+    let numbers = ["l", "d", "p", "omega"].map(|key| format!("<td>{:.2}</td>", loss[key].as_f64().unwrap()));
+    let run = format!("/runs/{}", last_run(&sandbox));
+    pages.shows(&run, &["change_path", &numbers.concat(), "got.txt <span class=\"dim\">5 bytes</span>"]);
+    pages.shows(&format!("{run}/steps/fetch"), &["Attempt 2", "curl: (7)", "exit code 7"]);
+    pages.shows(&format!("{run}?state=failed"), &["No step is in this state"]);
+    sandbox.wf(&["run", "more.md"]).exits(5);
+    let card = format!("/review/{}", last_run(&sandbox));
+    pages.shows(&format!("{card}/1"), &["a\tb &lt;i&gt;</textarea>", "Up next"]);
+    pages.shows(&format!("{card}/2"), &["value=\"1\" checked> <span>one</span>", "{&quot;two&quot;:2}"]);
+    for path in ["/", "/goals", "/keys"] {
+        pages.shows(path, &["<h1>"]);
+    }
+    pages.shows("/goals", &["goals/broken.md", "broken"]);
 }
 
 #[test]
@@ -243,112 +305,4 @@ impl Pages {
         let envelope = DsseEnvelope::seal(text("payload_type"), text("payload").as_bytes(), signer);
         canonical(&serde_json::to_value(&envelope).unwrap()) + "\n"
     }
-}
-
-const CHOOSES: &str = "\
----
-kind: plan
-id: choose
-steps:
-  - id: which
-    approve: {message: 'Which one?', answer: {choose: [red, blue]}}
-  - {id: tell, depends_on: [which], env: {WORD: '{{ steps.which.outputs.choice }}'}, run: 'echo \"$WORD\" > told.txt'}
----
-";
-
-const IRREVERSIBLE: &str = "\
----
-kind: plan
-id: pay
-secrets: {TOKEN: {from: file, path: token.txt}}
-steps:
-  - id: agree
-    approve: {message: 'Pay?'}
-  - id: pay
-    depends_on: [agree]
-    allow: {net: true}
-    env: {TOKEN: '{{ secrets.TOKEN }}'}
-    run: 'true'
----
-";
-
-#[test]
-fn an_answer_counts_by_its_signature_alone() {
-    let sandbox = Sandbox::new();
-    sandbox.file("release.md", ASKS);
-    let phone = Signer::from_bytes(&[7; 32]);
-    sandbox.wf(&["run", "release.md"]).exits(5);
-    let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
-    let answer = format!("{card}/answer");
-    let yes = pages.signed(&card, r#"{"yes": true, "reason": "looks good"}"#, &phone);
-    let refused = |body: &str, why: &str| {
-        let answered = pages.own_post(&answer, body);
-        assert!(answered.starts_with("HTTP/1.1 409 ") && answered.contains(why), "{why}: {answered}");
-    };
-    refused(&yes, "signature rejected");
-    sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
-    refused("{}\n", "error:");
-    let other = pages.signed(&card, r#"{"yes": false}"#, &phone);
-    let forged: serde_json::Value = serde_json::from_str(&yes).unwrap();
-    let mut altered: serde_json::Value = serde_json::from_str(&other).unwrap();
-    altered["signatures"] = forged["signatures"].clone();
-    refused(&(canonical(&altered) + "\n"), "signature rejected");
-    let foreign = pages.post(&answer, "https://evil.example", &yes);
-    assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");
-    let recorded = pages.own_post(&answer, &yes);
-    assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");
-    sandbox.wf(&["resume", "--last"]).exits(0);
-    refused(&yes, "does not wait for an answer");
-    pages.shows(&format!("/runs/{}", last_run(&sandbox)), &["approved", "by phone"]);
-
-    // An answer to one run is none to another.
-    sandbox.wf(&["run", "release.md"]).exits(5);
-    let second = format!("/review/{}/1/answer", last_run(&sandbox));
-    let replayed = pages.own_post(&second, &yes);
-    assert!(replayed.starts_with("HTTP/1.1 409 ") && replayed.contains("signature rejected"), "{replayed}");
-}
-
-#[test]
-fn an_answer_says_what_was_chosen_and_a_no_ends_the_run() {
-    let sandbox = Sandbox::new();
-    sandbox.file("choose.md", CHOOSES).file("release.md", ASKS);
-    let phone = Signer::from_bytes(&[7; 32]);
-    sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
-    sandbox.wf(&["run", "choose.md"]).exits(5);
-    let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
-    pages.shows(&card, &["value=\"red\"", "value=\"blue\""]);
-    for wrong in [
-        r#"{"yes": true, "choice": "green"}"#,
-        r#"{"yes": true}"#,
-        r#"{"yes": true, "selected": [1]}"#,
-        "yes",
-    ] {
-        let drafted = pages.own_post(&format!("{card}/draft"), wrong);
-        assert!(drafted.starts_with("HTTP/1.1 4"), "{wrong}: {drafted}");
-    }
-    let blue = pages.signed(&card, r#"{"yes": true, "choice": "blue"}"#, &phone);
-    assert!(pages.own_post(&format!("{card}/answer"), &blue).starts_with("HTTP/1.1 200 "));
-    sandbox.wf(&["resume", "--last"]).exits(0);
-    assert_eq!(sandbox.read("told.txt"), "blue\n");
-
-    sandbox.wf(&["run", "release.md"]).exits(5);
-    let card = format!("/review/{}/1", last_run(&sandbox));
-    let no = pages.signed(&card, r#"{"yes": false, "reason": "not today"}"#, &phone);
-    assert!(pages.own_post(&format!("{card}/answer"), &no).starts_with("HTTP/1.1 200 "));
-    sandbox.wf(&["resume", "--last"]).exits(1).says("not today");
-}
-
-#[test]
-fn what_cannot_be_taken_back_is_not_approved_in_a_browser() {
-    let sandbox = Sandbox::new();
-    sandbox.file("pay.md", IRREVERSIBLE).file("token.txt", "t0ken-of-the-test");
-    std::fs::set_permissions(sandbox.at("token.txt"), PermissionsExt::from_mode(0o600)).unwrap();
-    sandbox.wf(&["run", "pay.md"]).exits(5);
-    let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
-    pages.shows(&card, &["irreversible", "approved in a terminal"]);
-    let drafted = pages.own_post(&format!("{card}/draft"), r#"{"yes": true}"#);
-    assert!(drafted.starts_with("HTTP/1.1 409 ") && drafted.contains("wf approve"), "{drafted}");
 }

@@ -4,8 +4,10 @@
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use minijinja::value::{Serde, ValueKind};
-use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context, escape_formatter};
+use minijinja::value::Serde;
+use minijinja::{
+    Environment, HtmlEscape, Output, State, UndefinedBehavior, Value, context, escape_formatter,
+};
 use serde::Serialize;
 
 use crate::respond::plain;
@@ -37,12 +39,15 @@ impl PageTemplates {
     /// Parses the templates.
     pub fn new() -> Self {
         let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        // A key that no view has is a mistake of a template, and would look like an empty value.
+        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_formatter(print);
         environment.add_filter("when", when);
         environment.add_filter("took", took);
         environment.add_filter("short", short);
         environment.add_filter("text", text);
+        environment.add_filter("editable", editable);
+        environment.add_filter("hundredths", hundredths);
         for (name, source) in TEMPLATES {
             // Tests render each of them.
             let _ = environment.add_template(name, source);
@@ -78,7 +83,7 @@ impl PageTemplates {
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
     match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(untrusted(text).block())),
-        _ if value.kind() == ValueKind::Undefined || value.is_none() => Ok(()),
+        _ if value.is_none() => Ok(()),
         _ => escape_formatter(out, state, value),
     }
 }
@@ -112,6 +117,16 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| serde_json::to_string(value).unwrap_or_default(), str::to_owned)
 }
 
+/// Returns a text for a field, escaped and otherwise as it is: what comes back must be what the person left.
+fn editable(text: &str) -> Value {
+    Value::from_safe_string(HtmlEscape(text).to_string())
+}
+
+/// Returns a number with two digits after the point.
+fn hundredths(number: f64) -> String {
+    format!("{number:.2}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{PageTemplates, TEMPLATES, took, when};
@@ -129,9 +144,9 @@ mod tests {
         let mut templates = PageTemplates::new();
         templates
             .0
-            .add_template("sample.html", "<b title=\"{{ one }}\">{{ one }}</b>{{ none }}{{ n }}")
+            .add_template("sample.html", "<b title=\"{{ one }}\">{{ one }}</b>{{ nothing }}{{ n }}")
             .unwrap();
-        let values = minijinja::context! { one => "<i>\"&'\u{202e}\u{1b}[2J\n", n => 3 };
+        let values = minijinja::context! { one => "<i>\"&'\u{202e}\u{1b}[2J\n", nothing => (), n => 3 };
         let html = templates.0.get_template("sample.html").unwrap().render(values).unwrap();
         assert!(!html.contains("<i>") && !html.contains('\u{202e}') && !html.contains('\u{1b}'), "{html}");
         assert!(html.contains("&lt;i&gt;") && html.ends_with("</b>3"), "{html}");

@@ -48,7 +48,7 @@ pub struct RunView {
     pub states: BTreeMap<&'static str, usize>,
     /// The number of tasks that the filter permits.
     pub found: usize,
-    /// The number of the page, from 0, and of the last one.
+    /// The number of the page, from 0.
     pub page: usize,
     /// The number of the last page.
     pub last_page: usize,

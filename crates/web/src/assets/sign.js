@@ -34,8 +34,9 @@ function answerOf(button) {
     if (fields.has("choice")) {
       answer.choice = fields.get("choice");
     }
-    if (fields.has("text")) {
-      answer.text = fields.get("text").replaceAll("\r\n", "\n");
+    const draft = form.querySelector("textarea");
+    if (draft && draft.value !== draft.defaultValue) {
+      answer.text = draft.value;
     }
     const boxes = [...form.querySelectorAll("[name=entry]")];
     const marked = boxes.filter((box) => box.checked);

@@ -41,6 +41,15 @@ fn opened(width: u32) -> (Sandbox, Pages, Browser) {
     (sandbox, pages, browser)
 }
 
+/// Makes a key in the browser, and returns its public part.
+fn make_key(browser: &Browser, pages: &Pages) -> String {
+    browser.open(&format!("{}/keys", pages.origin()));
+    until("a key can be made", || browser.is_shown("#make"));
+    browser.click("#make");
+    until("the key is shown", || browser.text("#public").len() == 64);
+    browser.text("#public")
+}
+
 #[test]
 #[ignore = "needs a browser: tests/browser/install"]
 fn every_page_fits_and_can_be_read() {
@@ -81,10 +90,10 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         let (sandbox, pages, browser) = opened(width);
         let run = last_run(&sandbox);
         let card = format!("{}/review/{run}/1", pages.origin());
-        browser.open(&format!("{}/keys", pages.origin()));
-        browser.click("#make");
-        until("the key is shown", || browser.text("#public").len() == 64);
-        let public = browser.text("#public");
+        browser.open(&format!("{}/review", pages.origin()));
+        let tall = browser.run("return document.querySelector('.face').offsetHeight").as_i64().unwrap();
+        assert!(tall <= 300, "the face of the card is {tall} pixels tall");
+        let public = make_key(&browser, &pages);
         assert_eq!(browser.text("#command"), format!("wf key enrol NAME {public}"));
         browser.open(&card);
         until("it can sign", || browser.is_shown("#answer"));
@@ -148,9 +157,7 @@ fn a_high_risk_is_confirmed_by_a_slide() {
     let pages = Pages::open(&sandbox);
     let browser = Browser::start(375);
     browser.open(&pages.another_link());
-    browser.open(&format!("{}/keys", pages.origin()));
-    browser.click("#make");
-    until("the key is shown", || browser.text("#public").len() == 64);
+    make_key(&browser, &pages);
     browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
     until("it can sign", || browser.is_shown("#answer"));
     browser.click("#answer button[value=yes]");
@@ -183,10 +190,8 @@ fn a_draft_stays_as_it_is_unless_it_is_changed() {
     let pages = Pages::open(&sandbox);
     let browser = Browser::start(375);
     browser.open(&pages.another_link());
-    browser.open(&format!("{}/keys", pages.origin()));
-    browser.click("#make");
-    until("the key is shown", || browser.text("#public").len() == 64);
-    sandbox.wf(&["key", "enrol", "phone", &browser.text("#public"), "--yes"]).exits(0);
+    let public = make_key(&browser, &pages);
+    sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
     for (change, sent) in [("", "a\tb"), ("document.querySelector('textarea').value += '!'", "a\tb!")] {
         sandbox.wf(&["run", "draft.md"]).exits(5);
         browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
@@ -200,4 +205,64 @@ fn a_draft_stays_as_it_is_unless_it_is_changed() {
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["steps"][0]["outputs"]["text"], sent);
     }
+}
+
+const BATCH: &str = "\
+---
+kind: plan
+id: sort
+params:
+  mails:
+    type: array
+    default:
+      - {file: a, confidence: 0.6}
+      - {file: b, confidence: 0.9}
+      - {file: c, confidence: 0.95, anomaly: true}
+steps:
+  - id: agree
+    approve: {message: 'Sort these?', answer: {select: '{{ params.mails }}'}}
+---
+";
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_batch_is_selected_from_by_one_of_two_reviewers() {
+    let sandbox = Sandbox::new();
+    sandbox.file("sort.md", BATCH);
+    let pages = Pages::open(&sandbox);
+    let browsers = [Browser::start(375), Browser::start(1440)];
+    sandbox.wf(&["run", "sort.md"]).exits(5);
+    for (browser, name) in browsers.iter().zip(["phone", "desk"]) {
+        browser.open(&pages.another_link());
+        let public = make_key(browser, &pages);
+        sandbox.wf(&["key", "enrol", name, &public, "--yes"]).exits(0);
+        browser.open(&format!("{}/review", pages.origin()));
+        until("it can sign", || browser.is_shown("#answer"));
+        let bands = "return [...document.querySelectorAll('fieldset')].map((one) => [one.querySelector('legend').textContent, \
+                     [...one.querySelectorAll('input')].map((box) => [box.value, box.checked])])";
+        let expected =
+            json!([["high confidence", [["2", true], ["3", false]]], ["medium confidence", [["1", true]]]]);
+        assert_eq!(
+            browser.run(bands),
+            expected,
+            "the surest come first, and what is unusual is not selected"
+        );
+    }
+    for browser in &browsers {
+        browser.click("#answer button[value=yes]");
+        until("it is asked", || browser.is_shown("#sign"));
+    }
+    assert!(browsers[0].text("#statement").contains("selected"), "{}", browsers[0].text("#statement"));
+    browsers[0].click("#go");
+    until("it is recorded", || {
+        browsers[0].run("return document.querySelector('#sign').open") == json!(false)
+    });
+    until("the answer is shown", || browsers[0].text(".card").contains("answered"));
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    browsers[1].click("#go");
+    until("the second is refused", || browsers[1].text("#problem").contains("does not wait for an answer"));
+    let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
+    let selected = &shown["steps"][0]["outputs"]["selected"];
+    assert_eq!(selected, &json!([{"file": "a", "confidence": 0.6}, {"file": "b", "confidence": 0.9}]));
+    assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
 }

@@ -2,9 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use base64ct::{Base64, Encoding as _};
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, until};
@@ -69,6 +71,13 @@ impl Browser {
         let script =
             format!("return document.querySelector({})?.checkVisibility() ?? false", json!(selector));
         self.run(&script) == json!(true)
+    }
+
+    /// Writes a picture of the window, a PNG, to a file.
+    pub fn photograph(&self, path: &Path) {
+        let encoded = self.send("GET", "/screenshot", &Value::Null);
+        let picture = Base64::decode_vec(encoded.as_str().unwrap()).unwrap();
+        std::fs::write(path, picture).unwrap();
     }
 
     /// Runs a script, and returns its result.

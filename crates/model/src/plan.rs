@@ -1,5 +1,5 @@
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use wf_base::keywords;
@@ -280,7 +280,7 @@ impl Plan {
     /// written. Main steps come before `finally` steps.
     pub fn order(&self) -> Vec<StepIx> {
         let mut left: Vec<usize> = self.parts.steps.iter().map(|s| s.depends_on.len()).collect();
-        let mut ready: std::collections::BTreeSet<StepIx> =
+        let mut ready: BTreeSet<StepIx> =
             self.indices().filter(|ix| left.get(ix.index()) == Some(&0)).collect();
         let mut order = Vec::with_capacity(left.len());
         while let Some(ix) = ready.pop_first() {
@@ -298,7 +298,7 @@ impl Plan {
     }
 
     fn first_unsorted(&self) -> Name {
-        let sorted: std::collections::BTreeSet<StepIx> = self.order().into_iter().collect();
+        let sorted: BTreeSet<StepIx> = self.order().into_iter().collect();
         let unsorted = self.indices().find(|ix| !sorted.contains(ix)).unwrap_or(StepIx(0));
         self.step(unsorted).id.clone()
     }
@@ -348,5 +348,14 @@ impl Plan {
     /// The steps that depend on a step.
     pub fn dependents(&self, ix: StepIx) -> &[StepIx] {
         self.dependents.get(ix.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The steps that depend on a step, directly or through others, in the order of the plan.
+    pub fn downstream(&self, ix: StepIx) -> BTreeSet<StepIx> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![ix]);
+        while let Some(ix) = next.pop() {
+            next.extend(self.dependents(ix).iter().filter(|later| found.insert(**later)));
+        }
+        found
     }
 }

@@ -5,6 +5,7 @@
 //! never does.
 //!
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
+//! - [`card`]: a request for an approval or an answer, as a card.
 //! - [`record`]: a run as recorded in the store.
 //! - [`session`]: a session of the workspace, as far as it has come.
 //! - [`locks`]: the locks that tasks wait for.
@@ -19,6 +20,7 @@
 
 pub mod attest;
 mod budget;
+pub mod card;
 pub mod consent;
 pub mod diff;
 pub mod draw;

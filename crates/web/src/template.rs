@@ -17,11 +17,10 @@ use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
-    ("requests.html", include_str!("templates/requests.html")),
     ("request.html", include_str!("templates/request.html")),
     ("key.html", include_str!("templates/key.html")),
     ("runs.html", include_str!("templates/runs.html")),
@@ -46,6 +45,7 @@ impl PageTemplates {
         environment.add_filter("took", took);
         environment.add_filter("short", short);
         environment.add_filter("text", text);
+        environment.add_filter("coded", coded);
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
         for (name, source) in TEMPLATES {
@@ -117,6 +117,16 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| serde_json::to_string(value).unwrap_or_default(), str::to_owned)
 }
 
+/// Returns a sentence with its names, which stand between grave accents, as code.
+fn coded(text: &str) -> Value {
+    let text = untrusted(text).block();
+    let parts = text.split('`').enumerate().map(|(at, part)| match (HtmlEscape(part), at % 2) {
+        (part, 0) => part.to_string(),
+        (part, _) => format!("<code>{part}</code>"),
+    });
+    Value::from_safe_string(parts.collect())
+}
+
 /// Returns a text for a field, escaped and otherwise as it is: what comes back must be what the person left.
 fn editable(text: &str) -> Value {
     Value::from_safe_string(HtmlEscape(text).to_string())
@@ -129,7 +139,7 @@ fn hundredths(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, took, when};
+    use super::{PageTemplates, TEMPLATES, coded, took, when};
 
     #[test]
     fn every_template_is_one() {
@@ -150,6 +160,12 @@ mod tests {
         let html = templates.0.get_template("sample.html").unwrap().render(values).unwrap();
         assert!(!html.contains("<i>") && !html.contains('\u{202e}') && !html.contains('\u{1b}'), "{html}");
         assert!(html.contains("&lt;i&gt;") && html.ends_with("</b>3"), "{html}");
+    }
+
+    #[test]
+    fn a_name_in_a_sentence_is_code() {
+        assert_eq!(coded("`a<b` runs").to_string(), "<code>a&lt;b</code> runs");
+        assert_eq!(coded("<b>\u{202e}").to_string(), "&lt;b&gt;⟨U+202E⟩");
     }
 
     #[test]

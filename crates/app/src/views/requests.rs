@@ -3,11 +3,13 @@ use serde::Serialize;
 use crate::CommandError;
 use crate::approve::{RunApprovalRequest, approval_requests};
 use crate::lineage::outermost_run;
+use crate::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_base::untrusted::plain;
 use wf_core::machine::{AnswerOptions, ApprovalRequest};
 use wf_core::risk::ActionRisk;
 use wf_engine::recorded_evidence;
+use wf_report::card::RequestCard;
 use wf_report::questions::approval_request_text;
 use wf_store::{RunFilter, RunState, StoreReader};
 
@@ -32,6 +34,8 @@ pub struct RequestView {
     pub values: Vec<ShownValue>,
     /// The answers beyond yes and no that are permitted.
     pub options: Option<AnswerOptions>,
+    /// The card: its kind, its reason, and the result of each answer.
+    pub card: RequestCard,
     /// The number of answers that are recorded. The run has not read them, or they do not suffice.
     pub answers: usize,
     /// Everything that the decision covers, as `wf approve` shows it.
@@ -77,6 +81,7 @@ impl RequestView {
         let (row, events) = (reader.run(&posed.run)?, reader.events(&posed.run, 0)?);
         let ask = &posed.request;
         let evidence = recorded_evidence(&events, &ask.covers_steps);
+        let plan = recorded_plan_if_valid(reader, &posed.run)?;
         let values = ask.show.iter().map(|(name, value)| ShownValue {
             name: name.clone(),
             text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
@@ -90,6 +95,7 @@ impl RequestView {
             risk: ask.risk_of_approval().cloned(),
             values: values.collect(),
             options: ask.answer.clone(),
+            card: RequestCard::of(ask, plan.as_deref(), &evidence),
             answers: reader.answers(&posed.run, ask.request)?.len(),
             text: plain(&approval_request_text(ask, &row, &events, &evidence)),
             plan: row.plan,

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{ActionRisk, RiskRule};
 use wf_model::expr::{ExprReference, Template};
@@ -20,11 +20,11 @@ pub fn risk_of_step(step: &Step) -> ActionRisk {
 /// Returns the risk of what may happen once a step goes on: of the step, and of all that depend on it.
 pub fn risk_from_step(plan: &Plan, from: StepIx) -> ActionRisk {
     let mut assessment = RiskAssessment::default();
-    let (mut seen, mut next) = (BTreeSet::from([from]), vec![from]);
-    while let Some(ix) = next.pop() {
-        next.extend(plan.dependents(ix).iter().filter(|later| seen.insert(**later)));
-    }
-    seen.into_iter().fold(ActionRisk::none(), |highest, ix| highest.or_higher(assessment.step(plan.step(ix))))
+    let mut steps = plan.downstream(from);
+    steps.insert(from);
+    steps
+        .into_iter()
+        .fold(ActionRisk::none(), |highest, ix| highest.or_higher(assessment.step(plan.step(ix))))
 }
 
 /// An assessment. A plan that is used often is assessed once.

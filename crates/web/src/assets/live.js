@@ -5,6 +5,16 @@ const connection = document.getElementById("connection");
 let known = document.getElementById("main").dataset.log;
 let busy = false;
 let again = false;
+let changed = false;
+
+document.addEventListener("input", () => { changed = true; });
+
+// True if a person fills in a form: the page stays as it is.
+function isInUse() {
+  const field = document.activeElement;
+  const isIn = field && ["INPUT", "SELECT", "TEXTAREA"].includes(field.tagName);
+  return changed || isIn || "signing" in document.documentElement.dataset;
+}
 
 // What a person opened, and where the focus is, stays.
 function replace(text) {
@@ -31,14 +41,15 @@ async function refresh() {
   busy = true;
   do {
     again = false;
-    // A person who fills in a form is not disturbed.
-    const field = document.activeElement;
-    if (!field || !["INPUT", "SELECT", "TEXTAREA"].includes(field.tagName)) {
+    if (!isInUse()) {
       const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
       if (response && response.status === 401) {
         connection.textContent = "this login has ended";
       } else if (response && response.ok) {
-        replace(await response.text());
+        const text = await response.text();
+        if (!isInUse()) {
+          replace(text);
+        }
       }
     }
   } while (again);

@@ -1,9 +1,8 @@
 // Signs the answer to a request. What is signed is shown first, made from the very text that is signed.
 import { hex, ownKey } from "/key.js";
 
-const form = document.getElementById("answer");
-const dialog = document.getElementById("sign");
-const problem = document.getElementById("problem");
+// The page may be put together anew while it is open, so its parts are looked for when they are needed.
+const part = (id) => document.getElementById(id);
 const encoder = new TextEncoder();
 
 // Writes characters that hide, or change how others show, as their numbers.
@@ -14,7 +13,7 @@ const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const digest = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
 
 async function post(path, body) {
-  const response = await fetch(`${location.pathname}/${path}`, { method: "POST", body, credentials: "same-origin" });
+  const response = await fetch(path, { method: "POST", body, credentials: "same-origin" });
   const text = await response.text();
   if (!response.ok) {
     throw new Error(text.trim());
@@ -24,6 +23,7 @@ async function post(path, body) {
 
 // Returns the answer as the form has it.
 function answerOf(button) {
+  const form = part("answer");
   const fields = new FormData(form);
   const answer = { yes: button.value === "yes" };
   const reason = (fields.get("reason") || "").trim();
@@ -39,9 +39,10 @@ function answerOf(button) {
       answer.text = draft.value;
     }
     const boxes = [...form.querySelectorAll("[name=entry]")];
-    const marked = boxes.filter((box) => box.checked);
-    if (boxes.length > 0 && marked.length < boxes.length) {
-      answer.selected = marked.map((box) => Number(box.value));
+    const marked = boxes.filter((box) => box.checked).map((box) => Number(box.value));
+    if (marked.length < boxes.length) {
+      // A selection has the order of the list, and the page that of its bands.
+      answer.selected = marked.sort((one, other) => one - other);
     }
   }
   return answer;
@@ -72,7 +73,7 @@ function line(list, name, value) {
 
 // Shows everything that is signed.
 function describe({ statement, proposal }) {
-  const list = document.getElementById("statement");
+  const list = part("statement");
   list.replaceChildren();
   line(list, "you say", statement.verdict);
   for (const [name, value] of [["your answer", statement.answer], ["your words", statement.reason]]) {
@@ -94,8 +95,7 @@ function describe({ statement, proposal }) {
 
 // Waits for the confirmation that the risk demands; false if it is not given.
 function confirmed(risk) {
-  const slide = document.getElementById("slide");
-  const go = document.getElementById("go");
+  const [dialog, slide, go] = [part("sign"), part("slide"), part("go")];
   slide.closest("label").hidden = risk !== "high";
   slide.value = 0;
   go.disabled = risk === "high";
@@ -116,28 +116,56 @@ async function sign(draft, pair) {
   return `${JSON.stringify({ payload: base64(payload), payloadType: draft.payload_type, signatures: [{ keyid, sig }] })}\n`;
 }
 
+// The times that the last five answers took, in milliseconds, without those of low risk.
+const paces = () => JSON.parse(sessionStorage.getItem("paces") || "[]");
+
+function notePace(risk) {
+  if (risk !== "low") {
+    sessionStorage.setItem("paces", JSON.stringify([...paces(), Date.now() - shown].slice(-5)));
+  }
+}
+
+// Says so if answers come faster than anybody reads. Nothing is held up.
+function showPace() {
+  const [, , median, , last] = paces().sort((one, other) => one - other);
+  if (last !== undefined && median < 1000) {
+    part("pace").textContent = "Most of your last five answers took less than a second. Take your time: the others wait.";
+  }
+}
+
 async function answer(button) {
-  problem.textContent = "";
+  part("problem").textContent = "";
   const pair = await ownKey();
   if (!pair) {
     location.assign("/keys");
     return;
   }
+  const { request, risk: shownRisk } = part("answer").dataset;
+  notePace(shownRisk);
   const wanted = answerOf(button);
-  const draft = JSON.parse(await post("draft", JSON.stringify(wanted)));
+  const draft = JSON.parse(await post(`${request}/draft`, JSON.stringify(wanted)));
   const meaning = await understood(draft, wanted);
   describe(meaning);
   const risk = wanted.yes ? meaning.proposal.ask.risk?.level : "low";
   if (await confirmed(risk)) {
-    await post("answer", await sign(draft, pair));
+    await post(`${request}/answer`, await sign(draft, pair));
     location.assign("/review");
   }
 }
 
-if (form && globalThis.crypto?.subtle) {
-  form.hidden = false;
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    answer(event.submitter).catch((error) => { problem.textContent = error.message; });
+const shown = Date.now();
+
+if (globalThis.crypto?.subtle) {
+  document.documentElement.classList.add("signs");
+  showPace();
+  document.addEventListener("submit", (event) => {
+    if (event.target.id === "answer") {
+      event.preventDefault();
+      const page = document.documentElement.dataset;
+      page.signing = "";
+      answer(event.submitter)
+        .catch((error) => { part("problem").textContent = error.message; })
+        .finally(() => { delete page.signing; });
+    }
   });
 }

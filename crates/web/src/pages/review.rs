@@ -25,26 +25,23 @@ impl From<RequestAddress> for RequestName {
     }
 }
 
-/// The requests that wait for people.
-#[derive(Serialize)]
-struct RequestsView {
-    requests: Vec<RequestView>,
-}
-
 /// A request, and those after it.
-#[derive(Serialize)]
-struct CardView {
-    request: RequestView,
+#[derive(Default, Serialize)]
+struct ReviewView {
+    request: Option<RequestView>,
     next: Vec<RequestView>,
 }
 
-/// The requests that nobody has answered.
+/// The request that is answered next, and those after it.
 pub(crate) async fn requests(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| match state_reader(caller)? {
-        Some(reader) => Ok(RequestsView { requests: open_requests(&reader)? }),
-        None => Ok(RequestsView { requests: Vec::new() }),
+    let view = site.read(|caller| {
+        let Some(reader) = state_reader(caller)? else {
+            return Ok(ReviewView::default());
+        };
+        let mut open = open_requests(&reader)?.into_iter();
+        Ok(ReviewView { request: open.next(), next: open.collect() })
     });
-    respond::page(&site, "requests.html", view.await.map(Some))
+    respond::page(&site, "request.html", view.await.map(Some))
 }
 
 /// One request.
@@ -60,7 +57,7 @@ pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAd
             return Ok(None);
         };
         let request = open.remove(at);
-        Ok(Some(CardView { request, next: open }))
+        Ok(Some(ReviewView { request: Some(request), next: open }))
     });
     respond::page(&site, "request.html", view.await)
 }

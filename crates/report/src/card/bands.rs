@@ -1,0 +1,57 @@
+use serde::Serialize;
+use serde_json::Value;
+
+/// The lowest confidence of the first band, and of the second (Silas, 5.2.4).
+const HIGH: f64 = 0.85;
+const MEDIUM: f64 = 0.5;
+
+/// Entries of a list to select from that are equally sure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EntryBand {
+    /// The name of the band; absent: no entry of the list says how sure it is.
+    pub name: Option<&'static str>,
+    /// Its entries, in the order of the list.
+    pub entries: Vec<BandEntry>,
+}
+
+/// An entry of a list to select from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BandEntry {
+    /// Its position in the list, from 1.
+    pub position: u32,
+    /// The entry.
+    pub value: Value,
+    /// True if it says that it is unusual (`anomaly: true`): a person selects it, or does not.
+    pub is_anomaly: bool,
+}
+
+/// Divides a list by the `confidence` of its entries, the surest first. An entry of a list of such entries that has none is
+/// `novel`. Without any `confidence`, there is one band.
+pub fn entry_bands(list: &[Value]) -> Vec<EntryBand> {
+    let is_banded = list.iter().any(|value| confidence(value).is_some());
+    let band_of = |value: &Value| match confidence(value) {
+        _ if !is_banded => None,
+        Some(sure) if sure >= HIGH => Some("high confidence"),
+        Some(sure) if sure >= MEDIUM => Some("medium confidence"),
+        Some(_) => Some("low confidence"),
+        None => Some("novel"),
+    };
+    let names =
+        [None, Some("high confidence"), Some("medium confidence"), Some("low confidence"), Some("novel")];
+    let bands = names.into_iter().map(|name| {
+        let entries = (1..).zip(list).filter(|(_, value)| band_of(value) == name);
+        EntryBand { name, entries: entries.map(|(position, value)| BandEntry::of(position, value)).collect() }
+    });
+    bands.filter(|band| !band.entries.is_empty()).collect()
+}
+
+impl BandEntry {
+    fn of(position: u32, value: &Value) -> Self {
+        let is_anomaly = value.get("anomaly").and_then(Value::as_bool).unwrap_or_default();
+        Self { position, value: value.clone(), is_anomaly }
+    }
+}
+
+fn confidence(value: &Value) -> Option<f64> {
+    value.get("confidence").and_then(Value::as_f64)
+}

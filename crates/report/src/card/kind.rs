@@ -1,0 +1,51 @@
+use wf_base::keywords;
+use wf_core::machine::{AnswerOptions, ApprovalRequest};
+
+keywords! {
+    /// The kind of a card: what a person does with it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CardKind {
+        /// The run as a whole may begin, or give its outputs.
+        Plan = "plan",
+        /// A step of the plan asks before others follow.
+        Step = "step",
+        /// A gate asks about a step.
+        Gate = "gate",
+        /// One of several words is chosen.
+        Decision = "decision",
+        /// A text is sent as it is, or changed.
+        Draft = "draft",
+        /// All entries of a list are taken, or some.
+        Batch = "batch",
+        /// A question is answered in words.
+        Question = "question",
+        /// An agent asks for a tool, or a gate asks about a part of its conversation.
+        Agent = "agent",
+        /// The changes of an agent are merged.
+        Merge = "merge",
+        /// Failed checks are ignored.
+        Checks = "checks",
+    }
+}
+
+impl CardKind {
+    /// Returns the kind of the card of a request.
+    pub(super) fn of(ask: &ApprovalRequest) -> Self {
+        match &ask.answer {
+            Some(AnswerOptions::Choose(_)) => return Self::Decision,
+            Some(AnswerOptions::Edit { .. }) => return Self::Draft,
+            Some(AnswerOptions::Select(_)) => return Self::Batch,
+            None => {}
+        }
+        match () {
+            () if ask.is_question() => Self::Question,
+            () if ask.tool_call.is_some() || ask.exchange.is_some() => Self::Agent,
+            () if ask.merge.is_some() => Self::Merge,
+            () if ask.phase.is_some() => Self::Checks,
+            () if ask.place.is_none() => Self::Plan,
+            () if ask.point.is_some() => Self::Gate,
+            () => Self::Step,
+        }
+    }
+}

@@ -35,7 +35,7 @@ const ARROWS: [(&str, &str); 15] = [
 ];
 
 /// Outside crates that only some of ours may use.
-const PLACES: [(&str, &str); 13] = [
+const PLACES: [(&str, &str); 14] = [
     ("rusqlite", "store"),
     ("tar", "store"),
     ("tokio", "store exec gateway engine app web"),
@@ -48,6 +48,7 @@ const PLACES: [(&str, &str); 13] = [
     ("granit-parser", "base"),
     ("pulldown-cmark", "lang"),
     ("ed25519-dalek", "sign"),
+    ("ring", "sign"),
     ("clap", ""),
 ];
 

@@ -1,6 +1,6 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
-mod answers;
+pub mod answers;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -252,7 +252,7 @@ fn the_server_ends_when_it_is_asked_and_says_what_it_cannot_do() {
     let sandbox = Sandbox::new();
     let mut pages = Pages::open(&sandbox);
     let second = sandbox.wf(&["serve", "--listen", &pages.host]);
-    second.exits(2).says("cannot listen on").says("--listen 127.0.0.1:0");
+    second.exits(2).says("cannot listen on").says("--listen localhost:0");
     sandbox.wf(&["serve", "--listen", "0.0.0.0:1"]).exits(2).says("without encryption");
     sandbox.wf(&["serve", "--public-url", "http://wf.example"]).exits(2).says("https://NAME");
     let pid = Pid::from_raw(i32::try_from(pages.child.id()).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_web::{SiteAddress, WebServer};
 
 /// The default address.
-const DEFAULT_LISTEN: &str = "127.0.0.1:8420";
+const DEFAULT_LISTEN: &str = "localhost:8420";
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -17,8 +17,8 @@ and goals with their slots. Requests are answered with a key of the browser: see
 machines reach the pages through a proxy with TLS only. See docs/web.md.
 
 Examples:
-  wf serve                             http://127.0.0.1:8420, until Ctrl-C
-  wf serve --listen 127.0.0.1:0        at any free port
+  wf serve                             http://localhost:8420, until Ctrl-C
+  wf serve --listen localhost:0        at any free port
   wf serve --public-url https://wf.example.org")]
 pub struct ServeArgs {
     /// Local address to listen at
@@ -47,7 +47,7 @@ async fn serve(ui: &Ui, address: SiteAddress) -> Result<CliExitCode, CommandErro
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(error.to_string()))?;
     let server = WebServer::bind(ui.host.clone(), address).await.map_err(|error| {
         CommandError::new(CliExitCode::Usage, error.to_string())
-            .hint("use another address: wf serve --listen 127.0.0.1:0")
+            .hint("use another address: wf serve --listen localhost:0")
     })?;
     let link = server.add_link().map_err(|error| failed(error.to_string()))?;
     ui.print(&format!("{link}\n"))?;

@@ -73,6 +73,15 @@ impl Browser {
         self.run(&script) == json!(true)
     }
 
+    /// Adds a device that keeps passkeys and recognises its user, or does not.
+    pub fn add_authenticator(&self, recognises: bool) {
+        let device = json!({
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true,
+            "isUserVerified": recognises,
+        });
+        self.send("POST", "/webauthn/authenticator", &device);
+    }
+
     /// Writes a picture of the window, a PNG, to a file.
     pub fn photograph(&self, path: &Path) {
         let encoded = self.send("GET", "/screenshot", &Value::Null);

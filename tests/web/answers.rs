@@ -17,7 +17,7 @@ steps:
 ---
 ";
 
-const IRREVERSIBLE: &str = "\
+pub const IRREVERSIBLE: &str = "\
 ---
 kind: plan
 id: pay
@@ -102,14 +102,24 @@ fn an_answer_says_what_was_chosen_and_a_no_ends_the_run() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_is_not_approved_in_a_browser() {
+fn what_cannot_be_taken_back_is_not_approved_with_the_key_of_a_browser() {
     let sandbox = Sandbox::new();
     sandbox.file("pay.md", IRREVERSIBLE).file("token.txt", "t0ken-of-the-test");
     std::fs::set_permissions(sandbox.at("token.txt"), PermissionsExt::from_mode(0o600)).unwrap();
     sandbox.wf(&["run", "pay.md"]).exits(5);
     let pages = Pages::open(&sandbox);
     let card = format!("/review/{}/1", last_run(&sandbox));
-    pages.shows(&card, &["irreversible", "approved in a terminal"]);
-    let drafted = pages.own_post(&format!("{card}/draft"), r#"{"yes": true}"#);
-    assert!(drafted.starts_with("HTTP/1.1 409 ") && drafted.contains("wf approve"), "{drafted}");
+    pages.shows(&card, &["irreversible", "with a <a href=\"/keys\">passkey</a>, or in a terminal"]);
+    let phone = Signer::from_bytes(&[7; 32]);
+    sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
+    let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
+    let answered = pages.own_post(&format!("{card}/answer"), &yes);
+    assert!(answered.starts_with("HTTP/1.1 409 "), "{answered}");
+    assert!(
+        answered.contains("with a passkey, not with the key") && answered.contains("wf approve"),
+        "{answered}"
+    );
+    let no = pages.signed(&card, r#"{"yes": false}"#, &phone);
+    let answered = pages.own_post(&format!("{card}/answer"), &no);
+    assert!(answered.starts_with("HTTP/1.1 200 "), "{answered}");
 }

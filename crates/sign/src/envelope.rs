@@ -1,7 +1,7 @@
 use base64ct::{Base64, Base64Url, Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
 
-use super::{PublicKey, Signer};
+use super::{PasskeyAssertion, PublicKey, Signer};
 
 /// A signed text (DSSE, version 1). Unknown fields are ignored, as DSSE demands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct EnvelopeSignature {
     pub keyid: String,
     /// The signature, in base64.
     pub sig: String,
+    /// The texts that a passkey signed; absent: the signature is over the bytes themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkey: Option<PasskeyAssertion>,
 }
 
 /// The reason why an envelope is not accepted.
@@ -88,8 +91,10 @@ impl DsseEnvelope {
     /// True if its texts are encoded as [`DsseEnvelope::seal`] encodes them, for envelopes that must
     /// have only one form.
     pub fn is_standard(&self) -> bool {
+        let assertions = self.signatures.iter().filter_map(|signature| signature.passkey.as_ref());
+        let assertions = assertions.flat_map(|one| [&one.authenticator_data, &one.client_data]);
         let signatures = self.signatures.iter().map(|signature| &signature.sig);
-        let mut texts = signatures.chain([&self.payload]);
+        let mut texts = signatures.chain([&self.payload]).chain(assertions);
         texts.all(|text| Base64::decode_vec(text).is_ok())
     }
 
@@ -101,13 +106,18 @@ impl DsseEnvelope {
 
 impl EnvelopeSignature {
     fn of(signer: &Signer, signed: &[u8]) -> Self {
-        Self { keyid: signer.public().id().to_string(), sig: Base64::encode_string(&signer.sign(signed)) }
+        let sig = Base64::encode_string(&signer.sign(signed));
+        Self { keyid: signer.public().id().to_string(), sig, passkey: None }
     }
 
     /// True if a key made it, over these bytes.
     pub fn is_by(&self, key: &PublicKey, signed: &[u8]) -> bool {
-        let bytes = decoded(&self.sig);
-        bytes.is_some_and(|bytes| key.has_signed(signed, &bytes))
+        self.bytes().is_some_and(|bytes| key.has_signed(signed, &bytes))
+    }
+
+    /// Returns the bytes of the signature.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        decoded(&self.sig)
     }
 }
 

@@ -30,6 +30,9 @@ pub enum BadKey {
     /// The text is not the 64 digits of a public key.
     #[error("a public key must be 64 hexadecimal digits")]
     Digits,
+    /// The text is not a passkey.
+    #[error("a passkey must be `passkey:HOST:` and 130 hexadecimal digits, which begin with 04")]
+    Passkey,
     /// The digits are not a point of the curve, or not in canonical form.
     #[error("not a valid Ed25519 public key")]
     NoPoint,

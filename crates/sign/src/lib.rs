@@ -1,7 +1,8 @@
 //! Seals: signed statements, whose signer and integrity anyone can verify.
 //!
 //! A statement is written as [canonical](canonical()) JSON and put into an [`DsseEnvelope`] (DSSE), signed with
-//! Ed25519 by one [`Signer`] or more; a [`PublicKey`] opens it. Pure: files are read and written,
+//! Ed25519 by one [`Signer`] or more; a [`PublicKey`] opens it. An approver may also have a [`Passkey`], with which a
+//! device signs that recognises its user. Pure: files are read and written,
 //! and random bytes are drawn, elsewhere.
 //!
 //! **Invariant:** only [`Signer::to_pem`] and [`Signer::to_encrypted_pem`] reveal a private key.
@@ -10,16 +11,20 @@
 
 pub mod approval;
 
+mod approver_key;
 mod canonical;
 mod envelope;
 mod hex;
 mod key;
+mod passkey;
 mod signer;
 #[cfg(test)]
 mod tests;
 
+pub use approver_key::ApproverKey;
 pub use canonical::{canonical, canonical_without};
 pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};
 pub use hex::{hex, unhex};
 pub use key::{BadKey, PublicKey};
+pub use passkey::{Passkey, PasskeyAssertion};
 pub use signer::{KeyEncryptionSalt, PrivateKeyText, Signer};

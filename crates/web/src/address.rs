@@ -24,6 +24,8 @@ pub enum SiteAddressError {
 pub struct SiteAddress {
     /// The address of this machine; port 0 is any free port.
     pub listen: SocketAddr,
+    /// True if browsers reach it by the name `localhost`, for which they keep passkeys.
+    is_named: bool,
     /// The host of the proxy, with its port unless that is 443.
     public: Option<String>,
 }
@@ -40,7 +42,7 @@ impl SiteAddress {
         }
         let public =
             public.map(|url| public_host(url).ok_or_else(|| SiteAddressError::NotPublic(url.to_owned())));
-        Ok(Self { listen: address, public: public.transpose()? })
+        Ok(Self { listen: address, is_named: local.is_some(), public: public.transpose()? })
     }
 
     /// Returns the same address with the port that the system chose.
@@ -53,6 +55,7 @@ impl SiteAddress {
     pub fn origin(&self) -> String {
         match &self.public {
             Some(host) => format!("https://{host}"),
+            None if self.is_named => format!("http://localhost:{}", self.listen.port()),
             None => format!("http://{}", self.listen),
         }
     }
@@ -136,6 +139,9 @@ mod tests {
         assert!(local.is_own_origin("http://localhost:8420"));
         assert!(!local.is_own_origin("https://localhost:8420"));
         assert!(!local.is_own_origin("null"));
+        assert_eq!(local.origin(), "http://127.0.0.1:8420");
+        let named = SiteAddress::parse("localhost:8420", None).unwrap();
+        assert_eq!(named.origin(), "http://localhost:8420");
         let public = SiteAddress::parse("127.0.0.1:8420", Some("https://wf.example.org:443/")).unwrap();
         assert_eq!(public.origin(), "https://wf.example.org");
         assert!(public.is_own_host("wf.example.org") && !public.is_own_host("127.0.0.1:8420"));

@@ -9,7 +9,7 @@ use crate::keys::NewKeyArgs;
 use wf_app::keys::{self};
 use wf_app::{APPROVERS, CliExitCode, CommandError, load, relative_path, watch};
 use wf_exec::keyfile::KeyFolder;
-use wf_sign::PublicKey;
+use wf_sign::ApproverKey;
 use wf_store::feed::WorkspaceAction;
 
 /// Mark a key as revoked in approvers.yaml
@@ -37,12 +37,12 @@ pub struct KeyRotateArgs {
 pub fn revoke(ui: &Ui, args: &KeyRevokeArgs) -> Result<CliExitCode, CommandError> {
     let key = resolve_key(ui, &args.key)?;
     match mark_revoked(ui, &key)? {
-        KeyMarkOutcome::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.hex()))?,
+        KeyMarkOutcome::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.text()))?,
         KeyMarkOutcome::Before(path) => {
-            ui.print_line(&format!("already revoked in {path}: {}", key.hex()))?;
+            ui.print_line(&format!("already revoked in {path}: {}", key.text()))?;
         }
         KeyMarkOutcome::NotListed(path) => {
-            let message = format!("key not found in {path}: {}", key.hex());
+            let message = format!("key not found in {path}: {}", key.text());
             let hint = "a key that is not listed cannot approve anything here";
             return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
         }
@@ -56,7 +56,7 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
     let name = &args.name;
     // Everything that can be refused is refused before anything changes.
     let old = keys::choose_signing_key(&ui.host, &keys, Some(name))?;
-    let old = old.map(|key| key.public);
+    let old = old.map(|key| ApproverKey::from(key.public));
     keys.private(name).map_err(|bad| keys::key_error(&bad))?;
     let under = crate::keys::choose_protection(ui, &args.new, name)?;
     let new = keys::generate_key(&ui.host, name, &under)?;
@@ -68,7 +68,7 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
     if let Some(old) = old {
         match mark_revoked(ui, &old)? {
             KeyMarkOutcome::Now(path) | KeyMarkOutcome::Before(path) => {
-                ui.print_line(&format!("revoked the old key in {path}: {}", old.hex()))?;
+                ui.print_line(&format!("revoked the old key in {path}: {}", old.text()))?;
                 ui.print_info(&listing(&new));
             }
             KeyMarkOutcome::NotListed(_) => {}
@@ -86,8 +86,8 @@ fn free_name(keys: &KeyFolder, name: &str) -> Result<String, CommandError> {
 }
 
 /// Resolves the key named by the user.
-fn resolve_key(ui: &Ui, text: &str) -> Result<PublicKey, CommandError> {
-    if let Ok(key) = PublicKey::from_hex(text) {
+fn resolve_key(ui: &Ui, text: &str) -> Result<ApproverKey, CommandError> {
+    if let Ok(key) = ApproverKey::parse(text) {
         return Ok(key);
     }
     let listed = load::approvers(ui, &ui.host.workspace())?;
@@ -101,7 +101,7 @@ fn resolve_key(ui: &Ui, text: &str) -> Result<PublicKey, CommandError> {
         return Ok(key);
     }
     let own = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, Some(text))?;
-    own.map(|key| key.public).ok_or_else(|| {
+    own.map(|key| key.public.into()).ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, format!("no approver or key is called `{text}`"))
     })
 }
@@ -114,7 +114,7 @@ enum KeyMarkOutcome {
 }
 
 /// Marks a key as revoked where the workspace lists it.
-fn mark_revoked(ui: &Ui, key: &PublicKey) -> Result<KeyMarkOutcome, CommandError> {
+fn mark_revoked(ui: &Ui, key: &ApproverKey) -> Result<KeyMarkOutcome, CommandError> {
     let workspace = ui.host.workspace();
     let path = workspace.root.join(APPROVERS);
     let shown = relative_path(&path, ui.host.cwd());

@@ -7,7 +7,7 @@ use crate::Ui;
 use wf_app::approve::confirm;
 use wf_app::{APPROVERS, CliExitCode, CommandError, load, relative_path, watch};
 use wf_base::source::SourceText;
-use wf_sign::PublicKey;
+use wf_sign::ApproverKey;
 use wf_store::feed::WorkspaceAction;
 
 /// Add a public key to the approvers, such as that of a browser
@@ -22,8 +22,8 @@ pub struct KeyEnrolArgs {
     /// Name of the approver
     #[arg(value_name = "NAME")]
     name: String,
-    /// Public key: 64 hexadecimal digits
-    #[arg(value_name = "HEX")]
+    /// Public key: 64 hexadecimal digits, or the passkey that a browser shows
+    #[arg(value_name = "KEY")]
     key: String,
     /// Skip the confirmation
     #[arg(long)]
@@ -33,26 +33,26 @@ pub struct KeyEnrolArgs {
 /// Adds a key to the approvers.
 pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
     let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
-    let key = PublicKey::from_hex(&args.key).map_err(|bad| usage(bad.to_string()))?;
+    let key = ApproverKey::parse(&args.key).map_err(|bad| usage(bad.to_string()))?;
     let workspace = ui.host.workspace();
     let path = workspace.root.join(APPROVERS);
     let shown = relative_path(&path, ui.host.cwd());
     let listed = load::approvers(ui, &workspace)?;
     let known = listed.iter().flat_map(|(file, _)| &file.approvers);
     if known.filter_map(|one| one.key.as_ref()).any(|known| known.value.0 == key) {
-        ui.print_line(&format!("already in {shown}: {}", key.hex()))?;
+        ui.print_line(&format!("already in {shown}: {}", key.text()))?;
         return Ok(CliExitCode::Ok);
     }
     let source =
         listed.map_or_else(|| SourceText::new(shown.as_str(), "policy: owner\n"), |(_, source)| source);
     let text = mark::with_approver(&source, &args.name, &key).ok_or_else(|| {
-        let line = format!("- {{name: {}, key: {}}}", args.name, key.hex());
+        let line = format!("- {{name: {}, key: {}}}", args.name, key.text());
         usage(format!("the key cannot be added to {shown}"))
             .hint(format!("add it by hand, below `approvers`: {line}"))
     })?;
     ui.print_info(&format!(
         "whoever has the private key of {} can then approve in this workspace\n",
-        key.hex()
+        key.text()
     ));
     confirm(ui, args.yes, &format!("Add `{}` to {shown}?", args.name))?;
     let permissions = fs::metadata(&path).ok().map(|found| found.permissions());
@@ -60,6 +60,6 @@ pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
     let (id, name) = (key.id(), args.name.clone());
     watch::record_quietly(ui, WorkspaceAction::KeyEnrolled { key: id, name });
-    ui.print_line(&format!("added to {shown}: {} {}", args.name, key.hex()))?;
+    ui.print_line(&format!("added to {shown}: {} {}", args.name, key.text()))?;
     Ok(CliExitCode::Ok)
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use wf_app::config::load_approvers;
 use wf_base::source::SourceText;
 use wf_base::time::Moment;
-use wf_sign::PublicKey;
+use wf_sign::ApproverKey;
 use wf_sign::approval::{Approver, Approvers};
 
 /// Returns the text of `approvers.yaml` with a key marked as revoked since an instant; the rest of
 /// it is unchanged. `None`: the key is not there, is revoked already, or the text is written such
 /// that it cannot be edited safely.
-pub(super) fn with_revocation(source: &SourceText, key: &PublicKey, since: Moment) -> Option<String> {
+pub(super) fn with_revocation(source: &SourceText, key: &ApproverKey, since: Moment) -> Option<String> {
     let (file, _) = load_approvers(source);
     let file = file?;
     let has =
@@ -41,11 +41,11 @@ pub(super) fn with_revocation(source: &SourceText, key: &PublicKey, since: Momen
 
 /// Returns the text of `approvers.yaml` with one more approver; the rest of it is unchanged. `None`: the text is written
 /// such that it cannot be edited safely, or the name is none.
-pub(super) fn with_approver(source: &SourceText, name: &str, key: &PublicKey) -> Option<String> {
+pub(super) fn with_approver(source: &SourceText, name: &str, key: &ApproverKey) -> Option<String> {
     let (file, _) = load_approvers(source);
     let file = file?;
     let text = source.text();
-    let entry = format!("- {{name: {name}, key: {}}}", key.hex());
+    let entry = format!("- {{name: {name}, key: {}}}", key.text());
     let last = file.approvers.last().and_then(|one| {
         let ends = [
             one.name.as_ref().map(|name| name.span.range().end),
@@ -107,7 +107,7 @@ fn line_below_key(text: &str, end: usize, since: Moment) -> Option<(usize, Strin
 }
 
 /// The meaning that the text must have afterwards.
-fn expected(mut approvers: Approvers, key: &PublicKey, since: Moment) -> Approvers {
+fn expected(mut approvers: Approvers, key: &ApproverKey, since: Moment) -> Approvers {
     for one in &mut approvers.keys {
         if one.public == *key {
             one.revoked = Some(since);
@@ -121,12 +121,12 @@ mod tests {
     use super::{with_approver, with_revocation};
     use wf_base::source::SourceText;
     use wf_base::time::Moment;
-    use wf_sign::Signer;
+    use wf_sign::{ApproverKey, Signer};
 
     #[test]
     fn an_approver_is_added_below_the_others() {
-        let key = Signer::from_bytes(&[1; 32]).public();
-        let (hex, other) = (key.hex(), Signer::from_bytes(&[2; 32]).public().hex());
+        let key = ApproverKey::from(Signer::from_bytes(&[1; 32]).public());
+        let (hex, other) = (key.text(), Signer::from_bytes(&[2; 32]).public().hex());
         let check = |before: &str, after: Option<&str>| {
             let source = SourceText::new("approvers.yaml", before);
             assert_eq!(with_approver(&source, "phone", &key).as_deref(), after, "{before}");
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn only_the_mark_is_added() {
-        let key = Signer::from_bytes(&[1; 32]).public();
-        let (hex, other) = (key.hex(), Signer::from_bytes(&[2; 32]).public().hex());
+        let key = ApproverKey::from(Signer::from_bytes(&[1; 32]).public());
+        let (hex, other) = (key.text(), Signer::from_bytes(&[2; 32]).public().hex());
         let since = Moment::parse("2026-11-21T09:30:00Z").unwrap();
         let mark = "revoked: 2026-11-21T09:30:00.000Z";
         let check = |before: &str, after: &str| {

@@ -92,7 +92,7 @@ fn storage_word(keys: &KeyFolder, key: &OwnKey) -> String {
 /// The status of a key in a workspace.
 fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
     let is = |one: &&wf_app::config::ApproverRecord| {
-        one.key.as_ref().is_some_and(|named| named.value.0 == key.public)
+        one.key.as_ref().is_some_and(|named| named.value.0 == key.public.clone().into())
     };
     let one = file.approvers.iter().find(is)?;
     let name = one.name.as_ref().map_or("", |name| name.value.as_str());

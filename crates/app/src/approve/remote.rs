@@ -5,13 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerForm, AnswerRequest, AnswerReview, SigningOptions, approval_requests};
+use super::{AnswerForm, AnswerRequest, AnswerReview, SigningOptions, SigningRules, approval_requests};
 use crate::lineage::outermost_run;
 use crate::{Caller, CliExitCode, CommandError};
+use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
 use wf_core::machine::{AnswerOptions, TypedAnswer};
-use wf_core::risk::RiskLevel;
+use wf_core::risk::{ActionRisk, RiskLevel};
 use wf_sign::approval::{ApprovalDecision, ApprovalToken, PAYLOAD, QuorumState};
 use wf_store::StoreReader;
 
@@ -103,7 +104,26 @@ pub fn submit_answer(
         Some(TypedAnswer::Selected(positions)) => answer.selected = Some(positions),
         None => {}
     }
-    with_review(caller, name, &answer, |review, _| review.submit(caller, &token))
+    with_review(caller, name, &answer, |review, request| {
+        let is_irreversible = |risk: &ActionRisk| risk.level == RiskLevel::Irreversible;
+        let risk = review.request.request.risk_of_approval();
+        if answer.yes && risk.is_some_and(is_irreversible) && !is_by_passkey(caller, &token)? {
+            let message =
+                "what cannot be taken back is approved with a passkey, not with the key of a browser";
+            let step = request.step.map(|step| format!(" {}", shell_word(step))).unwrap_or_default();
+            let hint =
+                format!("make one on /keys, or in the workspace: wf approve {}{step}", request.run.short());
+            return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
+        }
+        review.submit(caller, &token)
+    })
+}
+
+/// True if the keys that a token names are passkeys of approvers. Its signatures are verified when it is recorded.
+fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
+    let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
+    let key_of = |id: Option<Sha256Digest>| id.and_then(|id| approvers.find(id));
+    Ok(token.signers().all(|id| key_of(id).is_some_and(|one| one.public.is_passkey())))
 }
 
 /// Finds a pending request, and refuses an answer that would not count.
@@ -127,13 +147,6 @@ fn with_review<T>(
         );
     };
     let step = posed.name();
-    if answer.yes
-        && posed.request.risk_of_approval().is_some_and(|risk| risk.level == RiskLevel::Irreversible)
-    {
-        let message = "what cannot be taken back is not approved by the key of a browser";
-        let command = format!("in the workspace: wf approve {} {}", top.short(), shell_word(&step));
-        return Err(CommandError::new(CliExitCode::Approval, message).hint(command));
-    }
     let form = match (answer.yes, posed.request.is_question()) {
         (false, _) => AnswerForm::Denial,
         (true, true) => AnswerForm::Text,

@@ -41,7 +41,7 @@ impl SigningRules {
         if self.approvers.policy == ReviewPolicy::Owner && !is_known {
             self.approvers.keys.push(Approver {
                 name: key.name.clone(),
-                public: key.public.clone(),
+                public: key.public.clone().into(),
                 revoked: None,
             });
         }

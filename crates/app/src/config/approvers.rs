@@ -9,7 +9,7 @@ use wf_base::source::{SourceText, Span, Spanned};
 use wf_base::time::Moment;
 use wf_lang::decode::{DecodeSpec, DiagnosticList, DurationText, SpecDecoder, record, words};
 use wf_lang::yaml::{self, YamlNode, YamlValue};
-use wf_sign::PublicKey;
+use wf_sign::ApproverKey;
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy, VALIDITY};
 
 record! {
@@ -33,7 +33,7 @@ record! {
         /// The name, for display.
         expected name: Spanned<String>,
         /// The Ed25519 public key, as `wf key list` shows it: 64 hexadecimal digits.
-        expected key: Spanned<PublicKeyText>,
+        expected key: Spanned<ApproverKeyText>,
         /// The time from which the key is no longer trusted: a day, or an instant.
         optional revoked: DayOrInstant,
     }
@@ -62,9 +62,9 @@ impl From<ReviewPolicySetting> for ReviewPolicy {
     }
 }
 
-/// A public key as digits.
+/// A public key as digits, or a passkey.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicKeyText(pub PublicKey);
+pub struct ApproverKeyText(pub ApproverKey);
 
 /// A day, or an instant; a day stands for its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +79,9 @@ fn scalar_text<'t>(node: &'t YamlNode<'_>, decoder: &SpecDecoder<'t>) -> Option<
     }
 }
 
-impl DecodeSpec for PublicKeyText {
+impl DecodeSpec for ApproverKeyText {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        let Some(key) = scalar_text(node, decoder).map(PublicKey::from_hex) else {
+        let Some(key) = scalar_text(node, decoder).map(ApproverKey::parse) else {
             decoder.wrong_type(node, "a public key");
             return None;
         };
@@ -90,7 +90,7 @@ impl DecodeSpec for PublicKeyText {
     }
 }
 
-impl JsonSchema for PublicKeyText {
+impl JsonSchema for ApproverKeyText {
     fn inline_schema() -> bool {
         true
     }
@@ -100,7 +100,7 @@ impl JsonSchema for PublicKeyText {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[0-9a-fA-F]{64}$" })
+        json_schema!({ "type": "string", "pattern": "^([0-9a-fA-F]{64}|passkey:[a-z0-9.-]+:04[0-9a-fA-F]{128})$" })
     }
 }
 
@@ -152,7 +152,7 @@ fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
             let message = format!("duplicate approver `{}`", name.value);
             decoder.emit(Diagnostic::new(Code::DuplicateId, name.span, message));
         }
-        if let Some(key) = one.key.as_ref().filter(|key| !keys.insert(key.value.0.hex())) {
+        if let Some(key) = one.key.as_ref().filter(|key| !keys.insert(key.value.0.text())) {
             let message = "two approvers have the same key, so a signature would count twice";
             decoder.emit(Diagnostic::new(Code::DuplicateId, key.span, message));
         }
@@ -222,7 +222,7 @@ mod tests {
         let approvers = Approvers::from(file.unwrap());
         assert_eq!((approvers.policy, approvers.required), (ReviewPolicy::Reviewed, 1));
         assert_eq!(approvers.validity, Duration::from_hours(48));
-        assert_eq!(approvers.keys[0].public.hex(), ada);
+        assert_eq!(approvers.keys[0].public.text(), ada);
         assert_eq!(approvers.keys[0].revoked, None);
         let revoked = approvers.keys[1].revoked.unwrap().to_string();
         assert_eq!(revoked, "2026-11-21T00:00:00.000Z");

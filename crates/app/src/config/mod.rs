@@ -12,7 +12,7 @@ mod models;
 mod planning;
 mod settings;
 
-pub use approvers::{ApproverRecord, ApproversFile, DayOrInstant, PublicKeyText, load_approvers};
+pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
 pub use file::{
     AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 use wf_core::machine::ApprovalPolicy;
 
-use crate::PublicKey;
+use crate::ApproverKey;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
@@ -43,7 +43,7 @@ pub struct Approver {
     /// The name, for display.
     pub name: String,
     /// The public key, which identifies the approver.
-    pub public: PublicKey,
+    pub public: ApproverKey,
     /// The instant from which the key is no longer trusted.
     pub revoked: Option<Moment>,
 }

@@ -151,7 +151,7 @@ pub(super) fn signers<'a>(
             .iter()
             .find(|one| one.public.id().to_string() == signature.keyid)
             .ok_or_else(|| ApprovalRefusal::Unlisted(signature.keyid.clone()))?;
-        if !signature.is_by(&by.public, &signed) {
+        if !by.public.has_made(signature, &signed) {
             return Err(ApprovalRefusal::BadSignature(by.name.clone()));
         }
         // The signing time is claimed by the holder of the key. So a key that is revoked before the

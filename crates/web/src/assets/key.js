@@ -1,4 +1,5 @@
-// The key of this browser: made here, kept here, not extractable.
+// The keys of this browser: made here, kept here, not extractable. A passkey is kept by the device, which asks its user
+// before each signature; the browser remembers its public part.
 
 // Returns the store of keys, inside a transaction.
 function store(mode) {
@@ -24,40 +25,69 @@ export async function ownKey() {
   return result((await store("readonly")).get("own"));
 }
 
+// Returns the public part of the passkey, and the id under which the device knows it; undefined if there is none.
+export async function ownPasskey() {
+  return result((await store("readonly")).get("passkey"));
+}
+
 async function makeKey() {
   const pair = await crypto.subtle.generateKey({ name: "Ed25519" }, false, ["sign", "verify"]);
   await result((await store("readwrite")).add(pair, "own"));
-  return pair;
 }
 
-async function show(pair) {
-  const digits = hex(await crypto.subtle.exportKey("raw", pair.publicKey));
-  document.getElementById("public").textContent = digits;
-  document.getElementById("command").textContent = `wf key enrol NAME ${digits}`;
-  document.getElementById("key").hidden = false;
-  document.getElementById("make").hidden = true;
+async function makePasskey() {
+  const random = (size) => crypto.getRandomValues(new Uint8Array(size));
+  const credential = await navigator.credentials.create({
+    publicKey: {
+      rp: { id: location.hostname, name: "wf" },
+      user: { id: random(16), name: "wf", displayName: "wf" },
+      challenge: random(32),
+      pubKeyCredParams: [{ type: "public-key", alg: -7 }],
+      authenticatorSelection: { userVerification: "required" },
+    },
+  });
+  const passkey = { id: credential.rawId, spki: credential.response.getPublicKey() };
+  await result((await store("readwrite")).add(passkey, "passkey"));
 }
 
-async function start() {
+const isAddress = () => /^[\d.]+$|^\[/.test(location.hostname);
+
+// Shows the public part of a key, or the button that makes one.
+async function show(name, text) {
+  document.getElementById(`${name}-public`).textContent = text ?? "";
+  document.getElementById(`${name}-command`).textContent = text ? `wf key enrol NAME ${text}` : "";
+  document.getElementById(name).hidden = !text;
+  document.getElementById(`${name}-make`).hidden = Boolean(text);
+}
+
+async function showAll() {
+  const pair = await ownKey();
+  await show("key", pair && hex(await crypto.subtle.exportKey("raw", pair.publicKey)));
+  if (!isAddress() && globalThis.PublicKeyCredential) {
+    const passkey = await ownPasskey();
+    // The point is the end of the DER form.
+    await show("passkey", passkey && `passkey:${location.hostname}:${hex(passkey.spki.slice(-65))}`);
+  } else {
+    document.getElementById("passkey-none").hidden = false;
+  }
+}
+
+function start() {
   const problem = document.getElementById("problem");
-  const make = document.getElementById("make");
-  const failed = (error) => { problem.textContent = `This browser cannot keep a key: ${error.message || error}`; };
   if (!globalThis.crypto?.subtle) {
-    problem.textContent = "This browser signs only at an encrypted address, or at 127.0.0.1 and localhost.";
+    problem.textContent = "This browser signs only at an encrypted address, or at localhost.";
     return;
   }
-  try {
-    const pair = await ownKey();
-    if (pair) {
-      await show(pair);
-    }
-    make.hidden = Boolean(pair);
-    make.addEventListener("click", () => makeKey().then(show).catch(failed));
-  } catch (error) {
-    failed(error);
-  }
+  const failed = (error) => { problem.textContent = `This browser cannot keep a key: ${error.message || error}`; };
+  const make = (id, maker) => document.getElementById(id).addEventListener("click", () => {
+    problem.textContent = "";
+    maker().then(showAll).catch(failed);
+  });
+  make("key-make", makeKey);
+  make("passkey-make", makePasskey);
+  showAll().catch(failed);
 }
 
-if (document.getElementById("make")) {
+if (document.getElementById("key-make")) {
   start();
 }

@@ -1,5 +1,5 @@
 // Signs the answer to a request. What is signed is shown first, made from the very text that is signed.
-import { hex, ownKey } from "/key.js";
+import { hex, ownKey, ownPasskey } from "/key.js";
 
 // The page may be put together anew while it is open, so its parts are looked for when they are needed.
 const part = (id) => document.getElementById(id);
@@ -107,13 +107,39 @@ function confirmed(risk) {
   });
 }
 
-async function sign(draft, pair) {
+// Signs bytes with the key of the browser.
+async function signWithKey(bytes, { publicKey, privateKey }) {
+  const keyid = await digest(await crypto.subtle.exportKey("spki", publicKey));
+  return { keyid, sig: base64(await crypto.subtle.sign({ name: "Ed25519" }, privateKey, bytes)) };
+}
+
+// Has the device sign bytes, which asks its user.
+async function signWithPasskey(bytes, { id, spki }) {
+  const credential = await navigator.credentials.get({
+    publicKey: {
+      rpId: location.hostname,
+      challenge: await crypto.subtle.digest("SHA-256", bytes),
+      allowCredentials: [{ type: "public-key", id }],
+      userVerification: "required",
+    },
+  });
+  const { authenticatorData, clientDataJSON, signature } = credential.response;
+  const passkey = { authenticatorData: base64(authenticatorData), clientDataJSON: base64(clientDataJSON) };
+  return { keyid: await digest(spki), passkey, sig: base64(signature) };
+}
+
+async function sign(draft, { pair, passkey }) {
   const payload = encoder.encode(draft.payload);
   const head = encoder.encode(`DSSEv1 ${draft.payload_type.length} ${draft.payload_type} ${payload.length} `);
   const bytes = new Uint8Array([...head, ...payload]);
-  const keyid = await digest(await crypto.subtle.exportKey("spki", pair.publicKey));
-  const sig = base64(await crypto.subtle.sign({ name: "Ed25519" }, pair.privateKey, bytes));
-  return `${JSON.stringify({ payload: base64(payload), payloadType: draft.payload_type, signatures: [{ keyid, sig }] })}\n`;
+  const signature = passkey ? await signWithPasskey(bytes, passkey) : await signWithKey(bytes, pair);
+  return `${JSON.stringify({ payload: base64(payload), payloadType: draft.payload_type, signatures: [signature] })}\n`;
+}
+
+// Returns the key to sign with: a passkey if there is one, the only one for what cannot be taken back.
+async function keyFor(risk) {
+  const [pair, passkey] = [await ownKey(), await ownPasskey()];
+  return passkey || (pair && risk !== "irreversible") ? { pair, passkey } : undefined;
 }
 
 // The times that the last five answers took, in milliseconds, without those of low risk.
@@ -135,20 +161,20 @@ function showPace() {
 
 async function answer(button) {
   part("problem").textContent = "";
-  const pair = await ownKey();
-  if (!pair) {
+  const { request, risk: shownRisk } = part("answer").dataset;
+  const wanted = answerOf(button);
+  const key = await keyFor(wanted.yes ? shownRisk : "low");
+  if (!key) {
     location.assign("/keys");
     return;
   }
-  const { request, risk: shownRisk } = part("answer").dataset;
   notePace(shownRisk);
-  const wanted = answerOf(button);
   const draft = JSON.parse(await post(`${request}/draft`, JSON.stringify(wanted)));
   const meaning = await understood(draft, wanted);
   describe(meaning);
   const risk = wanted.yes ? meaning.proposal.ask.risk?.level : "low";
   if (await confirmed(risk)) {
-    await post(`${request}/answer`, await sign(draft, pair));
+    await post(`${request}/answer`, await sign(draft, key));
     location.assign("/review");
   }
 }

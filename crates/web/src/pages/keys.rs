@@ -4,7 +4,7 @@ use axum::response::Response;
 use crate::respond;
 use crate::site::Site;
 
-/// The key of the browser, which the browser alone has.
+/// The keys of the browser, which the browser and its device alone have.
 pub(crate) async fn key(State(site): State<Site>) -> Response {
     respond::page(&site, "key.html", Ok(Some(())))
 }

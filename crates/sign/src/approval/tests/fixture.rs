@@ -20,7 +20,7 @@ pub(in crate::approval) fn key(of: u8) -> Signer {
 }
 
 pub(in crate::approval) fn approver(name: &str, of: u8) -> Approver {
-    Approver { name: name.into(), public: key(of).public(), revoked: None }
+    Approver { name: name.into(), public: key(of).public().into(), revoked: None }
 }
 
 pub(in crate::approval) fn approvers() -> Approvers {

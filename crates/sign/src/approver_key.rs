@@ -1,0 +1,60 @@
+use super::key::BadKey;
+use super::{EnvelopeSignature, Passkey, PublicKey};
+use wf_base::digest::Sha256Digest;
+
+/// A public key of an approver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApproverKey {
+    /// An Ed25519 key: of a file, or of a browser.
+    Ed25519(PublicKey),
+    /// A passkey, whose device recognises its user for every signature.
+    Passkey(Passkey),
+}
+
+impl ApproverKey {
+    /// Reads 64 hexadecimal digits, or `passkey:HOST:DIGITS`.
+    pub fn parse(text: &str) -> Result<Self, BadKey> {
+        if Passkey::is_one(text) {
+            return Passkey::parse(text).map(Self::Passkey);
+        }
+        PublicKey::from_hex(text).map(Self::Ed25519)
+    }
+
+    /// Returns its text form.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Ed25519(key) => key.hex(),
+            Self::Passkey(passkey) => passkey.text(),
+        }
+    }
+
+    /// Returns the SHA-256 of its DER form.
+    pub fn id(&self) -> Sha256Digest {
+        match self {
+            Self::Ed25519(key) => key.id(),
+            Self::Passkey(passkey) => passkey.id(),
+        }
+    }
+
+    /// True if it is a passkey.
+    pub fn is_passkey(&self) -> bool {
+        matches!(self, Self::Passkey(_))
+    }
+
+    /// True if it made a signature over these bytes.
+    pub fn has_made(&self, signature: &EnvelopeSignature, signed: &[u8]) -> bool {
+        match (self, &signature.passkey) {
+            (Self::Ed25519(key), None) => signature.is_by(key, signed),
+            (Self::Passkey(passkey), Some(assertion)) => {
+                signature.bytes().is_some_and(|bytes| passkey.has_signed(signed, &bytes, assertion))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<PublicKey> for ApproverKey {
+    fn from(key: PublicKey) -> Self {
+        Self::Ed25519(key)
+    }
+}

@@ -88,11 +88,14 @@ fn every_page_fits_and_can_be_read() {
             let nameless = "return [...document.querySelectorAll('input, select, textarea, button, img, a')].filter((one) => \
                 !(one.labels?.length || one.textContent.trim() || one.alt || one.getAttribute('aria-label'))).length";
             assert_eq!(browser.run(nameless), 0, "{path} has a control without a name");
+            assert_eq!(browser.barriers(), Vec::<String>::new(), "{path}");
             if std::env::var_os("WF_UPDATE").is_some() {
                 browser.photograph(Path::new(&format!("docs/pictures/{name}-{width}.png")));
             }
         }
         assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+        browser.run("document.getElementById('main').append(document.createElement('img'))");
+        assert!(browser.barriers().iter().any(|one| one.starts_with("image-alt")), "axe finds what is wrong");
     }
 }
 

@@ -73,6 +73,17 @@ impl Browser {
         self.run(&script) == json!(true)
     }
 
+    /// Returns what axe finds on the page, each with an element.
+    pub fn barriers(&self) -> Vec<String> {
+        let axe = std::fs::read_to_string("target/browser/node_modules/axe-core/axe.min.js");
+        self.run(&axe.expect("axe is installed: tests/browser/install"));
+        let found = self.run_async(
+            "axe.run().then((found) => done(found.violations.map((one) => \
+             `${one.id}: ${one.nodes[0].html}: ${one.nodes[0].failureSummary}`)), (error) => done([String(error)]))",
+        );
+        serde_json::from_value(found).unwrap()
+    }
+
     /// Adds a device that keeps passkeys and recognises its user, or does not.
     pub fn add_authenticator(&self, recognises: bool) {
         let device = json!({

@@ -10,6 +10,7 @@
 //! - [`session`]: a session of the workspace, as far as it has come.
 //! - [`locks`]: the locks that tasks wait for.
 //! - [`replay`]: a run and its replay, compared.
+//! - [`metrics`]: the counts of a workspace, for dashboards.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
 //! - [`attest`]: the result of a run, as a statement for third parties.
@@ -30,6 +31,7 @@ mod gated;
 mod hint;
 mod lines;
 pub mod locks;
+pub mod metrics;
 pub mod mistakes;
 pub mod moves;
 mod names;

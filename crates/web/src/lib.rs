@@ -33,6 +33,7 @@ mod template;
 pub use address::{SiteAddress, SiteAddressError};
 pub use logins::LinkError;
 pub use server::{BindError, WebServer};
+pub use site::SiteOptions;
 
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::SiteAddress;
 use crate::logins::LinkError;
-use crate::site::Site;
+use crate::site::{Site, SiteOptions};
 use wf_app::Host;
 
 /// The most connections at once; more wait.
@@ -44,11 +43,12 @@ pub struct WebServer {
 
 impl WebServer {
     /// Listens for browsers; needs a Tokio runtime with I/O and time.
-    pub async fn bind(host: Host, address: SiteAddress) -> Result<Self, BindError> {
+    pub async fn bind(host: Host, options: SiteOptions) -> Result<Self, BindError> {
+        let address = options.address.clone();
         let failed = |error| BindError { address: address.listen, error };
         let listener = TcpListener::bind(address.listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, site: Site::new(host, address.at(bound)) })
+        Ok(Self { listener, site: Site::new(host, SiteOptions { address: address.at(bound), ..options }) })
     }
 
     /// Returns the address of a page that lets the browser that opens it in, once and within some minutes.

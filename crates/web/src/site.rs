@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::address::SiteAddress;
 use crate::caller::PageCaller;
 use crate::logins::{LinkError, Logins};
+use crate::pages::metrics::CountedMetrics;
 use crate::template::PageTemplates;
 use crate::{changes, guard, pages, respond};
 use wf_app::{CliExitCode, CommandError, Host};
@@ -18,6 +19,15 @@ const MAX_READERS: usize = 4;
 
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
 const MAX_BODY_SIZE: usize = 1024 * 1024;
+
+/// The options of a site.
+#[derive(Clone, Debug)]
+pub struct SiteOptions {
+    /// Its address.
+    pub address: SiteAddress,
+    /// The token with which a program may read the metrics; `None`: it needs a login.
+    pub metrics_token: Option<String>,
+}
 
 /// Everything that requests share.
 #[derive(Clone)]
@@ -30,15 +40,18 @@ pub(crate) struct Site {
     pub templates: Arc<PageTemplates>,
     /// The end of the log.
     pub log: watch::Receiver<u64>,
+    /// The page of the metrics.
+    pub metrics: Arc<CountedMetrics>,
     host: Host,
     readers: Arc<Semaphore>,
 }
 
 impl Site {
     /// Opens the site of a workspace.
-    pub fn new(host: Host, address: SiteAddress) -> Self {
+    pub fn new(host: Host, options: SiteOptions) -> Self {
         Self {
-            address,
+            address: options.address,
+            metrics: CountedMetrics::new(options.metrics_token.as_deref()),
             logins: Arc::default(),
             templates: Arc::new(PageTemplates::new()),
             log: changes::watch_log(host.clone()),
@@ -93,6 +106,7 @@ impl Site {
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
             .route("/login", get(pages::login::login))
+            .route("/metrics", get(pages::metrics::metrics))
             .route("/style.css", get(pages::style))
             .route("/live.js", get(pages::script))
             .route("/sign.js", get(pages::sign_script))

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::{SiteAddress, WebServer};
+use crate::{SiteAddress, SiteOptions, WebServer};
 use wf_app::Host;
 
 /// A server in a thread of its own, which lives as long as the process.
@@ -23,7 +23,8 @@ fn serve() -> Served {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let address = SiteAddress::parse("127.0.0.1:0", None).unwrap();
-            let server = WebServer::bind(host, address).await.unwrap();
+            let options = SiteOptions { address, metrics_token: Some("t0ken".into()) };
+            let server = WebServer::bind(host, options).await.unwrap();
             let origin = server.origin();
             let link = server.add_link().unwrap();
             let path = link.strip_prefix(&origin).unwrap().to_owned();
@@ -54,7 +55,7 @@ impl Served {
     /// Opens the link, and returns the header that lets in.
     fn log_in(&self) -> String {
         let answer = self.ask("GET", &self.link, "");
-        assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         let cookie =
             answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie is set");
         assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict; Max-Age=604800"), "{cookie}");
@@ -108,6 +109,27 @@ fn another_host_and_another_site_are_refused() {
     assert_eq!(status(&served.ask("POST", "/links", &own)), "200");
     assert_eq!(status(&served.ask("POST", "/logout", &own)), "303");
     assert_eq!(status(&served.ask("GET", "/", &cookie)), "401", "the login has ended");
+}
+
+#[test]
+fn metrics_are_read_with_a_login_or_the_token() {
+    let served = serve();
+    let cookie = served.log_in();
+    for headers in
+        ["", "Authorization: Bearer t0kem\r\n", "Authorization: Basic t0ken\r\n", "Cookie: wf_login=0\r\n"]
+    {
+        assert_eq!(status(&served.ask("GET", "/metrics", headers)), "401", "{headers}");
+    }
+    for headers in ["Authorization: Bearer t0ken\r\n", cookie.as_str()] {
+        let wanted = format!("{headers}Accept: application/openmetrics-text\r\n");
+        let text = served.ask("GET", "/metrics", &wanted);
+        assert!(text.contains("application/openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
+    }
+    assert_eq!(
+        status(&served.ask("GET", "/", "Authorization: Bearer t0ken\r\n")),
+        "401",
+        "it reads nothing else"
+    );
 }
 
 #[test]

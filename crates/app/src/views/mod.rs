@@ -8,6 +8,7 @@
 mod goals;
 mod history;
 mod log;
+mod metrics;
 mod requests;
 mod run;
 mod runs;
@@ -17,8 +18,10 @@ mod stream;
 pub use goals::{GoalListing, goal_listings};
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use log::LogTailView;
+pub use metrics::metrics_text;
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_picture, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use state::{find_run, log_end, state_reader};
 pub use stream::{StreamView, stream_view};
+pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

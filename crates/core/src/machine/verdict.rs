@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IsolationKind;
 use crate::judgement::Judgement;
+use wf_base::keywords;
 use wf_base::name::Name;
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
 
@@ -60,14 +61,16 @@ impl CheckVerdict {
 /// The maximum number of hidden paths that a verdict names.
 pub const HIDDEN_LIMIT: usize = 16;
 
-/// A ruling. A check that cannot run rules `error`, which is never a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckRuling {
-    /// The criterion passed.
-    Pass,
-    /// The criterion failed.
-    Fail,
-    /// The result is unknown.
-    Error,
+keywords! {
+    /// A ruling. A check that cannot run rules `error`, which is never a pass.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckRuling {
+        /// The criterion passed.
+        Pass = "pass",
+        /// The criterion failed.
+        Fail = "fail",
+        /// The result is unknown.
+        Error = "error",
+    }
 }

@@ -51,8 +51,8 @@ fn row(name: String, criterion: &CriterionComparison) -> Vec<(String, Style)> {
     vec![
         (name, NAME),
         (now.name.to_string(), Style::new()),
-        (word(*then).to_owned(), style(*then)),
-        (word(now.ruling).to_owned(), style(now.ruling)),
+        (then.as_str().to_owned(), style(*then)),
+        (now.ruling.as_str().to_owned(), style(now.ruling)),
         (first_line(&reason).to_owned(), DIM),
     ]
 }
@@ -69,14 +69,6 @@ fn files(name: String, evidence: &EvidenceFreshness) -> Vec<(String, Style)> {
         (now.to_owned(), style),
         (reason, DIM),
     ]
-}
-
-fn word(ruling: CheckRuling) -> &'static str {
-    match ruling {
-        CheckRuling::Pass => "pass",
-        CheckRuling::Fail => "fail",
-        CheckRuling::Error => "error",
-    }
 }
 
 fn style(ruling: CheckRuling) -> Style {

@@ -1,12 +1,17 @@
 use axum::extract::{Query, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::guard;
 use crate::respond::plain;
 use crate::site::Site;
+
+/// The page after a link, which leads to the first one. A redirect would not: browsers send a cookie that is for this site
+/// alone only if one of its pages asks, and the link may have been on another.
+const ENTRY: &str = "<!doctype html><html lang=\"en\"><title>wf</title>\
+    <meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Go on</a></p></html>";
 
 /// The key of a link.
 #[derive(Deserialize)]
@@ -19,8 +24,8 @@ pub(crate) struct LinkQuery {
 pub(crate) async fn login(State(site): State<Site>, Query(query): Query<LinkQuery>) -> Response {
     match site.logins.open(&query.key, site.host().now()) {
         Ok(Some(key)) => {
-            let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, &key))];
-            (StatusCode::SEE_OTHER, headers).into_response()
+            let cookie = [(SET_COOKIE, guard::login_cookie(&site, &key))];
+            (cookie, Html(ENTRY)).into_response()
         }
         Ok(None) => site.templates.refusal(
             StatusCode::UNAUTHORIZED,

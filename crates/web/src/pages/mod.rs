@@ -5,6 +5,7 @@
 pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod login;
+pub(crate) mod metrics;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -1,11 +1,12 @@
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
 use super::DaemonHealth;
 use super::address::names_this_machine;
-use super::metrics::{MetricsFormat, metrics};
+use super::metrics::metrics;
+use wf_report::metrics::MetricsFormat;
 
 /// Answers one request; its body, if any, is not read.
 pub(super) fn answer(request: &Request<Incoming>, health: &DaemonHealth) -> Response<String> {
@@ -23,7 +24,8 @@ pub(super) fn answer(request: &Request<Incoming>, health: &DaemonHealth) -> Resp
         "/healthz" => state(health, health.is_well()),
         "/readyz" => state(health, health.is_ready()),
         "/metrics" => {
-            let format = wanted_format(request.headers());
+            let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+            let format = MetricsFormat::accepted(accepted);
             let page = metrics(health, format);
             respond(StatusCode::OK, format.content_type(), page)
         }
@@ -56,17 +58,6 @@ fn state(health: &DaemonHealth, good: bool) -> Response<String> {
         "running": health.running,
     });
     respond(status, "application/json", format!("{body}\n"))
-}
-
-/// Returns OpenMetrics for clients that accept it, else the format that all clients read.
-fn wanted_format(headers: &HeaderMap) -> MetricsFormat {
-    let accepts = headers.get_all(ACCEPT).iter();
-    let mut accepts = accepts.filter_map(|value| value.to_str().ok());
-    if accepts.any(|value| value.contains("application/openmetrics-text")) {
-        MetricsFormat::OpenMetrics
-    } else {
-        MetricsFormat::Prometheus
-    }
 }
 
 fn plain(status: StatusCode, reason: &str) -> Response<String> {

@@ -1,115 +1,57 @@
-use std::fmt::Write as _;
-
 use super::DaemonHealth;
 use wf_base::time::Moment;
-
-/// The format of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MetricsFormat {
-    /// The text format of Prometheus, 0.0.4.
-    Prometheus,
-    /// OpenMetrics 1.0: counters are named without `_total`, and there is an end marker.
-    OpenMetrics,
-}
-
-impl MetricsFormat {
-    /// Returns its name in a header.
-    pub(super) fn content_type(self) -> &'static str {
-        match self {
-            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
-    }
-}
+use wf_report::metrics::{Exposition, MetricsFormat};
 
 /// Writes all metrics.
 pub(super) fn metrics(health: &DaemonHealth, format: MetricsFormat) -> String {
-    let mut page = MetricsPage { text: String::new(), format };
-    page.numbers(health);
-    page.of_goals(health);
-    page.counters(health);
-    if format == MetricsFormat::OpenMetrics {
-        page.text.push_str("# EOF\n");
-    }
-    page.text
+    let mut text = Exposition::new(format);
+    write_numbers(&mut text, health);
+    write_goals(&mut text, health);
+    write_counters(&mut text, health);
+    text.end()
 }
 
-struct MetricsPage {
-    text: String,
-    format: MetricsFormat,
+fn write_numbers(text: &mut Exposition, health: &DaemonHealth) {
+    let yes = |is: bool| u64::from(is).to_string();
+    for (name, help, value) in [
+        ("wf_up", "1 if the daemon has no problem.", yes(health.is_well())),
+        ("wf_ready", "1 if the daemon is ready.", yes(health.is_ready())),
+        ("wf_leader", "1 if this daemon is the leader.", yes(health.leads)),
+        ("wf_start_time_seconds", "Start time of the daemon.", seconds(health.since)),
+        ("wf_goals", "Number of goals.", health.goals.len().to_string()),
+        ("wf_cycles_running", "Number of running reconciliations.", health.running.to_string()),
+    ] {
+        text.gauge(name, help);
+        text.sample(name, &[], value);
+    }
 }
 
-impl MetricsPage {
-    fn numbers(&mut self, health: &DaemonHealth) {
-        let yes = |is: bool| u64::from(is).to_string();
-        for (name, help, value) in [
-            ("wf_up", "1 if the daemon has no problem.", yes(health.is_well())),
-            ("wf_ready", "1 if the daemon is ready.", yes(health.is_ready())),
-            ("wf_leader", "1 if this daemon is the leader.", yes(health.leads)),
-            ("wf_start_time_seconds", "Start time of the daemon.", seconds(health.since)),
-            ("wf_goals", "Number of goals.", health.goals.len().to_string()),
-            ("wf_cycles_running", "Number of running reconciliations.", health.running.to_string()),
-        ] {
-            self.head(name, "gauge", help);
-            self.sample(name, &[], &value);
+fn write_goals(text: &mut Exposition, health: &DaemonHealth) {
+    let name = "wf_next_slot_timestamp_seconds";
+    text.gauge(name, "Time of the next scheduled reconciliation of the goal.");
+    for (goal, state) in &health.goals {
+        if let Some(next) = state.next {
+            text.sample(name, &[("goal", goal)], seconds(next));
         }
     }
-
-    fn of_goals(&mut self, health: &DaemonHealth) {
-        self.head(
-            "wf_next_slot_timestamp_seconds",
-            "gauge",
-            "Time of the next scheduled reconciliation of the goal.",
-        );
-        for (goal, state) in &health.goals {
-            if let Some(next) = state.next {
-                let value = seconds(next);
-                self.sample("wf_next_slot_timestamp_seconds", &[("goal", goal)], &value);
-            }
-        }
-        self.head("wf_goal_holds", "gauge", "1 if the last checks of the goal passed.");
-        for (goal, state) in &health.goals {
-            if let Some(holds) = state.holds {
-                let value = u64::from(holds).to_string();
-                self.sample("wf_goal_holds", &[("goal", goal)], &value);
-            }
+    text.gauge("wf_goal_holds", "1 if the last checks of the goal passed.");
+    for (goal, state) in &health.goals {
+        if let Some(holds) = state.holds {
+            text.sample("wf_goal_holds", &[("goal", goal)], u8::from(holds));
         }
     }
+}
 
-    fn counters(&mut self, health: &DaemonHealth) {
-        for (name, label, help, counted) in [
-            ("wf_slots", "state", "Slots since the start of the daemon, by state.", &health.slots),
-            (
-                "wf_cycles",
-                "result",
-                "Reconciliations since the start of the daemon, by result.",
-                &health.cycles,
-            ),
-        ] {
-            let total = format!("{name}_total");
-            let family = match self.format {
-                MetricsFormat::Prometheus => &total,
-                MetricsFormat::OpenMetrics => name,
-            };
-            self.head(family, "counter", help);
-            for (value, count) in counted {
-                self.sample(&total, &[(label, value)], &count.to_string());
-            }
+fn write_counters(text: &mut Exposition, health: &DaemonHealth) {
+    for (name, label, help, counted) in [
+        ("wf_slots", "state", "Slots since the start of the daemon, by state.", &health.slots),
+        ("wf_cycles", "result", "Reconciliations since the start of the daemon, by result.", &health.cycles),
+    ] {
+        text.counter(name, help);
+        let total = format!("{name}_total");
+        for (value, count) in counted {
+            text.sample(&total, &[(label, value)], count);
         }
-    }
-
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
-        let labels: Vec<String> =
-            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-        let labels = match labels.as_slice() {
-            [] => String::new(),
-            some => format!("{{{}}}", some.join(",")),
-        };
-        let _ = writeln!(self.text, "{name}{labels} {value}");
     }
 }
 
@@ -123,18 +65,14 @@ fn seconds(at: Moment) -> String {
     format!("{whole}.{rest:03}")
 }
 
-/// Escapes a label value for both formats.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{MetricsFormat, metrics, seconds};
+    use super::{metrics, seconds};
     use crate::daemon_io::health::{DaemonHealth, GoalHealth};
     use wf_base::time::Moment;
+    use wf_report::metrics::MetricsFormat;
 
     fn health() -> DaemonHealth {
         let goal = |next, holds| GoalHealth { next, holds };
@@ -192,13 +130,6 @@ wf_cycles_total{result=\"held\"} 2
 # EOF
 ";
         assert_eq!(page, expected);
-    }
-
-    #[test]
-    fn the_older_format_differs_in_the_names_of_counters_and_has_no_end() {
-        let page = metrics(&health(), MetricsFormat::Prometheus);
-        assert!(page.contains("# TYPE wf_slots_total counter\nwf_slots_total{"), "{page}");
-        assert!(!page.contains("# EOF"), "{page}");
     }
 
     #[test]

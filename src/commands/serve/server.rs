@@ -1,11 +1,14 @@
 use std::convert::Infallible;
+use std::path::PathBuf;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::open;
 use crate::Ui;
+use wf_app::keys::from_private_file;
 use wf_app::{CliExitCode, CommandError};
-use wf_web::{SiteAddress, WebServer};
+use wf_web::{SiteAddress, SiteOptions, WebServer};
 
 /// The default address.
 const DEFAULT_LISTEN: &str = "localhost:8420";
@@ -27,30 +30,43 @@ pub struct ServeArgs {
     /// Address of the proxy through which browsers reach the pages
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// File with the token for /metrics, which only its owner can read
+    #[arg(long, value_name = "FILE")]
+    metrics_token: Option<PathBuf>,
+    /// Do not open the pages in a browser of this desktop
+    #[arg(long)]
+    no_open: bool,
 }
 
 /// Serves the pages of a workspace until it is asked to exit.
 pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     let address = SiteAddress::parse(&args.listen, args.public_url.as_deref())
         .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
+    let token = args.metrics_token.as_deref().map(|path| from_private_file(&ui.host, path)).transpose()?;
+    if token.as_ref().is_some_and(String::is_empty) {
+        return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
+    }
+    let options = SiteOptions { address, metrics_token: token };
     let system = |error: std::io::Error| CommandError::new(CliExitCode::State, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
-    let served = runtime.block_on(serve(ui, address));
+    let served = runtime.block_on(serve(ui, options, !args.no_open));
     // A view that is being read is not waited for.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(ui: &Ui, address: SiteAddress) -> Result<CliExitCode, CommandError> {
+async fn serve(ui: &Ui, options: SiteOptions, may_open: bool) -> Result<CliExitCode, CommandError> {
     let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| failed(error.to_string()))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(error.to_string()))?;
-    let server = WebServer::bind(ui.host.clone(), address).await.map_err(|error| {
+    let server = WebServer::bind(ui.host.clone(), options).await.map_err(|error| {
         CommandError::new(CliExitCode::Usage, error.to_string())
             .hint("use another address: wf serve --listen localhost:0")
     })?;
     let link = server.add_link().map_err(|error| failed(error.to_string()))?;
     ui.print(&format!("{link}\n"))?;
+    // The file is there until the server ends, or until the browser has had time to read it.
+    let _redirect = if may_open { open::open_link(ui, &link) } else { None };
     ui.print_info("the link works once, within fifteen minutes · Ctrl-C ends the server\n");
     let served = async { never(server.serve().await) };
     tokio::select! {

@@ -1,0 +1,50 @@
+use super::{GoalListing, goal_listings, state_reader};
+use crate::{Caller, CommandError};
+use wf_report::metrics::{Exposition, MetricsFormat, WorkspaceMetrics};
+
+/// The most rows of the log that are read at once.
+const BATCH: usize = 2_000;
+
+/// Counts what the log has more than the last time, and returns all metrics of the workspace.
+pub fn metrics_text(
+    caller: &dyn Caller,
+    metrics: &mut WorkspaceMetrics,
+    format: MetricsFormat,
+) -> Result<String, CommandError> {
+    if let Some(reader) = state_reader(caller)? {
+        if reader.log_end()?.is_none_or(|end| end.seq < metrics.last()) {
+            // Another state has been restored in its place.
+            *metrics = WorkspaceMetrics::default();
+        }
+        loop {
+            let rows = reader.log(metrics.last(), BATCH)?;
+            for row in &rows {
+                metrics.add(row);
+            }
+            if rows.len() < BATCH {
+                break;
+            }
+        }
+    }
+    let mut text = Exposition::new(format);
+    metrics.write(&mut text);
+    write_goals(&goal_listings(caller)?, &mut text);
+    Ok(text.end())
+}
+
+/// Writes the state of the goals.
+fn write_goals(goals: &[GoalListing], text: &mut Exposition) {
+    let known = || goals.iter().filter_map(|listing| Some((listing, listing.found.goal.as_ref().ok()?)));
+    text.gauge("wf_goal_holds", "1 if the last checks of the goal passed.");
+    for (listing, goal) in known() {
+        let ended = listing.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        if let Some(holds) = ended.and_then(|(_, health, _)| health.holds()) {
+            text.sample("wf_goal_holds", &[("goal", goal.id.as_str())], u8::from(holds));
+        }
+    }
+    text.gauge("wf_goal_paused", "1 if the goal is paused, otherwise 0.");
+    for (listing, goal) in known() {
+        let is_paused = listing.row.as_ref().is_some_and(|row| row.paused.is_some());
+        text.sample("wf_goal_paused", &[("goal", goal.id.as_str())], u8::from(is_paused));
+    }
+}

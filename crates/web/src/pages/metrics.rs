@@ -1,0 +1,55 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+
+use crate::guard;
+use crate::respond;
+use crate::site::Site;
+use wf_app::views::{MetricsFormat, WorkspaceMetrics, metrics_text};
+use wf_base::digest::Sha256Digest;
+
+/// The metrics of a workspace, as far as they are counted, and who may read them without a login.
+pub(crate) struct CountedMetrics {
+    counted: Mutex<WorkspaceMetrics>,
+    token: Option<Sha256Digest>,
+}
+
+impl CountedMetrics {
+    /// Creates the page; a program that sends the token may read it.
+    pub fn new(token: Option<&str>) -> Arc<Self> {
+        let token = token.map(|token| Sha256Digest::of_bytes(token.as_bytes()));
+        Arc::new(Self { counted: Mutex::default(), token })
+    }
+
+    /// True if a request has the token.
+    fn admits(&self, request: &Request) -> bool {
+        let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let sent = header.and_then(|value| value.strip_prefix("Bearer "));
+        // Digests are compared: the time that it takes says nothing about the token.
+        sent.is_some_and(|sent| self.token == Some(Sha256Digest::of_bytes(sent.as_bytes())))
+    }
+}
+
+/// The metrics.
+pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Response {
+    let has_login = guard::login_key(&site, request.headers())
+        .is_some_and(|key| site.logins.is_open(key, site.host().now()));
+    if !has_login && !site.metrics.admits(&request) {
+        let reason = "send the token of `wf serve --metrics-token FILE` as a bearer token, or log in\n";
+        return respond::plain(StatusCode::UNAUTHORIZED, reason);
+    }
+    let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let format = MetricsFormat::accepted(accepted);
+    let page = Arc::clone(&site.metrics);
+    let text = site.read(move |caller| {
+        let mut counted = page.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics_text(caller, &mut counted, format)
+    });
+    match text.await {
+        Ok(text) => ([(CONTENT_TYPE, format.content_type())], text).into_response(),
+        Err(error) => respond::failure(&site, &error),
+    }
+}

@@ -1,0 +1,8 @@
+//! `wf serve`: the pages of a workspace, for a browser.
+//!
+//! **Invariant:** the key of a link is in no argument of a program.
+
+mod open;
+mod server;
+
+pub use server::{ServeArgs, run};

@@ -8,10 +8,11 @@ use super::{Terminal, Ui, load_record};
 use wf_app::approve::{RunApprovalRequest, approval_requests};
 use wf_app::load::LoadedPlan;
 use wf_app::session::open_run_session;
+use wf_app::trace::{is_traced, send_trace};
 use wf_app::watch::AuditedSession;
 use wf_app::{Caller, CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::name::RunId;
-use wf_base::untrusted::{NAME, paint};
+use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{Attempt, RunOutcome};
 use wf_core::observe::RunObserver;
@@ -101,6 +102,12 @@ pub fn finish(
         let reader = StoreReader::open(&ready.workspace.state)?;
         let folder = StateFolder::new(&ready.workspace.state);
         write_reports(ui, &load_record(&reader, &finished.run)?, &folder, telling)?;
+    }
+    if is_traced(&ui.host) {
+        let record = load_record(&StoreReader::open(&ready.workspace.state)?, &finished.run)?;
+        if let Err(error) = send_trace(&ui.host, &record) {
+            ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), error.render()));
+        }
     }
     match finished.outcome {
         // A reader that went away is no failure; events that could not be written are one.

@@ -70,5 +70,6 @@ mod support;
 mod tampered;
 mod tidy;
 mod tool_approvals;
+mod traced;
 mod web;
 mod worktrees;

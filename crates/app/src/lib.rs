@@ -45,6 +45,7 @@ pub mod skills;
 mod test_clock;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 pub mod views;
 pub mod watch;
 mod workspace;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -15,7 +16,7 @@ pub struct HttpNotification {
     /// The address. May itself be a secret, as chat webhooks are: only its origin is ever shown.
     pub url: String,
     /// The headers in order, which may be secret.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body.
     pub body: String,
     /// The timeout.
@@ -43,7 +44,9 @@ impl HttpNotification {
     fn headers(&self) -> Result<HeaderMap, WorkError> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            headers.insert(HeaderName::from_static(name), sensitive_value(name, value)?);
+            let invalid = |_| WorkError::logical(format!("invalid name of a header: `{name}`"));
+            let header = HeaderName::try_from(name.as_ref()).map_err(invalid)?;
+            headers.insert(header, sensitive_value(name, value)?);
         }
         Ok(headers)
     }

@@ -9,6 +9,7 @@ mod findings;
 mod gaps;
 mod junit;
 mod lifecycle;
+mod otlp;
 #[expect(clippy::module_inception, reason = "the module is named after its type")]
 mod record;
 mod rework;
@@ -33,6 +34,7 @@ pub use findings::{all_pass, findings};
 pub use gaps::GapTrajectory;
 pub use junit::{OutputLookup, junit};
 pub use lifecycle::{RunLifecycle, write_lifecycle};
+pub use otlp::{TraceParent, otlp_trace};
 pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord};
 pub use rework::LoopedAttempt;
 pub use runs::runs;

@@ -94,12 +94,12 @@ impl NotificationWebhook {
     fn post(&self, id: &str, now: Moment, body: String) -> HttpNotification {
         let seconds = now.millis().div_euclid(1000);
         let mut headers = vec![
-            ("content-type", "application/json".to_owned()),
-            ("webhook-id", id.to_owned()),
-            ("webhook-timestamp", seconds.to_string()),
+            ("content-type".into(), "application/json".to_owned()),
+            ("webhook-id".into(), id.to_owned()),
+            ("webhook-timestamp".into(), seconds.to_string()),
         ];
         if let Some(secret) = &self.secret {
-            headers.push(("webhook-signature", secret.sign(id, seconds, &body)));
+            headers.push(("webhook-signature".into(), secret.sign(id, seconds, &body)));
         }
         HttpNotification { url: self.url.clone(), headers, body, timeout: WEBHOOK_TIMEOUT }
     }

@@ -1,6 +1,7 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 mod answers;
+mod runs;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -167,6 +168,7 @@ const ROUNDS: &str = "\
 ---
 kind: plan
 id: fetch
+budget: {max_attempts: 9}
 replan: {}
 steps:
   - id: fetch
@@ -210,6 +212,7 @@ fn pages_show_rounds_artifacts_and_what_may_be_answered() {
     let loss = &record["rounds"][0]["loss"];
     let numbers = ["l", "d", "p", "omega"].map(|key| format!("<td>{:.2}</td>", loss[key].as_f64().unwrap()));
     let run = format!("/runs/{}", last_run(&sandbox));
+    pages.shows(&run, &["<svg class=\"plot\"", "<text class=\"directive\"", "2 attempts"]);
     pages.shows(&run, &["change_path", &numbers.concat(), "got.txt <span class=\"dim\">5 bytes</span>"]);
     pages.shows(&format!("{run}/steps/fetch"), &["Attempt 2", "curl: (7)", "exit code 7"]);
     pages.shows(&format!("{run}?state=failed"), &["No step is in this state"]);

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** nothing here changes the state.
 
+mod diff;
 mod goals;
 mod history;
 mod log;
@@ -14,9 +15,10 @@ mod runs;
 mod state;
 mod stream;
 
+pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
-pub use log::LogTailView;
+pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_picture, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};

@@ -13,8 +13,8 @@ use wf_base::name::RunId;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
 use wf_model::Plan;
 use wf_model::graph::export;
-use wf_report::draw::{PlanSketch, svg};
-use wf_report::record::{NestedRunRecord, RunRecord};
+use wf_report::draw::{PlanSketch, rounds_plot, svg};
+use wf_report::record::{ModelSpending, NestedRunRecord, RunRecord};
 use wf_store::{StepRow, StoreReader};
 
 /// The most tasks of a page.
@@ -58,6 +58,12 @@ pub struct RunView {
     pub requests: Vec<RequestView>,
     /// True if the plan can be drawn.
     pub is_drawn: bool,
+    /// The rounds of its controller as an SVG picture, if it has any.
+    pub plot: Option<String>,
+    /// Its model calls and those of nested runs, by caller and model.
+    pub spending: Vec<ModelSpending>,
+    /// True if a run of the same plan was recorded before it.
+    pub has_earlier: bool,
 }
 
 /// Returns a run with a page of its tasks.
@@ -74,6 +80,7 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
     let shown: Vec<StepRow> = record.steps.drain(..).filter(is_found).collect();
     record.steps = shown.into_iter().skip(page * PAGE_TASKS).take(PAGE_TASKS).collect();
     keep_tasks(&mut record);
+    let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
     Ok(RunView {
@@ -84,6 +91,9 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
         nested,
         requests: open_requests_of(reader, run)?,
         is_drawn: drawn_plan(reader, run)?.is_some(),
+        plot: rounds_plot(&record.held.rounds),
+        spending,
+        has_earlier: reader.run_before(run)?.is_some(),
         record: record.document(),
     })
 }
@@ -95,6 +105,8 @@ pub struct TaskView {
     pub record: Value,
     /// The task, as it is shown to people.
     pub name: String,
+    /// The task, as an address names it.
+    pub address: String,
     /// The end of the output of each attempt.
     pub logs: Vec<LogTailView>,
     /// The runs nested in it, as `wf runs --json` has them.
@@ -125,7 +137,7 @@ pub fn task_view(reader: &StoreReader, run: &RunId, name: &str) -> Result<Option
     };
     record.nested.retain(own);
     let nested = take_nested(&mut record);
-    Ok(Some(TaskView { record: record.document(), name, logs, nested }))
+    Ok(Some(TaskView { record: record.document(), name, address: place.to_string(), logs, nested }))
 }
 
 /// Removes the nested runs from a record, and returns their rows.

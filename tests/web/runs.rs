@@ -29,7 +29,7 @@ fn events(stream: impl std::io::Read) -> impl Iterator<Item = [String; 3]> {
             let line = lines.next()?;
             for (field, place) in ["event: ", "id: ", "data: "].iter().zip(&mut event) {
                 if let Some(value) = line.strip_prefix(field) {
-                    *place = value.to_owned();
+                    value.clone_into(place);
                 }
             }
             if line.is_empty() && !event[0].is_empty() {
@@ -89,7 +89,7 @@ fn a_page_shows_how_a_run_differs_from_another() {
     sandbox.wf(&["run", "prices.md"]).exits(1);
     let first = last_run(&sandbox);
     pages.shows(&format!("/runs/{first}/diff"), &["It is the first run of its plan"]);
-    sandbox.file("prices.md", &REFUTED.replace("2.00", "3.00"));
+    sandbox.file("prices.md", REFUTED.replace("2.00", "3.00"));
     sandbox.wf(&["run", "prices.md"]).exits(1);
     let second = last_run(&sandbox);
     pages.shows(
@@ -108,4 +108,33 @@ fn a_page_shows_how_a_run_differs_from_another() {
     sandbox.wf(&["run", "prices.md"]).exits(1);
     sandbox.wf(&["diff", "--last"]).exits(0).says("no difference");
     assert_eq!((&shown["before"]["run"], &shown["same"]), (&first.into(), &false.into()));
+}
+
+#[test]
+fn a_picture_leads_to_nested_runs_and_folds_what_is_large() {
+    let sandbox = Sandbox::new();
+    let steps = (1..400).map(|at| format!("  - {{id: s{at}, depends_on: [first], run: 'true'}}\n"));
+    let large = "---\nkind: plan\nid: large\nsteps:\n  - {id: first, run: exit 1}\n".to_owned();
+    sandbox
+        .file("large.md", large + &steps.collect::<String>() + "---\n")
+        .file("inner.md", "---\nkind: plan\nid: inner\nsteps:\n  - {id: one, run: 'true'}\n---\n")
+        .file("outer.md", "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: inner.md}\n---\n");
+    let pages = Pages::open(&sandbox);
+    sandbox.wf(&["run", "outer.md"]).exits(0);
+    let shown: serde_json::Value =
+        serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
+    let child = shown["nested"][0]["record"]["run"]["id"].as_str().unwrap();
+    pages.shows(
+        &format!("/runs/{}", last_run(&sandbox)),
+        &[&format!("<a href=\"/runs/{child}\"><rect class=\"box")],
+    );
+    sandbox.wf(&["run", "large.md"]).exits(1);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    pages.shows(
+        &run,
+        &["9 steps</text>", "9 skipped</text>", &format!("<a href=\"{run}?open=1\">"), "1 of 2"],
+    );
+    let open = pages.ask(&format!("{run}?open=1"));
+    assert!(open.contains("Fold all") && !open.contains(&format!("<a href=\"{run}?open=1\">")), "{open}");
+    assert!(open.contains(&format!("<a href=\"{run}/steps/s9\"><rect")), "{open}");
 }

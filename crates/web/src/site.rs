@@ -84,7 +84,6 @@ impl Site {
             .route("/runs", get(pages::runs::runs))
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/diff", get(pages::run::diff))
-            .route("/runs/{run}/graph.svg", get(pages::run::picture))
             .route("/runs/{run}/steps/{step}", get(pages::step::step))
             .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))

@@ -60,7 +60,7 @@ fn end(record: &RunRecord) -> JsonObject {
         "standing": run.standing,
         "reason": non_empty(&run.reason),
         "accepted": run.accepted.map(|met| met.to_string()),
-        DURATION: run.duration().map(|took| millis(took)),
+        DURATION: run.duration().map(millis),
         "attempts": used.map(|used| used.attempts),
         "tokens": used.map(|used| used.tokens),
         "cost_micro_usd": used.map(|used| json!(used.cost)),

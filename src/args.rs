@@ -132,7 +132,7 @@ pub enum CliCommand {
     Graph(LazyArgs<commands::graph::GraphArgs>),
     /// List gates and test them
     Gate(LazyArgs<commands::gate::GateArgs>),
-    /// Compare the meaning of two versions of a plan
+    /// Compare the meaning of two versions of a plan, or two runs
     Diff(LazyArgs<commands::diff::DiffArgs>),
     /// Explain how re-planning decides on the next round
     Replan(LazyArgs<commands::replan::ReplanArgs>),

@@ -73,6 +73,7 @@ fn every_page_fits_and_can_be_read() {
             ("runs", "/runs".into()),
             ("run", format!("/runs/{run}")),
             ("step", format!("/runs/{run}/steps/build")),
+            ("diff", format!("/runs/{run}/diff")),
             ("goals", "/goals".into()),
             ("goal", "/goals/mirror".into()),
             ("keys", "/keys".into()),
@@ -162,6 +163,54 @@ fn a_page_follows_its_run_and_comes_back_after_the_server() {
     until("the login has ended", || browser.run("return fetch('/').then((one) => one.status)") == json!(401));
     browser.open(&again.another_link());
     assert!(browser.text("main").contains("Latest runs"));
+}
+
+const TALKS: &str = "\
+---
+kind: plan
+id: talks
+policy: {max_parallel: 2}
+steps:
+  - id: talk
+    run: |
+      seq 300
+      while ! test -e more; do sleep 0.05; done
+      echo more
+      while ! test -e go; do sleep 0.05; done
+      echo end
+  - {id: other, run: 'while ! test -e more; do sleep 0.05; done'}
+---
+";
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewhere() {
+    let sandbox = Sandbox::new();
+    sandbox.file("talks.md", TALKS);
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(1440);
+    browser.open(&pages.another_link());
+    let mut child = sandbox.start(&["run", "talks.md", "-q"]);
+    until("it writes", || sandbox.wf(&["logs", "--last", "talk"]).out.contains("300"));
+    browser.open(&format!("{}/runs/{}/steps/talk", pages.origin(), last_run(&sandbox)));
+    until("the stream is there", || {
+        browser.run("return document.querySelectorAll('.log span').length") != json!(0)
+    });
+    browser.run("document.querySelector('.log').scrollTop = 50; document.body.dataset.same = 'page'");
+    sandbox.file("more", "");
+    // The other step ends, so the page is shown anew around what grows.
+    until("more is shown", || browser.text(".log").trim_end().ends_with("300\nmore"));
+    assert_eq!(browser.run("return document.querySelector('.log').scrollTop"), 50, "the reader looks there");
+    browser.run("const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight");
+    sandbox.file("go", "");
+    until("the end is shown", || browser.text(".log").trim_end().ends_with("more\nend"));
+    until("the attempt has ended", || {
+        browser.run("return document.querySelector('[data-output]')") == Value::Null
+    });
+    assert!(browser.text(".log").starts_with("1\n2\n"), "all of it is there");
+    assert_eq!(browser.run("return document.body.dataset.same"), "page", "it was not loaded again");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
 }
 
 #[test]

@@ -102,7 +102,7 @@ const TABLE: &[(&str, &str)] = &[
     ("graph", "reports"),
     ("gate test", "reports"),
     ("gate list", "reports"),
-    ("diff", "reports"),
+    ("diff", "reports run"),
     ("replan explain", "reports"),
     ("schema", "writes"),
     ("backup", "acts replaces"),

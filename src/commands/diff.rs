@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Ui;
+use crate::which::find_run;
 use wf_app::load::{self, LoadedPlan};
-use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, normalize_path};
+use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, normalize_path, views};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_report::consent::{PlanSummary, WorkspaceSettings};
 use wf_report::diff::{ChangeDirection, PlanDiff, diff};
+use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -18,26 +20,37 @@ Examples:
   wf diff main plan.md                 what changed since another revision
   wf diff v1:ops/plan.md v2:ops/plan.md
   wf diff old.md new.md --json         for a program
+  wf diff 1a2b 3c4d                    what went another way in a run than in another one
+  wf diff --last                       in the latest run than in the one of its plan before
 
 Changes that permit more, or check less, come first. Exit code 1 if the meaning differs. A path after
-`:` is relative to the top level of the repository; with ./, to the current directory.")]
+`:` is relative to the top level of the repository; with ./, to the current directory.
+Runs are meant if the last name is the beginning of a run's id and no file. Exit code 1 if more than times differ.")]
 pub struct DiffArgs {
-    /// Version before: a file, REV:PATH, or a revision; with one argument, the plan itself
-    #[arg(value_name = "A")]
-    before: String,
-    /// Version after: a file, or REV:PATH
-    #[arg(value_name = "B")]
+    /// Version before: a file, REV:PATH, or a revision; with one argument, the plan itself. Or a run, compared with B, or
+    /// with the run of its plan before it
+    #[arg(value_name = "A", required_unless_present = "last")]
+    before: Option<String>,
+    /// Version after: a file, or REV:PATH; or a run
+    #[arg(value_name = "B", conflicts_with = "last")]
     after: Option<String>,
+    /// The latest run, compared with run A, or with the run of its plan before it
+    #[arg(long)]
+    last: bool,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// Compares two versions.
+/// Compares two versions, or two runs.
 pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
-    let (before, after) = match &args.after {
-        Some(after) => (args.before.as_str(), after.as_str()),
-        None => ("HEAD", args.before.as_str()),
+    let given = [&args.before, &args.after].map(Option::as_deref);
+    let (before, after) = match given {
+        [other, None] if args.last => return compare_runs(ui, other, None, args.json),
+        [Some(run), None] if is_run_prefix(ui, run) => return compare_runs(ui, None, Some(run), args.json),
+        [other, Some(run)] if is_run_prefix(ui, run) => return compare_runs(ui, other, Some(run), args.json),
+        [Some(before), Some(after)] => (before, after),
+        [plan, _] => ("HEAD", plan.unwrap_or_default()),
     };
     let new = version(ui, after, None)?;
     let old = version(ui, before, Some(after))?;
@@ -50,6 +63,38 @@ pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
         ui.print(&ending(&found, &bytes))?;
     }
     Ok(if found.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+}
+
+/// True if a name can only be meant as the beginning of a run's id.
+fn is_run_prefix(ui: &Ui, name: &str) -> bool {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.bytes().all(is_hex) && !normalize_path(&ui.host.cwd().join(name)).exists()
+}
+
+/// Compares a run, the latest one if none is named, with another one.
+fn compare_runs(
+    ui: &Ui,
+    other: Option<&str>,
+    run: Option<&str>,
+    is_json: bool,
+) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::open(&ui.host.workspace().state)?;
+    let run = find_run(run, &reader)?;
+    let other = match other {
+        Some(other) => find_run(Some(other), &reader)?,
+        None => views::run_before(&reader, &run)?.ok_or_else(|| {
+            let message = format!("no run of the same plan was recorded before run {}", run.short());
+            CommandError::new(CliExitCode::Usage, message)
+                .hint("name the run to compare with: wf diff RUN RUN")
+        })?,
+    };
+    let found = views::run_diff_of(&reader, &other, &run)?;
+    if is_json {
+        ui.print_json(&found.json())?;
+    } else {
+        ui.print(&found.text())?;
+    }
+    Ok(if found.is_same() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 /// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.

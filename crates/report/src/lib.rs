@@ -16,6 +16,7 @@
 //! - [`attest`]: the result of a run, as a statement for third parties.
 //! - [`consent`]: everything that a plan will do, for the approver who decides on it.
 //! - [`diff`]: the changes in meaning between two versions of a plan.
+//! - [`run_diff`]: the differences between two runs.
 //!
 //! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
 
@@ -39,6 +40,7 @@ pub mod questions;
 pub mod record;
 pub mod replay;
 pub mod rounds;
+pub mod run_diff;
 pub mod session;
 mod solved;
 mod table;

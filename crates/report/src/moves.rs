@@ -78,14 +78,15 @@ pub fn moves_text(moves: &[String], run: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{moves, moves_text};
     use wf_base::untrusted::plain;
     use wf_core::ggs::{self, PreviousRound, RoundMeasures};
     use wf_core::machine::{CriteriaCount, Round, RoundFailureClass};
     use wf_model::ReplanSettings;
 
-    fn round(omega: f64, stop_reason: Option<&str>) -> Round {
+    /// A round in which everything failed.
+    pub(crate) fn round(omega: f64, stop_reason: Option<&str>) -> Round {
         let measures = RoundMeasures { d: 1.0, p: 1.0, omega };
         Round {
             round: 2,

@@ -3,7 +3,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
-use super::column::JsonColumn;
+use super::column::{ItemColumn, JsonColumn};
 use super::fold::ShadowProjections;
 use super::log::LogTail;
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
-use wf_core::machine::LockHolder;
+use wf_core::machine::{Attempt, LockHolder};
 
 /// The number of runs listed when a run is not found, or is ambiguous.
 const CANDIDATES: i64 = 10;
@@ -149,6 +149,14 @@ impl StoreReader {
         self.all(rows::ATTEMPTS, [run.as_str()], rows::attempt)
     }
 
+    /// Returns an attempt of a run; `None` if it has none of that number.
+    pub fn attempt(&self, run: &RunId, attempt: &Attempt) -> Result<Option<AttemptRow>, StoreError> {
+        self.fold(run)?;
+        let values =
+            (run.as_str(), attempt.place.step.as_str(), ItemColumn(attempt.place.item), attempt.attempt);
+        self.query_one(rows::ATTEMPT, values, rows::attempt)
+    }
+
     /// Returns the verdicts of a run, in order.
     pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
         self.fold(run)?;
@@ -174,6 +182,15 @@ impl StoreReader {
     /// Returns the runs that retry a run, in the order of their starts.
     pub fn repeats(&self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
         self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
+    }
+
+    /// Returns the run of the same plan that was recorded before a run, nested if that is; `None` if it is the first.
+    pub fn run_before(&self, run: &RunId) -> Result<Option<RunId>, StoreError> {
+        let sql = "SELECT earlier.id FROM runs JOIN runs AS earlier
+                ON earlier.plan = runs.plan AND earlier.key < runs.key
+                    AND (earlier.parent IS NULL) = (runs.parent IS NULL)
+             WHERE runs.id = ?1 ORDER BY earlier.key DESC LIMIT 1";
+        Ok(self.ids(sql, [run.as_str()])?.into_iter().next())
     }
 
     /// Returns a cached result, if the log records it as it is.

@@ -28,6 +28,10 @@ pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, e
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
 
+/// The row of one attempt.
+pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+     FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 AND attempt = ?4";
+
 /// The rows of a run that [`check`] reads.
 pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \

@@ -21,7 +21,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The time between two signs of life of a stream.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Watches the log of a workspace in a thread of its own, until nobody listens any more.
 pub(crate) fn watch_log(host: Host) -> watch::Receiver<u64> {

@@ -21,17 +21,12 @@ const ENCRYPTED_COOKIE_NAME: &str = "__Host-wf_login";
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// A picture of a plan has its style inside, and can do nothing.
-const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
-
 /// Adds what tells a browser how little a page may do.
 pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    let is_picture =
-        headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"image/svg"));
     let fixed: [(HeaderName, &'static str); 5] = [
-        (CONTENT_SECURITY_POLICY, if is_picture { PICTURE_POLICY } else { POLICY }),
+        (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),

@@ -17,7 +17,7 @@ use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
@@ -25,6 +25,7 @@ const TEMPLATES: [(&str, &str); 11] = [
     ("key.html", include_str!("templates/key.html")),
     ("runs.html", include_str!("templates/runs.html")),
     ("run.html", include_str!("templates/run.html")),
+    ("diff.html", include_str!("templates/diff.html")),
     ("step.html", include_str!("templates/step.html")),
     ("goals.html", include_str!("templates/goals.html")),
     ("goal.html", include_str!("templates/goal.html")),
@@ -46,6 +47,9 @@ impl PageTemplates {
         environment.add_filter("short", short);
         environment.add_filter("text", text);
         environment.add_filter("coded", coded);
+        environment.add_filter("measured", measured);
+        environment.add_filter("dollars", dollars);
+        environment.add_filter("drawn", Value::from_safe_string);
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
         for (name, source) in TEMPLATES {
@@ -125,6 +129,20 @@ fn coded(text: &str) -> Value {
         (part, _) => format!("<code>{part}</code>"),
     });
     Value::from_safe_string(parts.collect())
+}
+
+/// Returns the value of a field of a run, with its unit.
+fn measured(value: &Value, field: &str) -> String {
+    match (field, u64::try_from(value.clone())) {
+        ("duration_ms", Ok(millis)) => elapsed(std::time::Duration::from_millis(millis)),
+        ("cost_micro_usd", Ok(micros)) => dollars(micros),
+        _ => text(value),
+    }
+}
+
+/// Returns an amount of money.
+fn dollars(micros: u64) -> String {
+    format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
 /// Returns a text for a field, escaped and otherwise as it is: what comes back must be what the person left.

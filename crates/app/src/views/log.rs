@@ -1,13 +1,24 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 
-use crate::{CliExitCode, CommandError};
+use super::{find_run, state_reader};
+use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::RunId;
-use wf_core::machine::Attempt;
-use wf_exec::log;
-use wf_store::StoreReader;
+use wf_base::untrusted::UntrustedText;
+use wf_core::machine::{Attempt, TaskId};
+use wf_exec::log::{self, LogChunk, LogFollower};
+use wf_store::{RunState, StoreReader};
 
 /// The most lines of a tail.
 const MAX_LINES: usize = 2_000;
+
+/// The most bytes of a part of a log, and of a line that is held back while it is incomplete.
+const MAX_PART_BYTES: usize = 64 * 1024;
+
+/// The bytes before the end of a log with which a reader begins who asks for no place in it.
+const RECENT_BYTES: u64 = 64 * 1024;
 
 /// The end of the output of an attempt.
 #[derive(Debug, Serialize)]
@@ -25,8 +36,185 @@ pub(super) fn log_tail(
     attempt: &Attempt,
 ) -> Result<LogTailView, CommandError> {
     let path = log::path(&reader.folder().run(run), attempt);
-    let text = log::tail(&path, MAX_LINES).map_err(|error| {
-        CommandError::new(CliExitCode::State, format!("cannot read the log {}: {error}", path.display()))
-    })?;
+    let text = log::tail(&path, MAX_LINES).map_err(|error| unreadable(&path, &error))?;
     Ok(LogTailView { attempt: attempt.attempt, text })
+}
+
+/// The place from which a log is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStart {
+    /// The last lines that are there, as a page shows them.
+    Recent,
+    /// Behind a number of bytes.
+    Offset(u64),
+}
+
+/// A part of a log: whole lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPart {
+    /// The lines, safe to show.
+    pub text: String,
+    /// The offset from which a reader goes on who has seen this part. It stays the same once a log is so long that its
+    /// middle is left out: what follows is then read again.
+    pub offset: u64,
+    /// True if it begins what follows that offset: a reader who has more than that forgets it.
+    pub begins_rest: bool,
+}
+
+/// The output of an attempt as it comes.
+///
+/// **Invariant:** it holds one part in memory, however long the log is and however slowly it is read.
+#[derive(Debug)]
+pub struct LogFeed {
+    run: RunId,
+    attempt: Attempt,
+    path: PathBuf,
+    follower: LogFollower,
+    /// The bytes that are left out at the beginning.
+    skipped: u64,
+    /// True until the first line end, if the beginning is within a line.
+    is_within_line: bool,
+    /// The offset behind the last line that was returned.
+    offset: u64,
+    /// The bytes that were read and not returned.
+    held: Vec<u8>,
+    rest: LogRest,
+}
+
+/// The part of a log behind the first bytes, whose offsets change when the log is complete.
+#[derive(Debug, PartialEq, Eq)]
+enum LogRest {
+    /// It has not begun.
+    Ahead,
+    /// Its first bytes were read, and those before them are to be returned first.
+    Next(Vec<u8>),
+    /// It begins with the next part.
+    Begins,
+    /// A part of it was returned.
+    Begun,
+}
+
+/// Opens the output of an attempt of a run, by the step and the number of its item: `probe[2]`; `None` if there is no
+/// such run or attempt.
+pub fn log_feed(
+    caller: &dyn Caller,
+    run: &str,
+    task: &str,
+    attempt: u32,
+    start: LogStart,
+) -> Result<Option<LogFeed>, CommandError> {
+    let (Some(reader), Ok(place)) = (state_reader(caller)?, task.parse::<TaskId>()) else {
+        return Ok(None);
+    };
+    let Some(run) = find_run(&reader, run)? else {
+        return Ok(None);
+    };
+    let attempt = Attempt { place, attempt };
+    if reader.attempt(&run, &attempt)?.is_none() {
+        return Ok(None);
+    }
+    let path = log::path(&reader.folder().run(&run), &attempt);
+    LogFeed::open(run, attempt, path, start).map(Some)
+}
+
+impl LogFeed {
+    fn open(run: RunId, attempt: Attempt, path: PathBuf, start: LogStart) -> Result<Self, CommandError> {
+        let skipped = match start {
+            LogStart::Offset(offset) => offset,
+            LogStart::Recent => match path.metadata() {
+                Ok(metadata) => metadata.len().saturating_sub(RECENT_BYTES),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+                Err(error) => return Err(unreadable(&path, &error)),
+            },
+        };
+        Ok(Self {
+            run,
+            attempt,
+            follower: LogFollower::new(path.clone()),
+            path,
+            skipped,
+            is_within_line: start == LogStart::Recent && skipped > 0,
+            offset: skipped,
+            held: Vec::new(),
+            rest: LogRest::Ahead,
+        })
+    }
+
+    /// True if the attempt has ended, so that no more output can come than is there.
+    pub fn is_over(&self, caller: &dyn Caller) -> Result<bool, CommandError> {
+        let Some(reader) = state_reader(caller)? else {
+            return Ok(true);
+        };
+        let attempt = reader.attempt(&self.run, &self.attempt)?;
+        let has_ended = attempt.is_none_or(|row| row.ended.is_some());
+        Ok(has_ended || reader.run(&self.run)?.state != RunState::Running)
+    }
+
+    /// Returns the lines that came since the last call; `None` if there are none. `is_over` says that no more can come, so
+    /// that a line without an end is one, too.
+    pub fn next_part(&mut self, is_over: bool) -> Result<Option<LogPart>, CommandError> {
+        self.fill().map_err(|error| unreadable(&self.path, &error))?;
+        let is_turning = matches!(self.rest, LogRest::Next(_));
+        let line_end = self.held.iter().rposition(|byte| *byte == b'\n');
+        let is_whole = is_turning || self.held.len() >= MAX_PART_BYTES || (is_over && !self.held.is_empty());
+        let length = match line_end {
+            _ if is_turning => self.held.len(),
+            Some(at) => at + 1,
+            None if is_whole => self.held.len(),
+            None => 0,
+        };
+        let left = self.held.split_off(length);
+        let bytes = std::mem::replace(&mut self.held, left);
+        let begins_rest = self.rest == LogRest::Begins && !bytes.is_empty();
+        if self.rest == LogRest::Ahead || is_turning {
+            self.offset += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        }
+        if begins_rest {
+            self.rest = LogRest::Begun;
+        }
+        if let LogRest::Next(first) = &mut self.rest {
+            self.held = std::mem::take(first);
+            self.rest = LogRest::Begins;
+            if bytes.is_empty() {
+                return self.next_part(is_over);
+            }
+        }
+        let text = UntrustedText::printed(&bytes).block();
+        Ok((!bytes.is_empty()).then_some(LogPart { text, offset: self.offset, begins_rest }))
+    }
+
+    /// Reads until a part is full, or nothing more is there.
+    fn fill(&mut self) -> io::Result<()> {
+        while self.held.len() < MAX_PART_BYTES {
+            let Some(LogChunk { bytes, .. }) = self.follower.next_chunk()? else {
+                return Ok(());
+            };
+            if self.rest == LogRest::Ahead && self.follower.is_behind_head() {
+                self.rest = LogRest::Next(bytes);
+                return Ok(());
+            }
+            self.take(&bytes);
+        }
+        Ok(())
+    }
+
+    /// Holds bytes, without those that are left out.
+    fn take(&mut self, bytes: &[u8]) {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let gone = self.skipped.min(length);
+        self.skipped -= gone;
+        let mut new = usize::try_from(gone).ok().and_then(|gone| bytes.get(gone..)).unwrap_or_default();
+        if self.is_within_line && !new.is_empty() {
+            let line = new.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            self.is_within_line = line.is_none();
+            let line = line.unwrap_or(new.len());
+            self.offset += u64::try_from(line).unwrap_or(u64::MAX);
+            new = new.get(line..).unwrap_or_default();
+        }
+        self.held.extend_from_slice(new);
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::new(CliExitCode::State, format!("cannot read the log {}: {error}", path.display()))
 }

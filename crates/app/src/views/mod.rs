@@ -5,7 +5,9 @@
 //!
 //! **Invariant:** nothing here changes the state.
 
+mod diff;
 mod goals;
+mod graph;
 mod history;
 mod log;
 mod metrics;
@@ -15,12 +17,14 @@ mod runs;
 mod state;
 mod stream;
 
+pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
+pub use graph::RunGraph;
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
-pub use log::LogTailView;
+pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
 pub use metrics::metrics_text;
 pub use requests::{RequestView, ShownValue, open_requests};
-pub use run::{RunView, StepFilter, TaskView, run_picture, run_view, task_view};
+pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use state::{find_run, log_end, state_reader};
 pub use stream::{StreamView, stream_view};

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::graph::{RunGraph, run_graph};
 use super::log::{LogTailView, log_tail};
 use super::requests::{RequestView, open_requests_of};
 use crate::record::load_record;
@@ -11,17 +11,12 @@ use crate::{CommandError, load};
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
-use wf_model::Plan;
-use wf_model::graph::export;
-use wf_report::draw::{PlanSketch, svg};
-use wf_report::record::{NestedRunRecord, RunRecord};
+use wf_report::draw::rounds_plot;
+use wf_report::record::{ModelSpending, NestedRunRecord, RunRecord};
 use wf_store::{StepRow, StoreReader};
 
 /// The most tasks of a page.
 const PAGE_TASKS: usize = 200;
-
-/// The most steps of a picture; a larger one shows nothing that a person could read.
-const MAX_DRAWN_STEPS: usize = 300;
 
 /// A choice of the tasks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,12 +25,14 @@ pub struct StepFilter {
     pub state: Option<StepState>,
     /// The number of the page, from 0.
     pub page: usize,
+    /// The group of steps that is unfolded in the picture of a large plan.
+    pub open: Option<usize>,
 }
 
 impl StepFilter {
     /// Returns a filter by the word for a state; another word filters nothing.
-    pub fn of(state: &str, page: usize) -> Self {
-        Self { state: StepState::from_word(state), page }
+    pub fn of(state: &str, page: usize, open: Option<usize>) -> Self {
+        Self { state: StepState::from_word(state), page, open }
     }
 }
 
@@ -56,13 +53,21 @@ pub struct RunView {
     pub nested: Vec<Value>,
     /// The requests of the run that nobody has answered.
     pub requests: Vec<RequestView>,
-    /// True if the plan can be drawn.
-    pub is_drawn: bool,
+    /// Its plan as a picture, if that is still a valid plan.
+    pub graph: Option<RunGraph>,
+    /// The rounds of its controller as an SVG picture, if it has any.
+    pub plot: Option<String>,
+    /// Its model calls and those of nested runs, by caller and model.
+    pub spending: Vec<ModelSpending>,
+    /// True if a run of the same plan was recorded before it.
+    pub has_earlier: bool,
 }
 
 /// Returns a run with a page of its tasks.
 pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result<RunView, CommandError> {
     let mut record = load_record(reader, run)?;
+    let plan = load::recorded_plan_if_valid(reader, run)?;
+    let graph = plan.map(|plan| run_graph(&plan, &record, filter.open));
     let mut states = BTreeMap::new();
     for row in &record.steps {
         *states.entry(row.state.as_str()).or_insert(0) += 1;
@@ -74,6 +79,7 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
     let shown: Vec<StepRow> = record.steps.drain(..).filter(is_found).collect();
     record.steps = shown.into_iter().skip(page * PAGE_TASKS).take(PAGE_TASKS).collect();
     keep_tasks(&mut record);
+    let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
     Ok(RunView {
@@ -83,7 +89,10 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
         last_page,
         nested,
         requests: open_requests_of(reader, run)?,
-        is_drawn: drawn_plan(reader, run)?.is_some(),
+        graph,
+        plot: rounds_plot(&record.held.rounds),
+        spending,
+        has_earlier: reader.run_before(run)?.is_some(),
         record: record.document(),
     })
 }
@@ -95,6 +104,8 @@ pub struct TaskView {
     pub record: Value,
     /// The task, as it is shown to people.
     pub name: String,
+    /// The task, as an address names it.
+    pub address: String,
     /// The end of the output of each attempt.
     pub logs: Vec<LogTailView>,
     /// The runs nested in it, as `wf runs --json` has them.
@@ -125,7 +136,7 @@ pub fn task_view(reader: &StoreReader, run: &RunId, name: &str) -> Result<Option
     };
     record.nested.retain(own);
     let nested = take_nested(&mut record);
-    Ok(Some(TaskView { record: record.document(), name, logs, nested }))
+    Ok(Some(TaskView { record: record.document(), name, address: place.to_string(), logs, nested }))
 }
 
 /// Removes the nested runs from a record, and returns their rows.
@@ -145,25 +156,4 @@ fn keep_tasks(record: &mut RunRecord) {
     record.attempts.retain(|row| is_kept(row.step.clone(), row.item));
     record.checks.retain(|row| row.step.clone().is_none_or(|step| is_kept(step, row.item)));
     record.artifacts.retain(|row| is_kept(row.step.clone(), row.item));
-}
-
-/// Returns the plan of a run as a picture, with the states of its steps; `None` if there is none that a person could
-/// read.
-pub fn run_picture(reader: &StoreReader, run: &RunId) -> Result<Option<String>, CommandError> {
-    let Some(plan) = drawn_plan(reader, run)? else {
-        return Ok(None);
-    };
-    let mut sketch = PlanSketch::of(&plan, false);
-    for row in reader.steps(run)?.iter().filter(|row| row.item.is_none()) {
-        sketch.mark_state(row.step.as_str(), row.state, row.standing);
-    }
-    let layout = export(&plan);
-    let layers: Vec<Vec<usize>> =
-        layout.layers.iter().map(|layer| layer.iter().map(|ix| ix.index()).collect()).collect();
-    let finally = plan.steps().len() - plan.parts().main;
-    Ok(Some(svg(&sketch, &layers, layers.len().saturating_sub(finally))))
-}
-
-fn drawn_plan(reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
-    Ok(load::recorded_plan_if_valid(reader, run)?.filter(|plan| plan.steps().len() <= MAX_DRAWN_STEPS))
 }

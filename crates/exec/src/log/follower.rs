@@ -48,13 +48,25 @@ impl LogFollower {
     pub fn next_chunks(&mut self) -> io::Result<Vec<LogChunk>> {
         let mut came = Vec::new();
         while came.len() < MAX_CHUNKS {
-            let Some(chunk) = self.next()? else {
+            let Some(chunk) = self.next_chunk()? else {
                 break;
             };
-            self.at = chunk.at;
             came.push(chunk);
         }
         Ok(came)
+    }
+
+    /// Returns the next part; `None` if it has not come yet.
+    pub fn next_chunk(&mut self) -> io::Result<Option<LogChunk>> {
+        let chunk = self.next()?;
+        self.at = chunk.as_ref().map_or(self.at, |chunk| chunk.at);
+        Ok(chunk)
+    }
+
+    /// True if the last part was behind the first half of a log of which only both ends are kept: its position in the
+    /// complete log is unknown yet.
+    pub fn is_behind_head(&self) -> bool {
+        matches!(self.place, FollowerPosition::End(_) | FollowerPosition::Rest(_))
     }
 
     fn next(&mut self) -> io::Result<Option<LogChunk>> {

@@ -2,15 +2,22 @@
 //!
 //! A [`PlanSketch`] is a plan reduced to the content of a picture: boxes, arrows, and the groups of
 //! boxes. The formats differ only in their notation.
+//! [`rounds_plot`] draws the controller of a run.
 
+mod critical;
 mod dot;
+mod fold;
 mod mermaid;
+mod plot;
 mod sketch;
 mod svg;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+pub use critical::critical_path;
 pub use dot::dot;
+pub use fold::{FoldedSketch, fold};
 pub use mermaid::mermaid;
+pub use plot::rounds_plot;
 pub use sketch::{PlanSketch, SketchNode, SketchZone};
-pub use svg::svg;
+pub use svg::{page_svg, svg};

@@ -39,6 +39,10 @@ pub struct SketchNode {
     pub zone: Option<usize>,
     /// The state of its step in a run, and the standing of its result; `None`: it is of no run.
     pub state: Option<(StepState, Standing)>,
+    /// The address that it leads to on a page.
+    pub link: Option<String>,
+    /// True if it is part of the chain of steps that took longest.
+    pub is_critical: bool,
 }
 
 /// A frame around boxes: `finally`, or an unfolded plan.
@@ -57,13 +61,6 @@ impl PlanSketch {
         let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
         sketch.add(plan, None, if unfold { MAX_UNFOLD_DEPTH } else { 0 });
         sketch
-    }
-
-    /// Notes the state of a step in a run.
-    pub fn mark_state(&mut self, step: &str, state: StepState, standing: Standing) {
-        if let Some(node) = self.nodes.iter_mut().find(|node| node.name == step) {
-            node.state = Some((state, standing));
-        }
     }
 
     /// Returns the boxes, arrows and zones as a document. Boxes are named as displayed: below the
@@ -142,6 +139,8 @@ impl PlanSketch {
             checked: !step.verify.is_empty(),
             zone,
             state: None,
+            link: None,
+            is_critical: false,
         });
         (vec![at], vec![at])
     }

@@ -32,6 +32,16 @@ struct BoxFrame {
 /// A sketch as an SVG picture, for a browser or a document. `layers` are the boxes from top to
 /// bottom, each layer from left to right; layers from `apart` on are those of `finally` steps.
 pub fn svg(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> String {
+    picture(sketch, layers, apart, "role=\"img\"", STYLE)
+}
+
+/// The same as a part of a page: boxes lead where their links say, and the page
+/// has the style, also of the states of a run.
+pub fn page_svg(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> String {
+    picture(sketch, layers, apart, "class=\"graph\" role=\"group\"", "")
+}
+
+fn picture(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize, kind: &str, style: &str) -> String {
     let frames = place(sketch, layers, apart);
     let right = frames.iter().map(|f| f.x + f.width).max().unwrap_or(0);
     let bottom = frames.iter().map(|f| f.y + f.height).max().unwrap_or(0);
@@ -40,11 +50,8 @@ pub fn svg(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> String {
     let height = bottom + MARGIN;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{STYLE}"
+         viewBox=\"0 0 {width} {height}\" {kind} aria-label=\"{title}\">\n{style}{TIP}"
     );
-    if sketch.nodes.iter().any(|node| node.state.is_some()) {
-        text.push_str(STATE_STYLE);
-    }
     let _ = writeln!(text, "<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>");
     let _ = writeln!(text, "<text class=\"title\" x=\"{MARGIN}\" y=\"36\">{title}</text>");
     text.push_str(&divider(layers, apart, &frames, width));
@@ -72,24 +79,12 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}
 .arrow{fill:none;stroke:#818b98;stroke-width:1.5;marker-end:url(#tip)}
 .rule{stroke:#d1d9e0;stroke-dasharray:4 4}
 </style>
-<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#818b98\"/></marker></defs>
 ";
 
-/// The colours of the states of a run, and those for a dark page.
-const STATE_STYLE: &str = "\
-<style>
-.succeeded{fill:#dafbe1;stroke:#1a7f37}
-.failed,.cancelled{fill:#ffebe9;stroke:#cf222e}
-.running,.verifying{fill:#ddf4ff;stroke:#0969da;stroke-width:2}
-.waiting{fill:#fff8c5;stroke:#9a6700}
-.skipped{stroke-dasharray:4 4}
-@media (prefers-color-scheme:dark){
-.page{fill:#0d1117}text{fill:#e6edf3}.mark,.zone{fill:#9198a1}.box{fill:#151b23;stroke:#656c76}
-.succeeded{fill:#12261e;stroke:#3fb950}.failed,.cancelled{fill:#25171c;stroke:#f85149}
-.running,.verifying{fill:#121d2f;stroke:#4493f8}.waiting{fill:#272115;stroke:#d29922}
-}
-</style>
+/// The tip of an arrow.
+const TIP: &str = "\
+<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#818b98\"/></marker></defs>
 ";
 
 /// Arranges layers below each other, each centred.
@@ -168,12 +163,17 @@ fn boxed(node: &SketchNode, frame: &BoxFrame) -> String {
     let BoxFrame { x, y, width, height } = *frame;
     let checked = if node.checked { " checked" } else { "" };
     let state = node.state.map_or_else(String::new, |(state, _)| format!(" {}", state.as_str()));
+    let critical = if node.is_critical { " critical" } else { "" };
     let rect = |x: usize, y: usize, w: usize, h: usize| {
         format!(
-            "<rect class=\"box{checked}{state}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n"
+            "<rect class=\"box{checked}{state}{critical}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n"
         )
     };
-    let mut text = rect(x, y, width, height);
+    let mut text = match &node.link {
+        Some(link) => format!("<a href=\"{}\">", escape(link)),
+        None => String::new(),
+    };
+    text.push_str(&rect(x, y, width, height));
     if node.nested {
         text.push_str(&rect(x + 4, y + 4, width.saturating_sub(8), height.saturating_sub(8)));
     }
@@ -185,6 +185,9 @@ fn boxed(node: &SketchNode, frame: &BoxFrame) -> String {
             text,
             "<text class=\"{class}\" x=\"{middle}\" y=\"{base}\" text-anchor=\"middle\">{line}</text>"
         );
+    }
+    if node.link.is_some() {
+        text.push_str("</a>\n");
     }
     text
 }
@@ -205,7 +208,7 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{place, svg};
+    use super::{page_svg, place, svg};
     use crate::draw::PlanSketch;
     use crate::draw::tests::sample;
 
@@ -218,6 +221,21 @@ mod tests {
             assert!(frames[*from].y + frames[*from].height < frames[*to].y);
         }
         assert!(frames[1].x + frames[1].width < frames[2].x);
+    }
+
+    #[test]
+    fn a_picture_of_a_page_has_links_and_no_style() {
+        let mut sketch = PlanSketch::of(&sample::plan(), false);
+        sketch.nodes[0].link = Some("/runs/1?a=\"b\"".into());
+        sketch.nodes[0].is_critical = true;
+        let layers = [vec![0], vec![1], vec![2], vec![3]];
+        let picture = page_svg(&sketch, &layers, 3);
+        assert!(!picture.contains("<style"), "{picture}");
+        assert!(
+            picture.contains("<a href=\"/runs/1?a=&quot;b&quot;\"><rect class=\"box critical\""),
+            "{picture}"
+        );
+        assert_eq!((picture.matches("<a ").count(), picture.matches("</a>").count()), (1, 1));
     }
 
     #[test]

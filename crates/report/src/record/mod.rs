@@ -20,7 +20,7 @@ mod stale;
 mod summary;
 mod taint;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unbegun;
 mod why;
 

@@ -116,6 +116,16 @@ impl RunRecord {
         own.chain(inside).collect()
     }
 
+    /// Returns the model calls of it and of nested runs, by caller and model.
+    pub fn spending(&self) -> Vec<ModelSpending> {
+        ModelSpending::merged(self.all_spending())
+    }
+
+    fn all_spending(&self) -> Vec<&ModelSpending> {
+        let nested = self.nested.iter().flat_map(|nested| nested.record.all_spending());
+        self.models.iter().chain(nested).collect()
+    }
+
     /// Returns the document.
     pub fn document(&self) -> Value {
         let mut document = serde_json::to_value(self).unwrap_or_default();

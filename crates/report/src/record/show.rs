@@ -84,8 +84,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
     if !record.agents.is_empty() {
         field("agents", &agents_line(record));
     }
-    let spending = ModelSpending::merged(all_spending(record));
-    let mut models: Vec<String> = spending.iter().map(ModelSpending::line).collect();
+    let mut models: Vec<String> = record.spending().iter().map(ModelSpending::line).collect();
     if record.sequential_calls > 0 {
         models.push(format!("{} in sequence", plural(record.sequential_calls, "call")));
     }
@@ -111,12 +110,6 @@ fn parent_text(run: &RunRow) -> String {
         Some(own) => format!("dispatched by {place} as `{}`", own.child),
         None => place,
     }
-}
-
-/// The model calls of a run and of those nested in it.
-fn all_spending(record: &RunRecord) -> Vec<&ModelSpending> {
-    let nested = record.nested.iter().flat_map(|nested| all_spending(&nested.record));
-    record.models.iter().chain(nested).collect()
 }
 
 /// The calls of all agents, on one line.

@@ -24,10 +24,19 @@ function replace(text) {
     return;
   }
   const open = [...main.querySelectorAll("details")].map((one) => one.open);
+  // What grows by itself stays, where its reader scrolled it.
+  const growing = new Map([...main.querySelectorAll("[data-output]")].map((one) => [one.dataset.output, [one, one.scrollTop]]));
+  for (const one of fresh.querySelectorAll("[data-output]")) {
+    growing.has(one.dataset.output) && one.replaceWith(growing.get(one.dataset.output)[0]);
+  }
+  const scrolled = [...main.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
   const focus = document.activeElement && document.activeElement.closest("a[href]");
   const href = focus && main.contains(focus) ? focus.getAttribute("href") : null;
   main.replaceChildren(...fresh.childNodes);
   [...main.querySelectorAll("details")].forEach((one, at) => { one.open = open[at] ?? one.open; });
+  [...main.querySelectorAll(".scroll")].forEach((one, at) => { [one.scrollLeft, one.scrollTop] = scrolled[at] ?? [0, 0]; });
+  growing.forEach(([one, top]) => { one.scrollTop = top; });
+  document.dispatchEvent(new Event("replaced"));
   if (href) {
     main.querySelector(`a[href="${CSS.escape(href)}"]`)?.focus();
   }

@@ -4,6 +4,7 @@
 
 pub(crate) mod goals;
 pub(crate) mod keys;
+pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod metrics;
 pub(crate) mod review;

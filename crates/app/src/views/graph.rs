@@ -1,0 +1,120 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use wf_base::name::Name;
+use wf_core::machine::{ChildId, Round};
+use wf_model::Plan;
+use wf_model::graph::{StepGraph, export};
+use wf_report::draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg};
+use wf_report::record::RunRecord;
+use wf_store::StepRow;
+
+/// The most steps of a picture that is not folded; a larger one shows nothing that a person could read.
+const MAX_DRAWN_STEPS: usize = 300;
+
+/// The most steps of a chain that are named.
+const MAX_NAMED_STEPS: usize = 50;
+
+/// The plan of a run as a picture, with the states of its steps.
+#[derive(Debug, Serialize)]
+pub struct RunGraph {
+    /// The picture, for a page.
+    pub svg: String,
+    /// True if a box may stand for several steps.
+    pub is_folded: bool,
+    /// The group of steps that is unfolded.
+    pub open: Option<usize>,
+    /// The chain of steps that took longest together, from the first to the last.
+    pub critical: Vec<String>,
+    /// The number of steps of that chain that are not named.
+    pub more_critical: usize,
+    /// The time that they took, in milliseconds.
+    pub critical_ms: u64,
+}
+
+/// Draws a run; of a large plan, steps that follow each other are one box, except in the group `open`.
+pub(super) fn run_graph(plan: &Plan, record: &RunRecord, open: Option<usize>) -> RunGraph {
+    let rows: BTreeMap<&str, &StepRow> =
+        record.steps.iter().filter(|row| row.item.is_none()).map(|row| (row.step.as_str(), row)).collect();
+    let took: Vec<Duration> = plan
+        .steps()
+        .iter()
+        .map(|step| rows.get(step.id.as_str()).and_then(|row| time_of(row)).unwrap_or_default())
+        .collect();
+    let needs = plan.steps().iter().map(|step| step.depends_on.iter().map(|ix| ix.index()).collect());
+    let critical = critical_path(&StepGraph::new(needs.collect()), &took);
+    let in_chain: BTreeSet<usize> = critical.iter().copied().collect();
+    let run = &record.run.id;
+    let (nested, marks) = (nested_runs(record), round_marks(&record.held.rounds));
+    let mut sketch = PlanSketch::of(plan, false);
+    for (at, node) in sketch.nodes.iter_mut().enumerate() {
+        node.state = rows.get(node.name.as_str()).map(|row| (row.state, row.standing));
+        node.is_critical = in_chain.contains(&at);
+        node.marks.extend(marks.get(node.name.as_str()).cloned().unwrap_or_default());
+        node.link = Some(match nested.get(&node.name).map(Vec::as_slice) {
+            Some([child]) => format!("/runs/{child}"),
+            _ => format!("/runs/{run}/steps/{}", node.name),
+        });
+    }
+    let layout = export(plan);
+    let layers: Vec<Vec<usize>> =
+        layout.layers.iter().map(|layer| layer.iter().map(|ix| ix.index()).collect()).collect();
+    let is_folded = plan.steps().len() > MAX_DRAWN_STEPS;
+    let svg = if is_folded {
+        let order: Vec<usize> = layers.concat();
+        let FoldedSketch { sketch, layers } =
+            fold(&sketch, &order, open, |group| format!("/runs/{run}?open={group}"));
+        page_svg(&sketch, &layers, layers.len())
+    } else {
+        let finally = plan.steps().len() - plan.parts().main;
+        page_svg(&sketch, &layers, layers.len().saturating_sub(finally))
+    };
+    let total: Duration = critical.iter().filter_map(|at| took.get(*at)).sum();
+    let names = critical.iter().filter_map(|at| plan.steps().get(*at)).map(|step| step.id.to_string());
+    RunGraph {
+        svg,
+        is_folded,
+        open,
+        more_critical: critical.len().saturating_sub(MAX_NAMED_STEPS),
+        critical: names.take(MAX_NAMED_STEPS).collect(),
+        critical_ms: u64::try_from(total.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn time_of(row: &StepRow) -> Option<Duration> {
+    row.started.zip(row.ended).map(|(started, ended)| ended.since(started))
+}
+
+/// Returns the runs nested in each step.
+fn nested_runs(record: &RunRecord) -> BTreeMap<String, Vec<String>> {
+    let mut nested: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for run in &record.nested {
+        let attempt = run
+            .attempt
+            .parse::<ChildId>()
+            .map_or_else(|_| run.attempt.clone(), |child| child.attempt.to_string());
+        let step = attempt.split(['[', '#']).next().unwrap_or_default();
+        nested.entry(step.to_owned()).or_default().push(run.record.run.id.to_string());
+    }
+    nested
+}
+
+/// Returns, for each step, a line for each round that it runs in again, with the alternative that it switches to.
+fn round_marks(rounds: &[Round]) -> BTreeMap<&str, Vec<String>> {
+    let mut marks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for round in rounds {
+        let next = round.round.saturating_add(1);
+        let mut switched = BTreeSet::new();
+        for change in &round.changes {
+            let way = change.to.as_ref().map_or("as written", Name::as_str);
+            marks.entry(change.step.as_str()).or_default().push(format!("round {next}: {way}"));
+            switched.insert(&change.step);
+        }
+        for step in round.reopened.iter().filter(|step| !switched.contains(step)) {
+            marks.entry(step.as_str()).or_default().push(format!("round {next}: again"));
+        }
+    }
+    marks
+}

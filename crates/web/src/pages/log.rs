@@ -1,0 +1,142 @@
+//! The output of an attempt: as it comes, for the script of a page, and whole, for everyone.
+//!
+//! A reader takes one part after another, so one that is slow holds one part in memory and waits for itself alone.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::sse::{Event, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse};
+use futures_util::stream;
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use crate::changes::KEEP_ALIVE;
+use crate::respond;
+use crate::site::Site;
+use wf_app::CommandError;
+use wf_app::views::{LogFeed, LogPart, LogStart, log_feed};
+
+/// The pause between two looks at a log to which nothing was added.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// An attempt and a place in its output, as the address has them.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct LogQuery {
+    /// The number of the attempt.
+    attempt: u32,
+    /// The offset from which it is read; absent: the recent lines.
+    from: Option<u64>,
+}
+
+/// The script that shows the output of attempts as it comes.
+pub(crate) async fn script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/log.js"))
+}
+
+/// The output of an attempt as server-sent events, until the attempt ends. The id of an event is the offset from which
+/// a browser that was away goes on.
+pub(crate) async fn stream(
+    State(site): State<Site>,
+    Path((run, task)): Path<(String, String)>,
+    Query(query): Query<LogQuery>,
+    headers: HeaderMap,
+) -> Response {
+    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let start = seen.or(query.from).map_or(LogStart::Recent, LogStart::Offset);
+    let opened = site.read(move |caller| log_feed(caller, &run, &task, query.attempt, start));
+    match opened.await {
+        Ok(Some(feed)) => {
+            let followed = FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None };
+            let events = stream::unfold(followed, |mut followed| async move {
+                let event = followed.next_event().await?;
+                Some((Ok::<_, Infallible>(event), followed))
+            });
+            Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+        }
+        Ok(None) => respond::missing(&site),
+        Err(error) => respond::failure(&site, &error),
+    }
+}
+
+/// The whole output of an attempt, as far as it is there.
+pub(crate) async fn whole(
+    State(site): State<Site>,
+    Path((run, task)): Path<(String, String)>,
+    Query(LogQuery { attempt, .. }): Query<LogQuery>,
+) -> Response {
+    let opened = site.read(move |caller| log_feed(caller, &run, &task, attempt, LogStart::Offset(0)));
+    match opened.await {
+        Ok(Some(feed)) => {
+            let parts = stream::unfold((site, feed), |(site, feed)| async move {
+                match next_part(&site, feed, true).await {
+                    Ok((feed, part)) => part.map(|part| (Ok::<_, Infallible>(part.text), (site, feed))),
+                    Err(_) => None,
+                }
+            });
+            ([(CONTENT_TYPE, "text/plain; charset=utf-8")], Body::from_stream(parts)).into_response()
+        }
+        Ok(None) => respond::missing(&site),
+        Err(error) => respond::failure(&site, &error),
+    }
+}
+
+/// A log that a browser follows.
+struct FollowedLog {
+    site: Site,
+    /// The end of the database's log: an attempt cannot end unless it grows.
+    log: watch::Receiver<u64>,
+    /// `None` after the last event.
+    feed: Option<LogFeed>,
+    /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.
+    is_over: Option<bool>,
+}
+
+impl FollowedLog {
+    /// Waits for the next event; `None` after the one that says that the attempt has ended.
+    async fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let mut feed = self.feed.take()?;
+            if self.is_over.is_none() || self.log.has_changed().unwrap_or(false) {
+                self.log.mark_unchanged();
+                let looked = self.site.read(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
+                (self.is_over, feed) = (Some(looked.0), looked.1);
+            }
+            let is_over = self.is_over == Some(true);
+            let (feed, part) = next_part(&self.site, feed, is_over).await.ok()?;
+            match part {
+                Some(part) => {
+                    self.feed = Some(feed);
+                    return Some(part_event(&part));
+                }
+                None if is_over => return Some(Event::default().event("end").data("")),
+                None => self.feed = Some(feed),
+            }
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+}
+
+/// Reads the next part of a log, away from the thread that answers.
+async fn next_part(
+    site: &Site,
+    mut feed: LogFeed,
+    is_over: bool,
+) -> Result<(LogFeed, Option<LogPart>), CommandError> {
+    site.read(move |_| {
+        let part = feed.next_part(is_over)?;
+        Ok((feed, part))
+    })
+    .await
+}
+
+/// An event with a part of a log. Its data is a JSON string, as lines of an event end where the text has line ends.
+fn part_event(part: &LogPart) -> Event {
+    let name = if part.begins_rest { "rest" } else { "part" };
+    let data = serde_json::Value::from(part.text.as_str()).to_string();
+    Event::default().event(name).id(part.offset.to_string()).data(data)
+}

@@ -1,0 +1,140 @@
+//! The pages of runs: their output as it comes, and their differences.
+
+use std::io::{BufRead as _, BufReader};
+
+use super::{Pages, REFUTED, last_run};
+use crate::support::{Sandbox, until};
+
+/// A step that writes, waits until it may go on, and writes again.
+const TALKS: &str = "\
+---
+kind: plan
+id: talks
+steps:
+  - id: talk
+    run: |
+      printf 'one\\ntwo <b>\\033[2J\\u202e\\n'
+      while ! test -e go; do sleep 0.05; done
+      printf 'three\\nfour'
+    verify: [{name: went, run: test -e go}]
+---
+";
+
+/// The events of a stream: name, id and data.
+fn events(stream: impl std::io::Read) -> impl Iterator<Item = [String; 3]> {
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    std::iter::from_fn(move || {
+        let mut event: [String; 3] = Default::default();
+        loop {
+            let line = lines.next()?;
+            for (field, place) in ["event: ", "id: ", "data: "].iter().zip(&mut event) {
+                if let Some(value) = line.strip_prefix(field) {
+                    value.clone_into(place);
+                }
+            }
+            if line.is_empty() && !event[0].is_empty() {
+                return Some(event);
+            }
+        }
+    })
+}
+
+#[test]
+fn output_comes_as_it_is_written_and_goes_on_where_a_browser_left() {
+    let sandbox = Sandbox::new();
+    sandbox.file("talks.md", TALKS);
+    let pages = Pages::open(&sandbox);
+    let mut child = sandbox.start(&["run", "talks.md", "-q"]);
+    until("the step writes", || sandbox.wf(&["logs", "--last", "talk"]).out.contains("two"));
+    let step = format!("/runs/{}/steps/talk", last_run(&sandbox));
+    let log = format!("{step}/log?attempt=1");
+    pages.shows(&step, &[&format!("data-output=\"{log}\""), "two &lt;b&gt;", "/log.js"]);
+    let mut heard = events(pages.connect(&log));
+    let [name, id, data] = heard.next().unwrap();
+    assert_eq!(name, "part");
+    assert!(data.starts_with("\"one\\ntwo <b>") && data.ends_with("\\n\""), "{data}");
+    assert!(!data.contains('\u{202e}') && !data.contains("\\u001b"), "{data}");
+    // Others are answered while a stream is open and nobody reads from it.
+    let idle: Vec<_> = (0..20).map(|_| pages.connect(&log)).collect();
+    pages.shows("/runs", &["talks"]);
+    sandbox.file("go", "");
+    let mut rest = String::new();
+    for [name, _, data] in heard.by_ref() {
+        match name.as_str() {
+            "part" => rest.push_str(&serde_json::from_str::<String>(&data).unwrap()),
+            other => assert_eq!(other, "end"),
+        }
+    }
+    assert_eq!(rest, "three\nfour");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    drop(idle);
+    // Who was away goes on behind what it has; and whoever asks for an attempt that is not there is told so.
+    let again: Vec<_> = events(pages.connect(&format!("{log}&from={id}"))).collect();
+    let names: Vec<&str> = again.iter().map(|event| event[0].as_str()).collect();
+    assert_eq!((names.as_slice(), again[0][2].as_str()), (&["part", "part", "end"][..], "\"three\\n\""));
+    assert!(pages.ask(&format!("{step}/log?attempt=2")).starts_with("HTTP/1.1 404 "));
+    assert!(pages.ask(&format!("{step}/log?attempt=x")).starts_with("HTTP/1.1 400 "));
+    let whole = pages.ask(&format!("{step}/log.txt?attempt=1"));
+    assert!(whole.contains("content-type: text/plain") && whole.contains("two <b>"), "{whole}");
+    assert!(whole.contains("four") && !whole.contains('\u{202e}'), "{whole}");
+    pages.shows(&step, &["three", "four", "<td>went</td>", "log.txt?attempt=1"]);
+    assert!(!pages.ask(&step).contains("data-output"), "an attempt that ended does not grow");
+}
+
+#[test]
+fn a_page_shows_how_a_run_differs_from_another() {
+    let sandbox = Sandbox::new();
+    sandbox.file("prices.md", REFUTED);
+    let pages = Pages::open(&sandbox);
+    sandbox.wf(&["run", "prices.md"]).exits(1);
+    let first = last_run(&sandbox);
+    pages.shows(&format!("/runs/{first}/diff"), &["It is the first run of its plan"]);
+    sandbox.file("prices.md", REFUTED.replace("2.00", "3.00"));
+    sandbox.wf(&["run", "prices.md"]).exits(1);
+    let second = last_run(&sandbox);
+    pages.shows(
+        &format!("/runs/{second}"),
+        &["Differences from the run before", &format!("/runs/{second}/diff")],
+    );
+    pages.shows(&format!("/runs/{second}/diff"), &["prices.md", "step write", "definition", &first[..8]]);
+    pages.shows(&format!("/runs/{second}/diff?with={second}"), &["Nothing differs"]);
+    pages.shows(
+        &format!("/runs/{second}/diff?with=%3Cb%3E"),
+        &["There is no such run", "value=\"&lt;b&gt;\""],
+    );
+    let shown: serde_json::Value =
+        serde_json::from_str(&sandbox.wf(&["diff", "--last", "--json"]).out).unwrap();
+    sandbox.wf(&["diff", &first, &second]).exits(1).says("definition");
+    sandbox.wf(&["run", "prices.md"]).exits(1);
+    sandbox.wf(&["diff", "--last"]).exits(0).says("no difference");
+    assert_eq!((&shown["before"]["run"], &shown["same"]), (&first.into(), &false.into()));
+}
+
+#[test]
+fn a_picture_leads_to_nested_runs_and_folds_what_is_large() {
+    let sandbox = Sandbox::new();
+    let steps = (1..400).map(|at| format!("  - {{id: s{at}, depends_on: [first], run: 'true'}}\n"));
+    let large = "---\nkind: plan\nid: large\nsteps:\n  - {id: first, run: exit 1}\n".to_owned();
+    sandbox
+        .file("large.md", large + &steps.collect::<String>() + "---\n")
+        .file("inner.md", "---\nkind: plan\nid: inner\nsteps:\n  - {id: one, run: 'true'}\n---\n")
+        .file("outer.md", "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: inner.md}\n---\n");
+    let pages = Pages::open(&sandbox);
+    sandbox.wf(&["run", "outer.md"]).exits(0);
+    let shown: serde_json::Value =
+        serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
+    let child = shown["nested"][0]["record"]["run"]["id"].as_str().unwrap();
+    pages.shows(
+        &format!("/runs/{}", last_run(&sandbox)),
+        &[&format!("<a href=\"/runs/{child}\"><rect class=\"box")],
+    );
+    sandbox.wf(&["run", "large.md"]).exits(1);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    pages.shows(
+        &run,
+        &["9 steps</text>", "9 skipped</text>", &format!("<a href=\"{run}?open=1\">"), "1 of 2"],
+    );
+    let open = pages.ask(&format!("{run}?open=1"));
+    assert!(open.contains("Fold all") && !open.contains(&format!("<a href=\"{run}?open=1\">")), "{open}");
+    assert!(open.contains(&format!("<a href=\"{run}/steps/s9\"><rect")), "{open}");
+}

@@ -7,7 +7,7 @@
 //! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
 //! - [`record`]: a run as recorded in the store.
 //! - [`session`]: a session of the workspace, as far as it has come.
-//! - [`locks`]: the locks that tasks wait for.
+//! - [`locks`]: the locks and permits that tasks wait for.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.

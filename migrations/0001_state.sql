@@ -152,6 +152,27 @@ CREATE TABLE locks (
     PRIMARY KEY (kind, name, run, task)
 ) STRICT, WITHOUT ROWID;
 
+-- Permits to execute that steps have, or wait for: then `acquired_at` is empty. A permit of a dead process may be passed on.
+-- `run_turn` and `session_turn` are positions in the queue, and `passed` counts the permits that the other lane got.
+CREATE TABLE permits (
+    run          TEXT NOT NULL,
+    task         TEXT NOT NULL,
+    outermost    TEXT NOT NULL,
+    session      TEXT,
+    is_scheduled INTEGER NOT NULL,
+    run_turn     INTEGER NOT NULL,
+    session_turn INTEGER NOT NULL,
+    passed       INTEGER NOT NULL,
+    pid          INTEGER NOT NULL,
+    start_ticks  INTEGER NOT NULL,
+    boot_id      TEXT NOT NULL,
+    pid_ns       INTEGER NOT NULL,
+    store        INTEGER NOT NULL,
+    requested_at INTEGER NOT NULL,
+    acquired_at  INTEGER,
+    PRIMARY KEY (run, task)
+) STRICT, WITHOUT ROWID;
+
 -- The last calls of models, MCP servers and connections, and until when calls are refused after failures in a row. It says how things
 -- are, and is not rebuilt from the log.
 CREATE TABLE call_health (

@@ -53,6 +53,9 @@ fn kill(seed: u64, most: u32) -> u32 {
     let (count, plan) = layered(&mut dice);
     let sandbox = Sandbox::new();
     sandbox.file("layered.md", &plan);
+    if dice.one_in(3) {
+        sandbox.file("wf.yaml", "limits: {max_parallel: 2}\n");
+    }
     let shown = || format!("{plan}\n{}", sandbox.wf(&["show", "--last"]).all());
     let mut killed = 0;
     let mut args = vec!["run", "layered.md"];

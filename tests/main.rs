@@ -39,6 +39,7 @@ mod killed;
 mod late_compactor;
 mod leaks;
 mod leases;
+mod limits;
 mod logs;
 mod machine;
 mod mcp;

@@ -32,7 +32,7 @@ enum QueueCommand {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lists notifications that were not delivered, the latest slot of a goal if it is due, was left out or failed,
-questions to a queue of people, and steps that wait for a lock or a file. `dead` is what failed and is not
+questions to a queue of people, and steps that wait for a lock, a file or a permit. `dead` is what failed and is not
 tried again unless you requeue it; all else is `waiting`.")]
 struct QueueListArgs {
     /// Write one JSON document

@@ -13,7 +13,7 @@ use wf_base::units::first_line;
 use wf_core::goal::SlotState;
 use wf_core::machine::LockKey;
 use wf_store::{
-    LockWait, ReconciliationRow, RunFilter, RunState, SlotRow, StoreError, StoreReader,
+    LockWait, PermitTask, ReconciliationRow, RunFilter, RunState, SlotRow, StoreError, StoreReader,
     UndeliveredNotification,
 };
 
@@ -54,7 +54,7 @@ pub enum QueueSubject {
         /// The queue.
         queue: String,
     },
-    /// A task that waits for a lock, or a file.
+    /// A task that waits for a lock, for a file, or until it may execute.
     Task {
         /// Its run.
         run: RunId,
@@ -108,6 +108,7 @@ pub fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError
         });
         entries.push(task_entry(wait, task, holder));
     }
+    entries.extend(permit_entries(reader)?);
     entries.sort_by_key(|entry| entry.state == QueueState::Waiting);
     Ok(entries)
 }
@@ -168,6 +169,34 @@ fn request_entry(posed: RunApprovalRequest) -> Option<QueueEntry> {
         reason: first_line(&posed.request.message).to_owned(),
         subject: QueueSubject::Request { run: posed.run, request: posed.request.request, queue },
     })
+}
+
+/// The number of tasks with a permit that a reason names.
+const NAMED: usize = 3;
+
+/// Returns the entries of tasks that wait until they may execute.
+fn permit_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
+    let (held, waits) = reader.permit_tasks()?;
+    let shown = |task: &PermitTask| task_name_from_text(Some(reader), &task.run, &task.place);
+    let named =
+        held.iter().take(NAMED).map(|task| format!("step {} of run {}", shown(task), task.run.short()));
+    let mut named: Vec<String> = named.collect();
+    if held.len() > NAMED {
+        named.push(format!("{} more", held.len() - NAMED));
+    }
+    let reason = if named.is_empty() {
+        "waits for its turn to execute; nothing executes now".to_owned()
+    } else {
+        format!("waits for its turn to execute, after {}", named.join(", "))
+    };
+    let entries = waits.into_iter().map(|wait| QueueEntry {
+        id: format!("task-{}-{}", wait.run.short(), wait.place),
+        state: QueueState::Waiting,
+        since: wait.since,
+        reason: reason.clone(),
+        subject: QueueSubject::Task { task: shown(&wait), run: wait.run },
+    });
+    Ok(entries.collect())
 }
 
 fn task_entry(wait: LockWait, task: String, holder: Option<String>) -> QueueEntry {

@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
 use crate::goals::FOLDERS;
-use crate::load::{LoadedPlan, SnapshotReader};
+use crate::load::{LoadedPlan, SnapshotReader, read_config};
 use crate::watch::{AuditedSession, start_audit};
 use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
+use wf_base::diag::Severity;
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::observe::RunObserver;
+use wf_core::permit::ParallelLimits;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
 use wf_exec::container;
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::view::family;
-use wf_lang::GATES;
+use wf_lang::{DiskFiles, GATES};
 use wf_model::Step;
 use wf_skill::lock::LOCK;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
@@ -71,7 +73,7 @@ pub fn open_session(
         store,
         clock: caller.host().clock(),
         root: ready.workspace.root.clone(),
-        shared: SharedState::new(&host, &ready.config.env_pass),
+        shared: SharedState::new(&host, &ready.config.env_pass).with_limits(limits_of(caller.host(), ready)),
         host,
         plans: Box::new(SnapshotReader::of(ready)),
         models: Arc::clone(&ready.config.models),
@@ -91,6 +93,20 @@ pub fn open_session(
         observer: Mutex::new(observer),
     });
     Ok(AuditedSession { session, watch })
+}
+
+/// Returns the limits on steps that execute at once. They are those of the workspace now, whatever a resumed run was
+/// recorded with, or the revision of a goal says: all runs share them. A run that a step begins has none: that step has a
+/// permit while it waits for the run.
+fn limits_of(host: &Host, ready: &LoadedPlan) -> ParallelLimits {
+    if host.var("WF_RUN").is_some() {
+        return ParallelLimits::default();
+    }
+    match read_config(&DiskFiles::new(&ready.workspace.root), CONFIG) {
+        Some((_, checked)) if checked.count(Severity::Error) > 0 => ready.config.limits,
+        Some((config, _)) => config.limits,
+        None => ParallelLimits::default(),
+    }
 }
 
 /// Opens the state of a workspace for writing.

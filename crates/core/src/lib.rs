@@ -14,6 +14,7 @@ pub mod judgement;
 pub mod machine;
 pub mod memory;
 pub mod observe;
+pub mod permit;
 pub mod risk;
 pub mod run_ledgers;
 pub mod session;

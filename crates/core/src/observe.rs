@@ -1,6 +1,7 @@
 //! The port through which a driver shows a run: its durable events, its output, and remarks.
 
 use crate::machine::{Attempt, Event, LockHolder, TaskId};
+use crate::permit::ParallelLimit;
 use wf_base::name::{PlanId, RunId};
 
 /// A run, as it is shown to a user.
@@ -48,6 +49,8 @@ pub enum OutputInterest {
 pub enum TaskRemark {
     /// A lock that it needs is held elsewhere, so it waits.
     LockHeld(LockHolder),
+    /// It waits to execute: a limit of the workspace keeps it back, with this value, or others are before it.
+    PermitAwaited(Option<(ParallelLimit, u32)>),
     /// The cache could not store its result, for this reason.
     NotStored(String),
 }

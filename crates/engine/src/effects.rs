@@ -56,14 +56,16 @@ impl RunDispatcher {
         match effect {
             Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
                 let stop = self.stopper(Some(attempt.clone()));
+                let place = attempt.place.clone();
                 let call = agent::ModelCall { attempt, call, repairs, refusals, context, supplement };
-                self.spawn_unit(agent::call_model(run, call, stop));
+                self.spawn_execution(&place, stop, |stop| agent::call_model(run, call, stop));
             }
             Effect::CallTool { id, waited_ms, children, answer, untrusted } => {
                 let stop = self.stopper(Some(id.attempt.clone()));
                 let waited = Duration::from_millis(waited_ms);
+                let place = id.attempt.place.clone();
                 let order = agent::ToolOrder { id, waited, children, answer, untrusted };
-                self.spawn_unit(agent::call_tool(run, order, stop));
+                self.spawn_execution(&place, stop, |stop| agent::call_tool(run, order, stop));
             }
             Effect::Compact { request } => {
                 let stop = self.stopper(Some(request.start.attempt.clone()));
@@ -75,8 +77,9 @@ impl RunDispatcher {
             }
             Effect::ServeClient { attempt, call, refusals, repairs } => {
                 let stop = self.stopper(Some(attempt.clone()));
+                let place = attempt.place.clone();
                 let turn = agent::ClientTurn { attempt, call, refusals, repairs };
-                self.spawn_unit(agent::serve_client(run, turn, stop));
+                self.spawn_execution(&place, stop, |stop| agent::serve_client(run, turn, stop));
             }
             Effect::EndAgent { attempt, exit, answer, untrusted } => {
                 self.spawn_unit(agent::end(run, agent::AgentEnding { attempt, exit, answer, untrusted }));
@@ -178,7 +181,10 @@ impl RunDispatcher {
     /// Starts checks.
     fn judge(&mut self, case: judging::CheckSubject) {
         let stop = self.stopper(case.attempt.clone());
-        self.spawn_unit(judging::check(case, stop));
+        match case.attempt.as_ref().map(|attempt| attempt.place.clone()) {
+            Some(place) => self.spawn_execution(&place, stop, |stop| judging::check(case, stop)),
+            None => self.spawn_unit(judging::check(case, stop)),
+        };
     }
 
     /// Starts, or resumes, the work of an attempt.
@@ -191,7 +197,14 @@ impl RunDispatcher {
         match step.work {
             StepWork::Agent(_) => self.spawn_unit(task.brief(record, stop)),
             StepWork::Generated(_) if task.generated.is_none() => self.spawn_unit(generated::read(task)),
-            _ => self.spawn_unit(task.work(stop)),
+            // They wait: for runs, whose steps ask for themselves, for time, or for people.
+            StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+                self.spawn_unit(task.work(stop))
+            }
+            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => {
+                let place = task.attempt.place.clone();
+                self.spawn_execution(&place, stop, |stop| task.work(stop))
+            }
         };
     }
 

@@ -42,6 +42,7 @@ mod model_judge;
 mod model_keys;
 mod nested;
 mod output;
+mod permits;
 mod planning;
 mod preferences;
 mod publish;

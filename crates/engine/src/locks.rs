@@ -14,6 +14,7 @@ use wf_store::LockAcquisition;
 use super::EngineError;
 use super::dispatch::{RunDispatcher, UnitResult};
 use super::run::RunContext;
+use wf_base::name::RunId;
 use wf_base::time::Moment;
 
 /// The intervals between two looks at a lock that another process holds.
@@ -141,15 +142,20 @@ async fn wait(run: &RunContext, place: &TaskId, locks: &TaskLocks) -> Result<Vec
 
 /// Waits for the work that dead holders left under way.
 async fn outlast(run: &RunContext, place: &TaskId, dead: Vec<LockHolder>) {
-    let session = &run.session;
-    let dir = session.store.folder().keepers();
-    let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
     for holder in dead {
         // Its own earlier work is taken over, not waited for.
         if holder.run != run.run_ref.id || holder.place != place.to_string() {
-            supervisor::outlast(past, &holder.run, &holder.place).await;
+            outlast_task(run, &holder.run, &holder.place).await;
         }
     }
+}
+
+/// Waits for the work that a dead engine left under way for a task.
+pub(super) async fn outlast_task(run: &RunContext, of: &RunId, place: &str) {
+    let session = &run.session;
+    let dir = session.store.folder().keepers();
+    let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
+    supervisor::outlast(past, of, place).await;
 }
 
 /// Releases the locks of a task.

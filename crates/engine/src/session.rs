@@ -11,6 +11,7 @@ use wf_base::time::Clock;
 use wf_core::machine::{
     CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
 };
+use wf_core::permit::ParallelLimits;
 use wf_exec::evidence::DigestMemo;
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::secret::SharedRedactions;
@@ -25,6 +26,7 @@ use wf_store::{ReconciliationClaim, Store, StoreError};
 use super::asking::RecordedAnswers;
 use super::generated::PlanReader;
 use super::locks::LockWakeups;
+use super::permits::PermitWakeups;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
@@ -72,6 +74,7 @@ pub struct SharedState {
     pub(super) client: http::HttpClient,
     pub(super) secrets: SharedRedactions,
     pub(super) locks: LockWakeups,
+    pub(super) permits: PermitWakeups,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
@@ -97,6 +100,7 @@ impl SharedState {
             client: http::HttpClient::new(&passed_env),
             secrets: SharedRedactions::default(),
             locks: LockWakeups::default(),
+            permits: PermitWakeups::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             drain: watch::Sender::new(false),
@@ -107,6 +111,13 @@ impl SharedState {
             cassette: OnceLock::new(),
             passed_env,
         }
+    }
+
+    /// Returns the state, with limits on the steps that execute at once.
+    #[must_use]
+    pub fn with_limits(mut self, limits: ParallelLimits) -> Self {
+        self.permits.limits = limits;
+        self
     }
 }
 

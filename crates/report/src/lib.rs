@@ -8,7 +8,7 @@
 //! - [`card`]: a request for an approval or an answer, as a card.
 //! - [`record`]: a run as recorded in the store.
 //! - [`session`]: a session of the workspace, as far as it has come.
-//! - [`locks`]: the locks that tasks wait for.
+//! - [`locks`]: the locks and permits that tasks wait for.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`metrics`]: the counts of a workspace, for dashboards.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.

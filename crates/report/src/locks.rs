@@ -1,7 +1,9 @@
-//! The words for locks that tasks wait for.
+//! The words for what tasks wait for: locks, and permits to execute.
 
+use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
 use wf_core::machine::{LockHolder, LockKey};
+use wf_core::permit::ParallelLimit;
 
 /// Returns a lock, for a sentence.
 pub fn lock_key_text(key: &LockKey) -> String {
@@ -21,6 +23,20 @@ pub fn lock_holder_text(holder: &LockHolder) -> String {
     format!("{}, which step {} of run {} {verb}", lock_key_text(key), untrusted(place), run.short())
 }
 
+/// Returns why a task waits until it may execute: the limit that keeps it back, with its value, or the others before it.
+pub fn permit_wait_text(limit: Option<(ParallelLimit, u32)>) -> String {
+    let Some((limit, most)) = limit else {
+        return "steps of other runs are before it".into();
+    };
+    let of = match limit {
+        ParallelLimit::Workspace => "",
+        ParallelLimit::Session => " of this session",
+        ParallelLimit::Run => " of this run",
+    };
+    let steps = plural(most as usize, "step");
+    format!("at most {steps}{of} at once, as `limits.{limit}` in wf.yaml says")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +50,15 @@ mod tests {
         assert_eq!(file, format!("out/report.txt, which step build[2] of run {} writes", run.short()));
         let name = lock_holder_text(&holder(LockKey::Name("database".into())));
         assert_eq!(name, format!("lock `database`, which step build[2] of run {} holds", run.short()));
+    }
+
+    #[test]
+    fn a_limit_is_named_with_its_key() {
+        let run = permit_wait_text(Some((ParallelLimit::Run, 1)));
+        assert_eq!(
+            run,
+            "at most 1 step of this run at once, as `limits.max_parallel_per_run` in wf.yaml says"
+        );
+        assert_eq!(permit_wait_text(None), "steps of other runs are before it");
     }
 }

@@ -8,7 +8,7 @@ use wf_base::time::Moment;
 /// The number of the next store of this process.
 static STORES: AtomicI64 = AtomicI64::new(1);
 
-/// The holder of runs and named locks: one store of one process.
+/// The holder of runs, locks and permits: one store of one process.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseHolder {
     /// The process.
@@ -36,9 +36,10 @@ impl LeaseHolder {
             let now = now.millis();
             connection.execute(&release, (held.0, held.1, held.2, held.3, held.4, now))?;
         }
-        let locks = format!("FROM locks WHERE {mine}");
-        if count(&format!("SELECT count(*) {locks}"))? > 0 {
+        let [locks, permits] = ["locks", "permits"].map(|table| format!("FROM {table} WHERE {mine}"));
+        if count(&format!("SELECT (SELECT count(*) {locks}) + (SELECT count(*) {permits})"))? > 0 {
             connection.execute(&format!("DELETE {locks}"), held)?;
+            connection.execute(&format!("DELETE {permits}"), held)?;
         }
         Ok(())
     }

@@ -63,17 +63,9 @@ const RIVALS: &str = "kind = ?1 AND acquired_at IS NOT NULL AND iif(kind = 'name
                               OR substr(name, 1, length(?2) + 1) = ?2 || '/'))";
 
 impl LockRow {
-    /// True if its holder may still be working. A holder that cannot be looked up counts as working
-    /// while the lease of its run lasts.
+    /// True if its holder may still be working.
     fn holds(&self, connection: &Connection) -> rusqlite::Result<bool> {
-        Ok(match self.process.liveness() {
-            ProcessLiveness::Alive => true,
-            ProcessLiveness::Exited | ProcessLiveness::OtherBoot => false,
-            ProcessLiveness::OtherNamespace => {
-                let root = owners::root(connection, self.lock.run.as_str())?;
-                owners::newest(connection, &root)?.is_some_and(|lease| !lease.may_be_taken)
-            }
-        })
+        may_work(connection, &self.process, self.lock.run.as_str())
     }
 }
 
@@ -163,6 +155,23 @@ impl LockRequest<'_> {
             ))
             .map(drop)
     }
+}
+
+/// True if a process may still be working on a run. One that cannot be looked up counts as working while the lease of
+/// the run lasts.
+pub(super) fn may_work(
+    connection: &Connection,
+    process: &ProcessIdentity,
+    run: &str,
+) -> rusqlite::Result<bool> {
+    Ok(match process.liveness() {
+        ProcessLiveness::Alive => true,
+        ProcessLiveness::Exited | ProcessLiveness::OtherBoot => false,
+        ProcessLiveness::OtherNamespace => {
+            let root = owners::root(connection, run)?;
+            owners::newest(connection, &root)?.is_some_and(|lease| !lease.may_be_taken)
+        }
+    })
 }
 
 /// Releases what a task of this holder has, or waits for.

@@ -164,7 +164,7 @@ fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
         connection.prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?.execute([key])?;
     }
     // The record of pruning restores the uses of approvals.
-    for table in ["cache_lookups", "run_leases", "locks", "approval_uses"] {
+    for table in ["cache_lookups", "run_leases", "locks", "permits", "approval_uses"] {
         connection.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute([id])?;
     }
     Ok(())

@@ -8,8 +8,8 @@ use super::fold::ShadowProjections;
 use super::log::LogTail;
 use super::{
     ApprovalAnswer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, LockWait, LogPosition,
-    RunFilter, RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError, UnrecordedResult,
-    answers, cache, connect, lease, locks, owners, rows, uses,
+    PermitTask, RunFilter, RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError,
+    UnrecordedResult, answers, cache, connect, lease, locks, owners, permits, rows, uses,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
@@ -286,6 +286,11 @@ impl StoreReader {
     /// Returns the tasks of living processes that wait for a lock, by time.
     pub fn lock_waits(&self) -> Result<Vec<LockWait>, StoreError> {
         locks::waits(&self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the tasks of living processes that have a permit, and those that wait for one, each by time.
+    pub fn permit_tasks(&self) -> Result<(Vec<PermitTask>, Vec<PermitTask>), StoreError> {
+        permits::tasks(&self.connection).map_err(|error| self.failed(&error))
     }
 
     /// Writes a copy of the database, as of one instant.

@@ -192,7 +192,7 @@ fn finish_restore(
         .pragma_update(None, "journal_mode", "wal")
         .and_then(|()| {
             connection.execute_batch(&format!(
-                "UPDATE run_leases SET released = {} WHERE released IS NULL; DELETE FROM locks",
+                "UPDATE run_leases SET released = {} WHERE released IS NULL; DELETE FROM locks; DELETE FROM permits",
                 now.millis()
             ))
         })

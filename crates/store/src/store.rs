@@ -11,17 +11,19 @@ use super::holder::LeaseHolder;
 use super::leases::HeldLeases;
 use super::locks::LockRequest;
 use super::mark::LogMarkFile;
+use super::permits::PermitRequest;
 use super::queue::WriterQueue;
 use super::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
-    LEASE, LockAcquisition, PruneResult, RunFence, StateFolder, StoreError, StoreReader, WriteTicket,
-    answers, append, cache, connect, locks, owners, prune, rebuild, row_log,
+    LEASE, LockAcquisition, PermitAnswer, PruneResult, RunFence, StateFolder, StoreError, StoreReader,
+    WriteTicket, answers, append, cache, connect, locks, owners, permits, prune, rebuild, row_log,
 };
 use wf_base::failpoint;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};
 use wf_core::machine::{TaskId, TaskLocks};
+use wf_core::permit::ParallelLimits;
 
 /// The failures that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +153,31 @@ impl Store {
         let (run, place) = (run.clone(), place.to_string());
         self.queue.send_brief(move |writing| {
             locks::give_back(writing.connection, &writing.writer.holder, &run, &place)
+                .map_err(|error| writing.failed(&error))
+        })
+    }
+
+    /// Asks for a permit of a task to execute: it has one afterwards, or waits for its turn, and asks again. Like a lock, this
+    /// costs no flush.
+    pub fn try_permit(
+        &self,
+        limits: ParallelLimits,
+        run: &RunId,
+        place: &TaskId,
+    ) -> WriteTicket<PermitAnswer> {
+        let (run, place) = (run.clone(), place.to_string());
+        self.queue.send_brief(move |writing| {
+            let writer = writing.writer;
+            let wish = PermitRequest { limits, run: &run, place: &place, now: writer.clock.now() };
+            wish.take(writing.connection, &writer.holder).map_err(|error| writing.failed(&error))
+        })
+    }
+
+    /// Gives back the permit that a task has through this store, or ends its wait for one.
+    pub fn return_permit(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
+        let (run, place) = (run.clone(), place.to_string());
+        self.queue.send_brief(move |writing| {
+            permits::give_back(writing.connection, &writing.writer.holder, &run, &place)
                 .map_err(|error| writing.failed(&error))
         })
     }

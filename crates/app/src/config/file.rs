@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::{AutonomySection, McpServerSection, ModelSection, PlanningSection};
+use super::{AutonomySection, LimitsSection, McpServerSection, ModelSection, PlanningSection};
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
@@ -17,6 +17,8 @@ record! {
     pub struct ConfigFile as "the configuration" {
         /// The defaults for how steps share the machine and for the effect of a failure.
         optional policy: PolicySpec,
+        /// The limits on the steps of all runs that execute at once: none if absent.
+        optional limits: LimitsSection,
         /// The default retry of a failed attempt, for steps that set none.
         optional retry: RetrySpec,
         /// The default numbers for plans that set `replan`. It does not enable rework in other

@@ -75,8 +75,11 @@ mod tests {
         let text = "policy: {max_parallel: 2, on_failure: continue, grace: 1s}\n\
                     retry: {max: 3, on: [environmental]}\ndurability: normal\nsandbox: off\n\
                     logs: {max_bytes: 1MiB}\nretention: {max_age: 30d, max_runs: 7}\n\
-                    planning: {max_tokens: 9000, max_cost_usd: 0.5}\nenv_pass: [CI, GITHUB_*]\n";
+                    planning: {max_tokens: 9000, max_cost_usd: 0.5}\nenv_pass: [CI, GITHUB_*]\n\
+                    limits: {max_parallel: 8, max_parallel_per_session: 4, max_parallel_per_run: 2}\n";
         let config = check(text, &[]);
+        let limits = config.limits;
+        assert_eq!([limits.in_workspace, limits.in_session, limits.in_run], [Some(8), Some(4), Some(2)]);
         let policy = &config.defaults.policy;
         assert_eq!(policy.max_parallel, 2);
         assert_eq!(policy.on_failure, OnStepFailure::Continue);
@@ -133,7 +136,8 @@ mod tests {
     fn every_mistake_is_told() {
         let text = "polcy: {}\ndurability: ful\nsandbox: of\nlogs: {max_bytes: lots}\n\
                     env_pass: ['[']\nretry: {backoff: 1s}\nretention: {max_age: 30}\n\
-                    replan: {delta: 1.5}\nplanning: {max_tokens: 0, max_cost_usd: -1.0, cost: 1}\n";
+                    replan: {delta: 1.5}\nplanning: {max_tokens: 0, max_cost_usd: -1.0, cost: 1}\n\
+                    limits: {max_parallel: 2, max_parallel_per_session: 3, max_parallel_per_run: 0}\n";
         check(
             text,
             &[
@@ -148,6 +152,8 @@ mod tests {
                 "0 spec/wrong-value",
                 "-1.0 spec/wrong-value",
                 "cost spec/unknown-key",
+                "3 spec/wrong-value",
+                "0 spec/wrong-value",
             ],
         );
         check("- a\n", &["- a spec/wrong-type"]);

@@ -6,6 +6,7 @@
 mod approvers;
 mod autonomy;
 mod file;
+mod limits;
 mod load;
 mod mcp;
 mod models;
@@ -18,6 +19,7 @@ pub use file::{
     AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,
     SandboxReadPaths, SandboxSection,
 };
+pub use limits::LimitsSection;
 pub use load::load;
 pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};

@@ -7,6 +7,7 @@ use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, Sandbo
 use wf_base::name::GateId;
 use wf_base::source::Spanned;
 use wf_core::agent::authoring::PlanningBudget;
+use wf_core::permit::ParallelLimits;
 use wf_lang::PlanDefaults;
 use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings};
 
@@ -15,6 +16,8 @@ use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, Replan
 pub struct WorkspaceConfig {
     /// The defaults for plans.
     pub defaults: PlanDefaults,
+    /// The limits on the steps of all runs that execute at once.
+    pub limits: ParallelLimits,
     /// True if the file sets `replan.strict`; else that depends on where a run begins.
     pub says_strict: bool,
     /// The data that is safe when the machine loses power.
@@ -114,6 +117,7 @@ impl Default for WorkspaceConfig {
                 retry: Arc::default(),
                 replan: ReplanSettings::default(),
             },
+            limits: ParallelLimits::default(),
             says_strict: false,
             durability: DurabilitySetting::default(),
             sandbox: SandboxConfig::default(),
@@ -143,6 +147,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 file.retry.as_ref(),
                 file.replan.as_ref(),
             ),
+            limits: file.limits.map(|said| said.limits()).unwrap_or_default(),
             durability: file.durability,
             sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
             logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },

@@ -1,4 +1,5 @@
 use super::{RunNotification, TaskEnding};
+use crate::locks::{lock_holder_text, permit_wait_text};
 use crate::{ItemNames, threshold_text};
 use wf_base::name::Name;
 use wf_base::time::format_duration;
@@ -75,7 +76,10 @@ pub(super) fn changed_result(run: &RunRef, fact: &EventKind, names: &ItemNames) 
 /// A remark about a task, by its name, that is not an event.
 pub(super) fn remark_notification(subject: String, remark: &TaskRemark) -> RunNotification {
     match remark {
-        TaskRemark::LockHeld(holder) => RunNotification::Awaits { subject, holder: holder.clone() },
+        TaskRemark::LockHeld(holder) => RunNotification::Awaits { subject, reason: lock_holder_text(holder) },
+        TaskRemark::PermitAwaited(limit) => {
+            RunNotification::Awaits { subject, reason: permit_wait_text(*limit) }
+        }
         TaskRemark::NotStored(reason) => {
             RunNotification::Noted { verb: "not cached", text: format!("{subject} · {reason}") }
         }

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use wf_base::name::{Name, PlanId, RunId};
 use wf_core::machine::{
-    CheckVerdict, CriteriaCount, FailureCount, LockHolder, ReworkLoop, Round, RunOutcome, Standing,
-    StepCounts, StepState,
+    CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts, StepState,
 };
 use wf_core::observe::RunRef;
 use wf_model::FailureClass;
@@ -27,12 +26,12 @@ pub enum RunNotification {
         /// The number of the attempt.
         attempt: u32,
     },
-    /// A task waits for a lock.
+    /// A task waits for a lock, or until it may execute.
     Awaits {
         /// The task with those above it.
         subject: String,
-        /// The holder of the lock.
-        holder: LockHolder,
+        /// The lock with its holder, or the limit that keeps it back.
+        reason: String,
     },
     /// An attempt failed and another will follow.
     Retries {

@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use super::{RunEnding, RunNotification, TaskEnding};
 use crate::lines::{INDENT, attempt_label, failed_check_text, line};
-use crate::locks::lock_holder_text;
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::words::{counts_text, outcome_style, state_style, state_word};
@@ -42,8 +41,8 @@ pub fn notification_text(news: &RunNotification, volume: Verbosity) -> String {
         RunNotification::Started { subject, attempt } if volume == Verbosity::Verbose => {
             line(DIM, "started", None, &format!("{subject}{}", attempt_label(*attempt)))
         }
-        RunNotification::Awaits { subject, holder } if loud => {
-            line(DIM, "waiting", None, &format!("{subject} · {}", lock_holder_text(holder)))
+        RunNotification::Awaits { subject, reason } if loud => {
+            line(DIM, "waiting", None, &format!("{subject} · {reason}"))
         }
         RunNotification::Retries { subject, attempt, wait, reason, gap, looped } if loud => {
             let wait = elapsed(*wait);

@@ -1,0 +1,52 @@
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Spanned;
+use wf_core::permit::{ParallelLimit, ParallelLimits};
+use wf_lang::decode::{MappingFields, SpecDecoder, record};
+
+record! {
+    /// The limits on the steps of all runs that execute at once. An absent limit is unlimited.
+    pub struct LimitsSection as "the limits" {
+        /// The maximum number of steps of all runs.
+        optional max_parallel: Spanned<u32>,
+        /// The maximum number of steps of the runs of one session.
+        optional max_parallel_per_session: Spanned<u32>,
+        /// The maximum number of steps of one run, with those nested in it.
+        optional max_parallel_per_run: Spanned<u32>,
+    }
+    finish check_limits;
+}
+
+impl LimitsSection {
+    /// Returns the limits.
+    pub(super) fn limits(&self) -> ParallelLimits {
+        let value = |limit: &Option<Spanned<u32>>| limit.as_ref().map(|limit| limit.value);
+        ParallelLimits {
+            in_workspace: value(&self.max_parallel),
+            in_session: value(&self.max_parallel_per_session),
+            in_run: value(&self.max_parallel_per_run),
+        }
+    }
+}
+
+/// Notes a limit of zero, and one that a wider limit makes useless.
+fn check_limits(said: &mut LimitsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let mut wider: Option<(ParallelLimit, u32)> = None;
+    let limits = [
+        (ParallelLimit::Workspace, &said.max_parallel),
+        (ParallelLimit::Session, &said.max_parallel_per_session),
+        (ParallelLimit::Run, &said.max_parallel_per_run),
+    ];
+    for (key, limit) in limits {
+        let Some(limit) = limit else { continue };
+        let mut wrong = |message: String, help: &str| {
+            decoder.emit(Diagnostic::new(Code::ValueWrong, limit.span, message).with_help(help));
+        };
+        if limit.value == 0 {
+            wrong("with a limit of 0, nothing would ever run".into(), "write 1 or more");
+        }
+        if let Some((above, most)) = wider.filter(|(_, most)| limit.value > *most) {
+            wrong(format!("never reached: `{above}` allows {most}"), "write a smaller number, or remove it");
+        }
+        wider = Some((key, limit.value));
+    }
+}

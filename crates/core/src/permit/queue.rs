@@ -1,0 +1,123 @@
+use super::{ParallelLimit, ParallelLimits};
+use wf_base::name::{RunId, SessionName};
+
+/// The permits after which one is for the runs of schedules, if they wait.
+pub const SCHEDULED_SHARE: u32 = 3;
+
+/// The class of a run among those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PermitLane {
+    /// A person began it.
+    Interactive,
+    /// The schedule of a goal began it.
+    Scheduled,
+}
+
+/// The run that a permit is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitOwner {
+    /// The outermost run.
+    pub run: RunId,
+    /// Its session.
+    pub session: Option<SessionName>,
+    /// Its lane.
+    pub lane: PermitLane,
+}
+
+/// A step that waits for a permit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitWait {
+    /// Its run.
+    pub owner: PermitOwner,
+    /// The position of its run among those of its session: the least is first.
+    pub run_turn: u64,
+    /// The position of its session.
+    pub session_turn: u64,
+    /// The permits that the other lane got while it waited, since its own lane got one.
+    pub passed: u32,
+}
+
+/// The permits of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PermitQueue {
+    /// The limits.
+    pub limits: ParallelLimits,
+    /// The owners of the permits that are given.
+    pub held: Vec<PermitOwner>,
+    /// The steps that wait, in the order in which they came.
+    pub waits: Vec<PermitWait>,
+}
+
+impl PermitOwner {
+    /// True if both are of one session; a run without one is alone.
+    fn shares_session(&self, other: &Self) -> bool {
+        self.run == other.run || self.session.is_some() && self.session == other.session
+    }
+}
+
+impl PermitQueue {
+    /// Returns a wait at the end of the queue.
+    pub fn wait_of(&self, owner: PermitOwner) -> PermitWait {
+        let end = self.end();
+        PermitWait { owner, run_turn: end, session_turn: end, passed: 0 }
+    }
+
+    /// Returns the position of the wait that gets the next permit; `None` if the limits keep all of them back.
+    pub fn next(&self) -> Option<usize> {
+        let free: Vec<(usize, &PermitWait)> =
+            self.waits.iter().enumerate().filter(|(_, wait)| self.limit_on(&wait.owner).is_none()).collect();
+        let is_due =
+            |wait: &PermitWait| wait.owner.lane == PermitLane::Scheduled && wait.passed >= SCHEDULED_SHARE;
+        let share = free.iter().any(|(_, wait)| is_due(wait));
+        let first = if share { PermitLane::Scheduled } else { PermitLane::Interactive };
+        let order = |&&(position, wait): &&(usize, &PermitWait)| {
+            (wait.owner.lane != first, wait.session_turn, wait.run_turn, position)
+        };
+        free.iter().min_by_key(order).map(|(position, _)| *position)
+    }
+
+    /// Gives a permit to a wait. Its session, and its run, go to the end of their lane.
+    pub fn admit(&mut self, position: usize) {
+        let end = self.end();
+        let owner = self.waits.remove(position).owner;
+        let is_kept_back: Vec<bool> =
+            self.waits.iter().map(|wait| self.limit_on(&wait.owner).is_some()).collect();
+        for (wait, is_kept_back) in self.waits.iter_mut().zip(is_kept_back) {
+            if wait.owner.lane != owner.lane {
+                wait.passed = wait.passed.saturating_add(u32::from(!is_kept_back));
+                continue;
+            }
+            wait.passed = 0;
+            if wait.owner.shares_session(&owner) {
+                wait.session_turn = end;
+            }
+            if wait.owner.run == owner.run {
+                wait.run_turn = end;
+            }
+        }
+        self.held.push(owner);
+    }
+
+    /// Returns the limit that keeps an owner back.
+    pub fn limit_on(&self, owner: &PermitOwner) -> Option<ParallelLimit> {
+        let count =
+            |counts: &dyn Fn(&PermitOwner) -> bool| self.held.iter().filter(|held| counts(held)).count();
+        let is_full = |limit: ParallelLimit, held: usize| {
+            self.limits.value(limit).is_some_and(|most| held >= most as usize)
+        };
+        let of_run = count(&|held| held.run == owner.run);
+        let of_session = count(&|held| held.shares_session(owner));
+        [
+            (ParallelLimit::Workspace, self.held.len()),
+            (ParallelLimit::Session, of_session),
+            (ParallelLimit::Run, of_run),
+        ]
+        .into_iter()
+        .find_map(|(limit, held)| is_full(limit, held).then_some(limit))
+    }
+
+    fn end(&self) -> u64 {
+        let last = self.waits.iter().map(|wait| wait.run_turn.max(wait.session_turn)).max();
+        last.map_or(0, |last| last.saturating_add(1))
+    }
+}

@@ -1,0 +1,117 @@
+//! The permits of steps to execute, where the workspace limits how many do at once.
+//!
+//! A unit of work of a step asks for one before it begins, and gives it back when it has ended. Locks come first: a task
+//! has its own before its attempt starts, so that nobody who has a permit waits for a lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+use wf_core::machine::TaskId;
+use wf_core::observe::TaskRemark;
+use wf_core::permit::ParallelLimits;
+use wf_exec::StopLevel;
+use wf_store::PermitAnswer;
+
+use super::EngineError;
+use super::dispatch::{RunDispatcher, UnitResult};
+use super::locks;
+use super::run::RunContext;
+use super::supply::wait_for_stop;
+
+/// The intervals between two requests, while other processes have all permits.
+const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The wait after which a step says what it waits for.
+const LONG_WAIT: Duration = Duration::from_secs(1);
+
+/// The limits of the workspace, and the wake-ups of steps that wait for a permit. Those of this program are woken at once;
+/// permits that other processes give back are polled.
+#[derive(Default)]
+pub(super) struct PermitWakeups {
+    pub(super) limits: ParallelLimits,
+    freed: Notify,
+}
+
+impl RunDispatcher {
+    /// Starts a unit of work in which a step executes; `stop` tells it to end.
+    pub(super) fn spawn_execution<W, F>(
+        &mut self,
+        place: &TaskId,
+        stop: watch::Receiver<StopLevel>,
+        work: W,
+    ) -> AbortHandle
+    where
+        W: FnOnce(watch::Receiver<StopLevel>) -> F,
+        F: Future<Output = UnitResult> + Send + 'static,
+    {
+        if self.run.session.shared.permits.limits.is_none() {
+            return self.spawn_unit(work(stop));
+        }
+        let (run, work) = (Arc::clone(&self.run), Box::pin(work(stop.clone())));
+        self.spawn_unit(execute(run, place.clone(), stop, work))
+    }
+}
+
+/// Does work under a permit. Work that is told to end before it has one ends at once, and needs none.
+async fn execute<F>(
+    run: Arc<RunContext>,
+    place: TaskId,
+    stop: watch::Receiver<StopLevel>,
+    work: F,
+) -> UnitResult
+where
+    F: Future<Output = UnitResult>,
+{
+    tokio::select! {
+        biased;
+        () = wait_for_stop(stop) => {
+            give_back(&run, &place).await?;
+            return work.await;
+        }
+        permit = acquire(&run, &place) => permit?,
+    }
+    let ended = work.await;
+    give_back(&run, &place).await?;
+    ended
+}
+
+/// Gives back the permit of a task, or ends its wait for one.
+async fn give_back(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
+    let session = &run.session;
+    session.store.return_permit(&run.run_ref.id, place).await?;
+    session.shared.permits.freed.notify_waiters();
+    Ok(())
+}
+
+/// Waits until a task has a permit, and the work that the last holder may have left has ended.
+async fn acquire(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
+    let session = &run.session;
+    let permits = &session.shared.permits;
+    let began = tokio::time::Instant::now();
+    let (mut is_told, mut look) = (false, FIRST_POLL_INTERVAL);
+    loop {
+        let freed = permits.freed.notified();
+        match session.store.try_permit(permits.limits, &run.run_ref.id, place).await? {
+            PermitAnswer::Given { after } => {
+                if let Some(dead) = after {
+                    locks::outlast_task(run, &dead.run, &dead.place).await;
+                }
+                return Ok(());
+            }
+            PermitAnswer::Waits(limit) => {
+                if !is_told && began.elapsed() >= LONG_WAIT {
+                    is_told = true;
+                    let limit = limit.and_then(|limit| Some((limit, permits.limits.value(limit)?)));
+                    let (this, remark) = (&run.run_ref, TaskRemark::PermitAwaited(limit));
+                    session.observe(|observer| observer.remark(this, place, &remark));
+                }
+            }
+        }
+        let _ = tokio::time::timeout(look, freed).await;
+        look = (look * 2).min(MAX_POLL_INTERVAL);
+    }
+}

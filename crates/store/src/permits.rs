@@ -1,0 +1,275 @@
+//! The permits of steps to execute: the rows of the table `permits`.
+//!
+//! One transaction reads who has a permit and who waits, lets [`PermitQueue`] choose, and writes what follows. Each step
+//! asks for itself: a choice that falls on another one waits for that one to ask. A row without `acquired_at` is a wait.
+//!
+//! A permit of a dead process still counts for the workspace, since its supervisor may have work under way. It is passed on
+//! once no other is free, and who gets it waits for that work to end.
+
+use rusqlite::{Connection, Row};
+
+use super::column::WordColumn;
+use super::holder::LeaseHolder;
+use super::process::ProcessIdentity;
+use super::{locks, owners};
+use wf_base::name::{RunId, SessionName};
+use wf_base::time::Moment;
+use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};
+
+/// A step that has a permit, or waits for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitTask {
+    /// Its run.
+    pub run: RunId,
+    /// The task, as shown: `step[item]`.
+    pub place: String,
+    /// The time at which it asked.
+    pub since: Moment,
+}
+
+/// The result of asking for a permit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PermitAnswer {
+    /// The step has it; `after`: once the work that this dead one may have left has ended.
+    Given {
+        /// The task that had it.
+        after: Option<PermitTask>,
+    },
+    /// The step waits: a limit keeps it back, or, without one, others are before it.
+    Waits(Option<ParallelLimit>),
+}
+
+/// A request for a permit.
+pub(super) struct PermitRequest<'a> {
+    pub limits: ParallelLimits,
+    pub run: &'a RunId,
+    pub place: &'a str,
+    pub now: Moment,
+}
+
+/// The rows of the table, as one step sees them.
+#[derive(Default)]
+struct PermitRows {
+    own: Option<PermitRow>,
+    held: Vec<PermitOwner>,
+    dead: Vec<PermitTask>,
+    waiting: Vec<PermitRow>,
+}
+
+/// A row of the table.
+#[derive(Clone, PartialEq, Eq)]
+struct PermitRow {
+    process: ProcessIdentity,
+    store: i64,
+    task: PermitTask,
+    wait: PermitWait,
+    is_held: bool,
+}
+
+const SELECT: &str = "SELECT pid, start_ticks, boot_id, pid_ns, store, run, task, requested_at, outermost, session, is_scheduled,
+     run_turn, session_turn, passed, acquired_at IS NOT NULL FROM permits ORDER BY requested_at, run, task";
+
+impl PermitRow {
+    fn lives(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        locks::may_work(connection, &self.process, self.task.run.as_str())
+    }
+
+    /// Returns the row, as one of a holder.
+    fn of(&self, holder: &LeaseHolder) -> Self {
+        Self { process: holder.process.clone(), store: holder.store, ..self.clone() }
+    }
+
+    /// Returns what orders the steps as they came.
+    fn order(&self) -> (Moment, &str, &str) {
+        (self.task.since, self.task.run.as_str(), &self.task.place)
+    }
+}
+
+impl PermitRequest<'_> {
+    /// Takes a permit, if it is the turn of the step; else notes that it waits.
+    pub(super) fn take(
+        &self,
+        connection: &Connection,
+        holder: &LeaseHolder,
+    ) -> rusqlite::Result<PermitAnswer> {
+        let PermitRows { own, held, dead, waiting } = self.rows(connection)?;
+        if let Some(own) = own.as_ref().filter(|own| own.is_held) {
+            // It was given to this step before its engine died, and to nobody since.
+            self.write(connection, &own.of(holder))?;
+            return Ok(PermitAnswer::Given { after: None });
+        }
+        let mut queue = PermitQueue {
+            limits: self.limits,
+            held,
+            waits: waiting.iter().map(|row| row.wait.clone()).collect(),
+        };
+        let row = match &own {
+            Some(own) => own.of(holder),
+            None => self.new_row(holder, queue.wait_of(self.owner(connection)?)),
+        };
+        let position = waiting.partition_point(|other| other.order() < row.order());
+        queue.waits.insert(position, row.wait.clone());
+        if queue.next() != Some(position) {
+            let limit = queue.limit_on(&row.wait.owner);
+            if own.as_ref() != Some(&row) {
+                self.write(connection, &row)?;
+            }
+            return Ok(PermitAnswer::Waits(limit));
+        }
+        let all = queue.held.len() + dead.len();
+        let is_full = self.limits.in_workspace.is_some_and(|most| all >= most as usize);
+        let after = dead.into_iter().next().filter(|_| is_full);
+        if let Some(gone) = &after {
+            delete(connection, gone)?;
+        }
+        queue.admit(position);
+        for (other, wait) in waiting.into_iter().zip(queue.waits) {
+            if other.wait != wait {
+                self.write(connection, &PermitRow { wait, ..other })?;
+            }
+        }
+        self.write(connection, &PermitRow { is_held: true, ..row })?;
+        Ok(PermitAnswer::Given { after })
+    }
+
+    /// Returns the rows by what they mean for the step. Waits of the dead are removed.
+    fn rows(&self, connection: &Connection) -> rusqlite::Result<PermitRows> {
+        let mut found = PermitRows::default();
+        for row in rows(connection)? {
+            if row.task.run == *self.run && row.task.place == self.place {
+                found.own = Some(row);
+            } else if !row.lives(connection)? {
+                if row.is_held {
+                    found.dead.push(row.task);
+                } else {
+                    delete(connection, &row.task)?;
+                }
+            } else if row.is_held {
+                found.held.push(row.wait.owner);
+            } else {
+                found.waiting.push(row);
+            }
+        }
+        Ok(found)
+    }
+
+    fn new_row(&self, holder: &LeaseHolder, wait: PermitWait) -> PermitRow {
+        PermitRow {
+            process: holder.process.clone(),
+            store: holder.store,
+            task: PermitTask { run: self.run.clone(), place: self.place.to_owned(), since: self.now },
+            wait,
+            is_held: false,
+        }
+    }
+
+    /// Returns the run that counts for the step, as the record has it.
+    fn owner(&self, connection: &Connection) -> rusqlite::Result<PermitOwner> {
+        let run = owners::root(connection, self.run.as_str())?;
+        let (session, is_scheduled): (Option<WordColumn<SessionName>>, bool) = connection
+            .prepare_cached(
+                "SELECT (SELECT session FROM runs WHERE id = ?1),
+                     EXISTS (SELECT 1 FROM reconciliations
+                             WHERE (run = ?1 OR repair_run = ?1) AND cause <> 'person')",
+            )?
+            .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(PermitOwner { run, session: session.map(|word| word.0), lane: lane(is_scheduled) })
+    }
+
+    /// Writes a row as it is now.
+    fn write(&self, connection: &Connection, row: &PermitRow) -> rusqlite::Result<()> {
+        let (process, wait) = (&row.process, &row.wait);
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO permits (pid, start_ticks, boot_id, pid_ns, store, run, task, requested_at,
+                     outermost, session, is_scheduled, run_turn, session_turn, passed, acquired_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            )?
+            .execute(rusqlite::params![
+                process.pid,
+                process.start,
+                process.boot,
+                process.ns,
+                row.store,
+                row.task.run.as_str(),
+                row.task.place,
+                row.task.since.millis(),
+                wait.owner.run.as_str(),
+                wait.owner.session.as_ref().map(SessionName::as_str),
+                wait.owner.lane == PermitLane::Scheduled,
+                wait.run_turn.cast_signed(),
+                wait.session_turn.cast_signed(),
+                wait.passed,
+                row.is_held.then_some(self.now.millis()),
+            ])
+            .map(drop)
+    }
+}
+
+/// Returns the permit of a task of this holder, or ends its wait.
+pub(super) fn give_back(
+    connection: &Connection,
+    holder: &LeaseHolder,
+    run: &RunId,
+    place: &str,
+) -> rusqlite::Result<()> {
+    let me = &holder.process;
+    connection
+        .prepare_cached(
+            "DELETE FROM permits WHERE run = ?1 AND task = ?2
+             AND pid = ?3 AND start_ticks = ?4 AND boot_id = ?5 AND pid_ns = ?6 AND store = ?7",
+        )?
+        .execute((run.as_str(), place, me.pid, me.start, &me.boot, me.ns, holder.store))
+        .map(drop)
+}
+
+/// Returns the living tasks that have a permit, and those that wait for one, each by time.
+pub(super) fn tasks(connection: &Connection) -> rusqlite::Result<(Vec<PermitTask>, Vec<PermitTask>)> {
+    let (mut held, mut waiting) = (Vec::new(), Vec::new());
+    for row in rows(connection)? {
+        if row.lives(connection)? {
+            if row.is_held { held.push(row.task) } else { waiting.push(row.task) }
+        }
+    }
+    Ok((held, waiting))
+}
+
+fn delete(connection: &Connection, task: &PermitTask) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM permits WHERE run = ?1 AND task = ?2")?
+        .execute((task.run.as_str(), &task.place))
+        .map(drop)
+}
+
+fn lane(is_scheduled: bool) -> PermitLane {
+    if is_scheduled { PermitLane::Scheduled } else { PermitLane::Interactive }
+}
+
+fn rows(connection: &Connection) -> rusqlite::Result<Vec<PermitRow>> {
+    connection.prepare_cached(SELECT)?.query_map([], read)?.collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<PermitRow> {
+    let session: Option<WordColumn<SessionName>> = row.get(9)?;
+    let owner = PermitOwner {
+        run: RunId::from_stored(row.get::<_, String>(8)?),
+        session: session.map(|word| word.0),
+        lane: lane(row.get(10)?),
+    };
+    Ok(PermitRow {
+        process: ProcessIdentity { pid: row.get(0)?, start: row.get(1)?, boot: row.get(2)?, ns: row.get(3)? },
+        store: row.get(4)?,
+        task: PermitTask {
+            run: RunId::from_stored(row.get::<_, String>(5)?),
+            place: row.get(6)?,
+            since: Moment::from_millis(row.get(7)?),
+        },
+        wait: PermitWait {
+            owner,
+            run_turn: row.get::<_, i64>(11)?.cast_unsigned(),
+            session_turn: row.get::<_, i64>(12)?.cast_unsigned(),
+            passed: row.get(13)?,
+        },
+        is_held: row.get(14)?,
+    })
+}

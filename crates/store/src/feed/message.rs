@@ -251,6 +251,9 @@ pub enum WorkspaceAction {
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
+        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        browser: bool,
     },
     /// A goal was resumed.
     GoalResumed {
@@ -259,6 +262,16 @@ pub enum WorkspaceAction {
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
+        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        browser: bool,
+    },
+    /// A browser asked for a reconciliation now.
+    GoalRequested {
+        /// The goal.
+        goal: PlanId,
+        /// The time for which it is due.
+        slot: Moment,
     },
     /// Past scheduled times were made due.
     GoalBackfilled {

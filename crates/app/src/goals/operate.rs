@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    FileLock, LEADER_LOCK, StoreLedger, ledger_of, load_by_name, wake_daemon, with_recorded_schedule,
+    FileLock, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
+    with_recorded_schedule,
 };
 use crate::approve::awaited_acceptance;
 use crate::keys::author;
@@ -46,16 +47,20 @@ pub struct GoalResumeOutcome {
 }
 
 /// A goal with its ledger, opened for writing.
-struct OpenLedger {
+struct OperatedLedger {
     ready: LoadedPlan,
     goal: Arc<Goal>,
     store: Store,
     reader: StoreReader,
 }
 
-impl OpenLedger {
-    fn of(caller: &dyn Caller, name: &str) -> Result<Self, CommandError> {
-        let (ready, goal) = load_by_name(caller, name)?;
+impl OperatedLedger {
+    /// Opens the ledger of a goal that a command names by its id or its file, and a browser by its id.
+    fn of(caller: &dyn Caller, name: &str, origin: GoalActOrigin) -> Result<Self, CommandError> {
+        let (ready, goal) = match origin {
+            GoalActOrigin::CommandLine => load_by_name(caller, name)?,
+            GoalActOrigin::Browser => load_by_id(caller, name)?,
+        };
         let (store, reader) = ledger_of(caller.host(), &ready)?;
         let goal = with_recorded_schedule(&goal, &reader)?;
         Ok(Self { ready, goal, store, reader })
@@ -73,7 +78,7 @@ pub fn pause_goal(
     reason: &str,
     origin: GoalActOrigin,
 ) -> Result<GoalPauseOutcome, CommandError> {
-    let open = OpenLedger::of(caller, name)?;
+    let open = OperatedLedger::of(caller, name, origin)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     // Times due before the pause are accounted for as such.
     turn(&open.goal, &mut open.ledger(), now)?;
@@ -92,7 +97,7 @@ pub fn resume_goal(
     name: &str,
     origin: GoalActOrigin,
 ) -> Result<GoalResumeOutcome, CommandError> {
-    let open = OpenLedger::of(caller, name)?;
+    let open = OperatedLedger::of(caller, name, origin)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     let mut ledger = open.ledger();
     let decision = loop {
@@ -114,20 +119,20 @@ pub fn resume_goal(
     Ok(GoalResumeOutcome { goal, was_paused: true, next })
 }
 
-/// Makes a reconciliation of a goal due now, for the daemon to start. It is refused where nothing would come of it: without a
+/// Makes a reconciliation of the goal with an id due now, at the request of a browser, for the daemon to start. It is refused where nothing would come of it: without a
 /// daemon, in a pause, and while the goal waits for acceptance.
-pub fn request_reconciliation(caller: &dyn Caller, name: &str) -> Result<PlanId, CommandError> {
+pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, CommandError> {
     let refused =
         |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     let state = caller.host().workspace().state;
     if !FileLock::is_locked(&state, LEADER_LOCK) {
-        let message = format!("no daemon runs here that would reconcile {name}");
+        let message = format!("no daemon runs here that would reconcile {id}");
         return refused(
             message,
-            format!("start one with `wf daemon`, or run it in a terminal: wf goal run {name}"),
+            format!("start one with `wf daemon`, or run it in a terminal: wf goal run {id}"),
         );
     }
-    let open = OpenLedger::of(caller, name)?;
+    let open = OperatedLedger::of(caller, id, GoalActOrigin::Browser)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     if let Some(awaited) = awaited_acceptance(caller, &open.ready)? {
         return refused(format!("{} {awaited}", open.goal.path), format!("accept it: wf goal accept {goal}"));

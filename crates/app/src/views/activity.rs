@@ -155,7 +155,7 @@ fn reconciliation_line(
     let told = health_sentence(cycle.goal.as_str(), *health, before, reason);
     let goal = Some(cycle.goal.as_str().to_owned());
     let run = Some(cycle.repair.clone().unwrap_or_else(|| cycle.run.clone()));
-    Ok(told.map(|told| ActivityLine { goal, run, ..line(at, told) }))
+    Ok(told.map(|told| ActivityLine { run, goal, ..line(at, told) }))
 }
 
 /// A row of the table `goals`, as the log has it: the values of its columns, in order.

@@ -76,7 +76,7 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
         return Ok(None);
     };
     let mut properties = BTreeMap::new();
-    let mut text = found.text.clone();
+    let mut text = found.text.as_str();
     if let Ok(skill) = &found.skill {
         properties.extend(
             skill
@@ -90,7 +90,7 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
         if !skill.allowed_tools.is_empty() {
             properties.insert("tools".to_owned(), skill.allowed_tools.join(" · "));
         }
-        text = found.text.get(skill.body.range()).unwrap_or("").trim().to_owned();
+        text = found.text.get(skill.body.range()).unwrap_or("").trim();
     }
     // A folder that cannot be listed has said why by the findings above.
     let files = disk::names(&shelves.folder(found)).unwrap_or_default();
@@ -100,7 +100,7 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
         properties,
         lock: locked.map(SkillLockView::of),
         files,
-        text,
+        text: text.to_owned(),
     }))
 }
 

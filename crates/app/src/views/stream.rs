@@ -20,7 +20,7 @@ pub struct StreamView {
     pub runs: Vec<Value>,
     /// The goals.
     pub goals: Vec<Value>,
-    /// What needs attention, and is no request.
+    /// The notices of things that need attention, and are no requests.
     pub notices: Vec<Notice>,
 }
 

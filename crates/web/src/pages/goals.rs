@@ -103,7 +103,13 @@ fn done_or_refused(site: &Site, goal: &str, done: Result<(), CommandError>) -> R
     match done {
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, format!("/goals/{goal}"))]).into_response(),
         Err(error) => {
-            let reason = untrusted::plain(&error.render());
+            let told = untrusted::plain(&error.render());
+            // The problems of a file are not part of the error: a command prints them.
+            let reason = if told.is_empty() {
+                "Its file has problems. To see them: wf check".to_owned()
+            } else {
+                told
+            };
             site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
         }
     }

@@ -7,7 +7,6 @@
 
 mod approve;
 mod args;
-mod call_findings;
 mod cassette;
 mod choose;
 mod commands;

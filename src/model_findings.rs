@@ -1,7 +1,7 @@
 //! The models of a workspace and their last calls, as `wf doctor` lists them. Nothing is called, and no key is shown.
 
-use crate::call_findings::RecordedCalls;
 use wf_app::Host;
+use wf_app::call_findings::RecordedCalls;
 use wf_app::doctor::{DoctorFinding, DoctorStatus};
 use wf_core::health::CallTarget;
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};

@@ -1,6 +1,7 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+mod rooms;
 mod runs;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -269,7 +270,8 @@ impl Pages {
         let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nConnection: close\r\n{cookie}"
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nConnection: close\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n{cookie}"
         );
         stream.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -284,7 +286,7 @@ impl Pages {
 
     /// Returns a link for another browser.
     pub fn another_link(&self) -> String {
-        let page = self.own_post("/links", "").replace("&#x2f;", "/");
+        let page = self.own_post("/links", "access=operate").replace("&#x2f;", "/");
         let link = page.split("http://").last().unwrap().split('<').next().unwrap();
         format!("http://{link}")
     }

@@ -3,8 +3,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::Ui;
-use crate::call_findings::{RecordedCalls, connection_findings, server_findings};
 use crate::model_findings::model_findings;
+use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::goals::check_goals_scheduled;
 use wf_app::repair::repair_state;

@@ -134,7 +134,7 @@ fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
 }
 
 /// Reports the runs that no engine works on any more, though they have not ended.
-fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let dead = |run: &RunRow| {
         let owner = reader.owner(&run.id).ok().flatten();

@@ -11,7 +11,9 @@
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
 pub mod approve;
+pub mod audit_log;
 pub mod authoring;
+pub mod call_findings;
 mod caller;
 pub mod collect;
 pub mod config;
@@ -30,6 +32,7 @@ pub mod keys;
 pub mod lineage;
 pub mod load;
 pub mod mcp_pin;
+pub mod memory;
 pub mod names;
 pub mod outdated;
 pub mod plans;

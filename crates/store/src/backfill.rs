@@ -7,38 +7,56 @@ use super::goals::slot_row;
 use super::{SlotRow, Store, WriteTicket};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
+use wf_core::goal::ReconciliationCause;
 use wf_model::schedule::GoalSchedule;
 
 impl Store {
-    /// Makes past scheduled times due, except those that the ledger has as started or due; returns
+    /// Makes past times due for a cause, except those that the ledger has as started or due; returns
     /// their number. They must lie before the time up to which the ledger accounts.
-    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> WriteTicket<usize> {
+    pub fn backfill(
+        &self,
+        goal: &PlanId,
+        slots: Vec<Moment>,
+        cause: ReconciliationCause,
+        now: Moment,
+    ) -> WriteTicket<usize> {
         let goal = goal.clone();
         self.row_job(now, move |writing| {
             let due = slots.iter().try_fold(0, |due, slot| {
                 split_slot_row(writing.connection, &goal, *slot)?;
-                Ok(due + make_due_again(writing.connection, &goal, *slot, now)?)
+                let again = AgainDue { goal: &goal, slot: *slot, cause, now };
+                Ok(due + again.write(writing.connection)?)
             });
             due.map_err(|error| writing.failed(&error))
         })
     }
 }
 
-/// Makes a scheduled time due again that was not started.
-fn make_due_again(
-    connection: &Connection,
-    goal: &PlanId,
+/// A time that is due, though it was not started when it came.
+struct AgainDue<'a> {
+    goal: &'a PlanId,
     slot: Moment,
+    cause: ReconciliationCause,
     now: Moment,
-) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached(
-            "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
-             VALUES (?1, ?2, ?2, 1, 'queued', 'backfill', '', ?3)
-             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', reason = '', at = ?3
-             WHERE state IN ('skipped', 'missed') AND count = 1",
-        )?
-        .execute((goal.as_str(), MomentColumn(slot), MomentColumn(now)))
+}
+
+impl AgainDue<'_> {
+    /// Makes it due, unless it was started or is due; returns the number of rows.
+    fn write(&self, connection: &Connection) -> rusqlite::Result<usize> {
+        connection
+            .prepare_cached(
+                "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
+                 VALUES (?1, ?2, ?2, 1, 'queued', ?4, '', ?3)
+                 ON CONFLICT DO UPDATE SET state = 'queued', cause = ?4, reason = '', at = ?3
+                 WHERE state IN ('skipped', 'missed') AND count = 1",
+            )?
+            .execute((
+                self.goal.as_str(),
+                MomentColumn(self.slot),
+                MomentColumn(self.now),
+                self.cause.as_str(),
+            ))
+    }
 }
 
 /// Gives a scheduled time a row of its own if it shares one, which is split into one or two others.
@@ -146,7 +164,7 @@ mod tests {
         let wrote = store.record_decision(note, None, decision, None, now).wait();
         assert!(wrote.unwrap());
         let wanted = vec![minute(10), minute(15), minute(29), minute(15)];
-        assert_eq!(store.backfill(&id, wanted, now).wait(), Ok(3));
+        assert_eq!(store.backfill(&id, wanted, ReconciliationCause::Backfill, now).wait(), Ok(3));
         let reader = store.reader().unwrap();
         let rows = reader.slots(&id, None, None).unwrap();
         let told: Vec<(i64, i64, u64, &str)> = rows

@@ -187,6 +187,18 @@ impl StoreReader {
         self.folded_rows(sql, (goal.as_str(), limit), cycle)
     }
 
+    /// Returns the health with which the reconciliation before one ended; `None` if none did.
+    pub fn health_before(
+        &self,
+        cycle: &ReconciliationRow,
+    ) -> Result<Option<ReconciliationHealth>, StoreError> {
+        let sql = "SELECT health FROM reconciliations WHERE goal = ?1
+                   AND (started_at, run) < (?2, ?3) AND health IS NOT NULL ORDER BY started_at DESC, run DESC LIMIT 1";
+        let values = (cycle.goal.as_str(), MomentColumn(cycle.started_at), cycle.run.as_str());
+        let found = self.folded_rows(sql, values, |row| Ok(row.get::<_, WordColumn<_>>("health")?.0))?;
+        Ok(found.into_iter().next())
+    }
+
     /// Returns the latest reconciliation of each goal.
     pub fn latest_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
         let sql =

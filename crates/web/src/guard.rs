@@ -1,6 +1,6 @@
 //! The guards of every request, before a page sees it: its host, its origin, its login.
 
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -9,7 +9,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::logins::MAX_TIME;
+use crate::logins::{LoginAccess, MAX_TIME};
 use crate::respond::plain;
 use crate::site::Site;
 
@@ -64,17 +64,38 @@ fn is_for_site(site: &Site, request: &Request) -> bool {
 }
 
 /// Refuses browsers that opened no link.
-pub(crate) async fn require_login(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(crate) async fn require_login(State(site): State<Site>, mut request: Request, next: Next) -> Response {
     let key = login_key(&site, request.headers());
-    if !key.is_some_and(|key| site.logins.is_open(key, site.host().now())) {
+    let Some(access) = key.and_then(|key| site.logins.access(key, site.host().now())) else {
         return site.templates.refusal(
             StatusCode::UNAUTHORIZED,
             "This browser may not look yet",
             "Open the link that `wf serve` printed. A link works once: for another browser, choose “Add a browser” on a \
              page, or start `wf serve` again.",
         );
-    }
+    };
+    request.extensions_mut().insert(access);
     next.run(request).await
+}
+
+/// Refuses requests that change something from browsers that may only look.
+pub(crate) async fn require_operator(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if access < LoginAccess::Operate { may_only_look(&site) } else { next.run(request).await }
+}
+
+/// Returns the page for a browser that wants more than to look.
+pub(crate) fn may_only_look(site: &Site) -> Response {
+    site.templates.refusal(
+        StatusCode::FORBIDDEN,
+        "This browser may only look",
+        "Nothing was changed. On a browser that may operate, choose “Add a browser” with “look and operate”, and open that \
+         link here; the link that `wf serve` prints when it starts may operate, too.",
+    )
 }
 
 /// Returns the key that a browser sent.

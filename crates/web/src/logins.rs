@@ -1,8 +1,10 @@
-//! The browsers that may look: each opened a link with a key, which works once.
+//! The browsers that were let in: each opened a link with a key, which works once, and has the access of its link.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
@@ -24,17 +26,36 @@ const MAX_LOGINS: usize = 64;
 #[error("cannot read random bytes from the system: {0}")]
 pub struct LinkError(#[from] getrandom::Error);
 
+/// The access of a browser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginAccess {
+    /// It sees the pages, and may sign answers with a key of its own.
+    #[default]
+    Look,
+    /// It may pause, resume and start goals, too.
+    Operate,
+}
+
 /// The keys of links that nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
 /// looked up by digest: how long that takes says nothing about a key.
 #[derive(Debug, Default)]
 pub(crate) struct Logins {
-    links: Mutex<BTreeMap<Sha256Digest, Moment>>,
+    links: Mutex<BTreeMap<Sha256Digest, LoginLink>>,
     browsers: Mutex<BTreeMap<Sha256Digest, Login>>,
 }
 
-/// A browser that may look.
+/// A link that nobody has opened.
+#[derive(Clone, Copy, Debug)]
+struct LoginLink {
+    since: Moment,
+    access: LoginAccess,
+}
+
+/// A browser that was let in.
 #[derive(Clone, Copy, Debug)]
 struct Login {
+    access: LoginAccess,
     since: Moment,
     last: Moment,
 }
@@ -46,35 +67,36 @@ impl Login {
 }
 
 impl Logins {
-    /// Returns the key of a new link.
-    pub fn add_link(&self, now: Moment) -> Result<String, LinkError> {
+    /// Returns the key of a new link that gives an access.
+    pub fn add_link(&self, access: LoginAccess, now: Moment) -> Result<String, LinkError> {
         let key = random_key()?;
         let mut links = lock(&self.links);
-        links.retain(|_, since| now.since(*since) <= LINK_TIME);
-        make_room(&mut links, |since| *since);
-        links.insert(digest(&key), now);
+        links.retain(|_, link| now.since(link.since) <= LINK_TIME);
+        make_room(&mut links, |link| link.since);
+        links.insert(digest(&key), LoginLink { since: now, access });
         Ok(key)
     }
 
     /// Uses up the key of a link, and returns the key of the browser that opened it; `None` if the link is not valid.
     pub fn open(&self, link: &str, now: Moment) -> Result<Option<String>, LinkError> {
-        let since = lock(&self.links).remove(&digest(link));
-        if since.is_none_or(|since| now.since(since) > LINK_TIME) {
+        let link = lock(&self.links).remove(&digest(link));
+        let Some(link) = link.filter(|link| now.since(link.since) <= LINK_TIME) else {
             return Ok(None);
-        }
+        };
         let key = random_key()?;
         let mut browsers = lock(&self.browsers);
         browsers.retain(|_, login| !login.is_over(now));
         make_room(&mut browsers, |login| login.last);
-        browsers.insert(digest(&key), Login { since: now, last: now });
+        browsers.insert(digest(&key), Login { access: link.access, since: now, last: now });
         Ok(Some(key))
     }
 
-    /// True if a key is that of a browser that may look.
-    pub fn is_open(&self, key: &str, now: Moment) -> bool {
+    /// Returns the access of the browser with a key; `None` if it was not let in, or its login has ended.
+    pub fn access(&self, key: &str, now: Moment) -> Option<LoginAccess> {
         let mut browsers = lock(&self.browsers);
-        let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now));
-        login.map(|login| login.last = now).is_some()
+        let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now))?;
+        login.last = now;
+        Some(login.access)
     }
 
     /// Ends the login of a browser.
@@ -108,35 +130,46 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{IDLE_TIME, LINK_TIME, Logins, MAX_LOGINS};
+    use super::{IDLE_TIME, LINK_TIME, LoginAccess, Logins, MAX_LOGINS};
     use wf_base::time::Moment;
 
     #[test]
     fn a_link_opens_one_browser_once() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
-        let link = logins.add_link(now).unwrap();
+        let link = logins.add_link(LoginAccess::Look, now).unwrap();
         let key = logins.open(&link, now).unwrap().expect("it is valid");
         assert_eq!(logins.open(&link, now), Ok(None));
         assert_eq!(logins.open(&key, now), Ok(None));
-        assert!(logins.is_open(&key, now) && !logins.is_open(&link, now) && !logins.is_open("", now));
+        assert_eq!(logins.access(&key, now), Some(LoginAccess::Look));
+        assert_eq!((logins.access(&link, now), logins.access("", now)), (None, None));
         logins.close(&key);
-        assert!(!logins.is_open(&key, now));
+        assert!(logins.access(&key, now).is_none());
+    }
+
+    #[test]
+    fn a_browser_has_the_access_of_its_link() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        for access in [LoginAccess::Look, LoginAccess::Operate] {
+            let key = logins.open(&logins.add_link(access, now).unwrap(), now).unwrap().unwrap();
+            assert_eq!(logins.access(&key, now), Some(access));
+        }
+        assert!(LoginAccess::Look < LoginAccess::Operate);
     }
 
     #[test]
     fn links_and_logins_end() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
         let late = now.after(LINK_TIME).after(LINK_TIME);
-        let link = logins.add_link(now).unwrap();
+        let link = logins.add_link(LoginAccess::Look, now).unwrap();
         assert_eq!(logins.open(&link, late), Ok(None));
-        let key = logins.open(&logins.add_link(now).unwrap(), now).unwrap().unwrap();
+        let key = logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap();
         let mut at = now;
         for _ in 0..13 {
             at = at.after(IDLE_TIME);
-            assert!(logins.is_open(&key, at), "{at}");
+            assert!(logins.access(&key, at).is_some(), "{at}");
         }
-        assert!(logins.is_open(&key, at.after(IDLE_TIME)));
-        assert!(!logins.is_open(&key, at.after(IDLE_TIME).after(IDLE_TIME)), "a week is over");
+        assert!(logins.access(&key, at.after(IDLE_TIME)).is_some());
+        assert!(logins.access(&key, at.after(IDLE_TIME).after(IDLE_TIME)).is_none(), "a week is over");
     }
 
     #[test]
@@ -144,11 +177,11 @@ mod tests {
         let logins = Logins::default();
         let key = |at: i64| {
             let now = Moment::from_millis(at);
-            logins.open(&logins.add_link(now).unwrap(), now).unwrap().unwrap()
+            logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap()
         };
         let keys: Vec<String> = (0..=i64::try_from(MAX_LOGINS).unwrap()).map(key).collect();
         let now = Moment::from_millis(1_000);
-        let open: Vec<bool> = keys.iter().map(|key| logins.is_open(key, now)).collect();
+        let open: Vec<bool> = keys.iter().map(|key| logins.access(key, now).is_some()).collect();
         assert_eq!((open.first(), open.get(1)), (Some(&false), Some(&true)));
     }
 }

@@ -10,7 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::logins::LinkError;
+use crate::logins::{LinkError, LoginAccess};
 use crate::site::{Site, SiteOptions};
 use wf_app::Host;
 
@@ -51,9 +51,9 @@ impl WebServer {
         Ok(Self { listener, site: Site::new(host, SiteOptions { address: address.at(bound), ..options }) })
     }
 
-    /// Returns the address of a page that lets the browser that opens it in, once and within some minutes.
+    /// Returns the address of a page that lets the browser that opens it in, to operate, once and within some minutes.
     pub fn add_link(&self) -> Result<String, LinkError> {
-        self.site.add_link()
+        self.site.add_link(LoginAccess::Operate)
     }
 
     /// Returns the address of the site.

@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::address::SiteAddress;
 use crate::caller::PageCaller;
-use crate::logins::{LinkError, Logins};
+use crate::logins::{LinkError, LoginAccess, Logins};
 use crate::pages::metrics::CountedMetrics;
 use crate::template::PageTemplates;
 use crate::{changes, guard, pages, respond};
@@ -65,9 +65,9 @@ impl Site {
         &self.host
     }
 
-    /// Returns the address of a page that lets one browser in.
-    pub fn add_link(&self) -> Result<String, LinkError> {
-        let key = self.logins.add_link(self.host.now())?;
+    /// Returns the address of a page that lets one browser in, with an access.
+    pub fn add_link(&self, access: LoginAccess) -> Result<String, LinkError> {
+        let key = self.logins.add_link(access, self.host.now())?;
         Ok(format!("{}/login?key={key}", self.address.origin()))
     }
 
@@ -87,7 +87,13 @@ impl Site {
 
     /// Returns the pages.
     pub fn router(self) -> Router {
+        let operations = Router::new()
+            .route("/goals/{goal}/pause", post(pages::goals::pause))
+            .route("/goals/{goal}/resume", post(pages::goals::resume))
+            .route("/goals/{goal}/run", post(pages::goals::run_now))
+            .layer(from_fn_with_state(self.clone(), guard::require_operator));
         let behind_login = Router::new()
+            .merge(operations)
             .route("/", get(pages::stream::stream))
             .route("/review", get(pages::review::requests))
             .route("/review/{run}/{number}", get(pages::review::request))
@@ -102,6 +108,15 @@ impl Site {
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))
             .route("/goals", get(pages::goals::goals))
             .route("/goals/{goal}", get(pages::goals::goal))
+            .route("/activity", get(pages::activity::activity))
+            .route("/memory", get(pages::memory::memory))
+            .route("/memory/{item}", get(pages::memory::item))
+            .route("/skills", get(pages::skills::skills))
+            .route("/skills/{skill}", get(pages::skills::skill))
+            .route("/connections", get(pages::connections::connections))
+            .route("/audit", get(pages::audit::records))
+            .route("/audit/verify", get(pages::audit::verification))
+            .route("/audit/{number}", get(pages::audit::record))
             .route("/events", get(pages::events))
             .route("/links", post(pages::login::add_link))
             .route("/logout", post(pages::login::logout))

@@ -17,7 +17,7 @@ use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 21] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
@@ -29,6 +29,15 @@ const TEMPLATES: [(&str, &str); 12] = [
     ("step.html", include_str!("templates/step.html")),
     ("goals.html", include_str!("templates/goals.html")),
     ("goal.html", include_str!("templates/goal.html")),
+    ("activity.html", include_str!("templates/activity.html")),
+    ("memory.html", include_str!("templates/memory.html")),
+    ("memory_item.html", include_str!("templates/memory_item.html")),
+    ("skills.html", include_str!("templates/skills.html")),
+    ("skill.html", include_str!("templates/skill.html")),
+    ("connections.html", include_str!("templates/connections.html")),
+    ("audit.html", include_str!("templates/audit.html")),
+    ("audit_record.html", include_str!("templates/audit_record.html")),
+    ("audit_verify.html", include_str!("templates/audit_verify.html")),
     ("refusal.html", include_str!("templates/refusal.html")),
 ];
 
@@ -52,6 +61,7 @@ impl PageTemplates {
         environment.add_filter("drawn", Value::from_safe_string);
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
+        environment.add_filter("encoded", encoded);
         for (name, source) in TEMPLATES {
             // Tests render each of them.
             let _ = environment.add_template(name, source);
@@ -155,9 +165,22 @@ fn hundredths(number: f64) -> String {
     format!("{number:.2}")
 }
 
+/// Returns a text as a part of an address: every byte that could mean something there is written as a number.
+fn encoded(text: &str) -> String {
+    let mut address = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            address += &format!("%{byte:02X}");
+        }
+    }
+    address
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, coded, took, when};
+    use super::{PageTemplates, TEMPLATES, coded, encoded, took, when};
 
     #[test]
     fn every_template_is_one() {
@@ -184,6 +207,11 @@ mod tests {
     fn a_name_in_a_sentence_is_code() {
         assert_eq!(coded("`a<b` runs").to_string(), "<code>a&lt;b</code> runs");
         assert_eq!(coded("<b>\u{202e}").to_string(), "&lt;b&gt;⟨U+202E⟩");
+    }
+
+    #[test]
+    fn a_part_of_an_address_means_nothing_else() {
+        assert_eq!(encoded("a b&q=ü/%"), "a%20b%26q%3D%C3%BC%2F%25");
     }
 
     #[test]

@@ -52,6 +52,16 @@ impl Served {
         self.send(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n"))
     }
 
+    /// Sends a form as a page of the site does.
+    fn post(&self, path: &str, cookie: &str, form: &str) -> String {
+        let host = self.address;
+        let length = form.len();
+        self.send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\n{cookie}\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}"
+        ))
+    }
+
     /// Opens the link, and returns the header that lets in.
     fn log_in(&self) -> String {
         let answer = self.ask("GET", &self.link, "");
@@ -70,7 +80,18 @@ fn status(answer: &str) -> &str {
 #[test]
 fn a_link_lets_one_browser_in_and_no_other_request() {
     let served = serve();
-    for path in ["/", "/review", "/runs", "/runs/1a2b", "/goals", "/events"] {
+    for path in [
+        "/",
+        "/review",
+        "/runs",
+        "/runs/1a2b",
+        "/goals",
+        "/activity",
+        "/memory",
+        "/skills",
+        "/audit",
+        "/events",
+    ] {
         assert_eq!(status(&served.ask("GET", path, "")), "401", "{path}");
         assert_eq!(status(&served.ask("GET", path, "Cookie: wf_login=0\r\n")), "401", "{path}");
     }
@@ -78,13 +99,32 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
     assert_eq!(status(&served.ask("GET", "/login", "")), "401");
     let cookie = served.log_in();
     assert_eq!(status(&served.ask("GET", &served.link, "")), "401", "a link works once");
-    for path in ["/", "/review", "/runs?state=failed", "/goals"] {
+    let pages = [
+        "/",
+        "/review",
+        "/runs?state=failed",
+        "/goals",
+        "/activity?q=x&plan=%3C&before=7",
+        "/memory?q=a",
+        "/skills",
+    ];
+    for path in pages.into_iter().chain(["/connections", "/audit?kind=x", "/audit/verify"]) {
         let page = served.ask("GET", path, &cookie);
         assert_eq!(status(&page), "200", "{path}: {page}");
         assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{page}");
         assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: no-referrer"));
     }
-    for path in ["/runs/1a2b", "/runs/../../etc/passwd", "/goals/none", "/review/1/1", "/none"] {
+    for path in [
+        "/runs/1a2b",
+        "/runs/../../etc/passwd",
+        "/goals/none",
+        "/review/1/1",
+        "/memory/1",
+        "/skills/x",
+        "/audit/1",
+        "/audit/x",
+        "/none",
+    ] {
         assert_eq!(status(&served.ask("GET", path, &cookie)), "404", "{path}");
     }
 }
@@ -106,7 +146,8 @@ fn another_host_and_another_site_are_refused() {
     for foreign in ["", "Origin: null\r\n", "Origin: http://evil.example\r\n"] {
         assert_eq!(status(&served.ask("POST", "/logout", &format!("{cookie}{foreign}"))), "403", "{foreign}");
     }
-    assert_eq!(status(&served.ask("POST", "/links", &own)), "200");
+    let form = format!("{own}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n");
+    assert_eq!(status(&served.ask("POST", "/links", &form)), "200");
     assert_eq!(status(&served.ask("POST", "/logout", &own)), "303");
     assert_eq!(status(&served.ask("GET", "/", &cookie)), "401", "the login has ended");
 }
@@ -145,4 +186,31 @@ fn malformed_requests_end_their_connection_alone() {
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "{request}");
     }
     assert_eq!(status(&served.ask("GET", "/style.css", "")), "200");
+}
+
+#[test]
+fn a_browser_that_may_only_look_changes_nothing() {
+    let served = serve();
+    let operator = served.log_in();
+    let link = |cookie: &str, access: &str| served.post("/links", cookie, &format!("access={access}"));
+    let page = link(&operator, "look").replace("&#x2f;", "/");
+    let path = page.split(&format!("http://{}", served.address)).last().unwrap();
+    let path = path.split('<').next().unwrap();
+    let answer = served.ask("GET", path, "");
+    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let looker = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+    assert_eq!(status(&served.ask("GET", "/goals", &looker)), "200");
+    for path in ["/goals/mirror/pause", "/goals/mirror/resume", "/goals/mirror/run"] {
+        let answer = served.post(path, &looker, "reason=x");
+        assert_eq!(status(&answer), "403", "{path}");
+        assert!(answer.contains("This browser may only look"), "{answer}");
+        let refused = served.post(path, &operator, "reason=x");
+        assert_eq!(status(&refused), "409", "it may, but there is no such goal: {refused}");
+        assert_eq!(status(&served.ask("POST", path, &operator)), "403", "{path}: it comes from another site");
+        assert_eq!(status(&served.ask("GET", path, &operator)), "405", "{path}");
+    }
+    assert_eq!(status(&link(&looker, "operate")), "403", "it gives no more than it has");
+    assert_eq!(status(&link(&looker, "look")), "200");
+    assert_eq!(status(&link(&operator, "operate")), "200");
+    assert_eq!(status(&link(&operator, "everything")), "422");
 }

@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::verify::verify_logs;
 use crate::Ui;
 use crate::commands::attest::{signing_key, write};
 use crate::keys::PassphraseArgs;
+use wf_app::audit_log::verify_logs;
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_audit::PAYLOAD;
 use wf_sign::DsseEnvelope;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
 
 use crate::Ui;
+use wf_app::audit_log::record_details;
 use wf_app::{CliExitCode, CommandError, Host};
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::untrusted::styled_line;
@@ -97,30 +97,6 @@ fn record_line(line: &str, json: bool) -> String {
     if !place.is_empty() {
         let _ = write!(text, " {}", place.join("/"));
     }
-    let about = entry.about.iter();
-    for (key, value) in about.filter(|(key, _)| is_shown_field(&entry.kind, key)) {
-        text += &pair(key, value);
-    }
+    text += &record_details(entry);
     format!("{}\n", styled_line(&text))
-}
-
-/// True if a field of a record is shown on its line.
-fn is_shown_field(kind: &str, key: &str) -> bool {
-    match kind {
-        "report" => key == "trigger",
-        _ => key != "boot",
-    }
-}
-
-/// A field of a record, in a few words.
-fn pair(key: &str, value: &Value) -> String {
-    match value {
-        Value::String(word) => format!(" {key}={word}"),
-        Value::Number(_) | Value::Bool(_) => format!(" {key}={value}"),
-        Value::Object(fields) => {
-            let plain = fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array());
-            plain.map(|(inner, value)| pair(&format!("{key}.{inner}"), value)).collect()
-        }
-        _ => String::new(),
-    }
 }

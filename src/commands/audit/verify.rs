@@ -4,12 +4,13 @@ use clap::Args;
 
 use crate::Ui;
 use crate::commands::attest::{public, read};
-use wf_app::{CliExitCode, CommandError, Host};
-use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};
+use wf_app::audit_log::verify_logs;
+use wf_app::{CliExitCode, CommandError};
+use wf_audit::{AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};
 use wf_sign::DsseEnvelope;
-use wf_store::{StateFault, StoreError, StoreReader};
+use wf_store::StateFault;
 
 /// Verify that the history is unaltered
 #[derive(Args, Debug)]
@@ -49,21 +50,6 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
         ui.print_info_line(&format!("{warning} the checkpoint is not signed"));
     }
     Ok(if found.faults.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
-}
-
-/// Verifies both logs.
-pub(super) fn verify_logs(
-    host: &Host,
-    checkpoint: Option<&Checkpoint>,
-) -> Result<AuditFindings, CommandError> {
-    let state = host.workspace().state;
-    if !audit::path(&state).exists()
-        && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
-        && checkpoint.is_none()
-    {
-        return Err(error.into());
-    }
-    Ok(audit::verify(&state, checkpoint, host.now())?)
 }
 
 /// Reads a checkpoint; true if it is signed.

@@ -1,10 +1,11 @@
 use anstyle::Style;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::args::name;
 use crate::Ui;
 use wf_app::connections::{connection_rows, find_connection};
+use wf_app::views::connection_document;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_base::units::moment;
@@ -35,7 +36,7 @@ pub struct ConnectionShowArgs {
 pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, CommandError> {
     let rows = connection_rows(&ui.host)?;
     if args.json {
-        let all: Vec<Value> = rows.iter().map(json).collect();
+        let all: Vec<Value> = rows.iter().map(connection_document).collect();
         ui.print_json(&format!("{}\n", Value::Array(all)))?;
     } else if rows.is_empty() {
         ui.print_info("no connections; add one with `wf connection add NAME --skill SKILL`\n");
@@ -49,7 +50,7 @@ pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, Co
 pub(super) fn show(ui: &Ui, args: &ConnectionShowArgs) -> Result<CliExitCode, CommandError> {
     let row = find_connection(&ui.host, &args.name)?;
     if args.json {
-        ui.print_json(&format!("{}\n", json(&row)))?;
+        ui.print_json(&format!("{}\n", connection_document(&row)))?;
         return Ok(CliExitCode::Ok);
     }
     let or = |at: Option<wf_base::time::Moment>, none: &str| at.map_or(none.to_owned(), moment);
@@ -96,24 +97,4 @@ fn table(rows: &[ConnectionRow]) -> String {
         ]);
     }
     table.render()
-}
-
-fn json(row: &ConnectionRow) -> Value {
-    json!({
-        "connection": row.name,
-        "state": row.state,
-        "skill": row.skill,
-        "folder": row.folder,
-        "digest": row.digest.to_string(),
-        "auth": row.auth,
-        "account": row.account,
-        "permissions": row.permissions,
-        "created": row.created,
-        "checked": row.checked,
-        "token_expires_at": row.token_expires_at,
-        "refresh_token_expires_at": row.refresh_expires_at,
-        "last_refresh": row.last_refresh,
-        "last_used": row.last_used,
-        "failure": row.failure.as_ref().map(|(kind, message)| json!({"kind": kind, "message": message})),
-    })
 }

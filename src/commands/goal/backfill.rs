@@ -62,7 +62,8 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
     let now = ui.host.now();
     let mut ledger = wf_app::goals::StoreLedger { store: &store, reader: &reader, token: None };
     turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
-    let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
+    let cause = ReconciliationCause::Backfill;
+    let due = store.backfill(&goal.id, slots.clone(), cause, now).wait()?;
     let known = reader.known(&goal.id)?;
     drop((store, reader));
     ui.print_info(&start_count_text(due, slots.len()));

@@ -54,6 +54,7 @@ enum CauseArg {
     Schedule,
     CatchUp,
     Backfill,
+    Person,
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
@@ -131,6 +132,7 @@ fn cause(said: Option<CauseArg>) -> ReconciliationCause {
         None | Some(CauseArg::Schedule) => ReconciliationCause::Schedule,
         Some(CauseArg::CatchUp) => ReconciliationCause::CatchUp,
         Some(CauseArg::Backfill) => ReconciliationCause::Backfill,
+        Some(CauseArg::Person) => ReconciliationCause::Person,
     }
 }
 

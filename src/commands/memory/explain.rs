@@ -2,10 +2,10 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::rows::{document, rows, short_line, signed_number, standing, style, tags};
 use crate::Ui;
+use wf_app::memory::cluster_explanation;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
@@ -42,36 +42,11 @@ pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, Comm
     }
     let now = ui.host.now();
     if args.json {
-        ui.print_json(&document(&json(&megrams, now)))?;
+        ui.print_json(&document(&cluster_explanation(&megrams, now)))?;
     } else {
         ui.print(&text(&megrams, now))?;
     }
     Ok(CliExitCode::Ok)
-}
-
-fn json(megrams: &[Megram], now: Moment) -> Value {
-    let known = potentials(megrams, now);
-    let cluster: Vec<&Megram> = megrams.iter().collect();
-    let ruled = ruled_action(&cluster);
-    let one = |megram: &Megram| {
-        let share = share(megram, now);
-        json!({
-            "megram": megram,
-            "days": share.days,
-            "attention": share.attention,
-            "decision": share.decision,
-        })
-    };
-    json!({
-        "v": 1,
-        "megrams": megrams.iter().map(one).collect::<Vec<Value>>(),
-        "attention": known.attention,
-        "decision": known.decision,
-        "evidence": known.action.as_str(),
-        "because": known.action.table_row(),
-        "action": ruled.as_ref().map_or(known.action, |(decided, _)| *decided).as_str(),
-        "rules": ruled.map(|(_, rules)| rules),
-    })
 }
 
 fn text(megrams: &[Megram], now: Moment) -> String {

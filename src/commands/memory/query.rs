@@ -2,14 +2,12 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::rows::{document, line, rows, signed_number, standing, style, sums};
+use super::rows::{document, line, rows, signed_number, standing, style};
 use crate::Ui;
+use wf_app::memory::{ClusterKnowledge, cluster_knowledge};
 use wf_app::{CliExitCode, CommandError};
-use wf_base::time::Moment;
 use wf_base::untrusted::{DIM, NAME};
-use wf_core::memory::{
-    Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, clusters, potentials, ruled_action,
-};
+use wf_core::memory::{Megram, MegramLevel};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::MegramSelection;
 
@@ -32,16 +30,6 @@ pub struct MemoryQueryArgs {
     json: bool,
 }
 
-/// The knowledge about a cluster.
-struct ClusterKnowledge<'a> {
-    tags: &'a MegramTags,
-    /// The number of megrams that are evidence.
-    megrams: usize,
-    sums: MemoryPotentials,
-    /// The action by the rules, if there are any.
-    rule_action: Option<MemoryAction>,
-}
-
 /// Prints the knowledge.
 pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, CommandError> {
     let which = args.space.clone().map_or(MegramSelection::All, MegramSelection::Space);
@@ -52,7 +40,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, Comman
     let rules: Vec<&Megram> = megrams.iter().filter(|one| !one.level.fades()).collect();
     let known = cluster_knowledge(&megrams, ui.host.now());
     if args.json {
-        let clusters: Vec<Value> = known.iter().map(cluster).collect();
+        let clusters: Vec<Value> = known.iter().map(ClusterKnowledge::json).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
         ui.print_json(&document(&value))?;
     } else if megrams.is_empty() {
@@ -61,43 +49,6 @@ pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, Comman
         ui.print(&text(&rules, &known))?;
     }
     Ok(CliExitCode::Ok)
-}
-
-fn cluster_knowledge(megrams: &[Megram], now: Moment) -> Vec<ClusterKnowledge<'_>> {
-    let clusters = clusters(megrams).into_iter();
-    let known = clusters.map(|(tags, cluster)| ClusterKnowledge {
-        tags,
-        megrams: cluster.iter().filter(|one| one.level.fades()).count(),
-        sums: potentials(cluster.iter().copied(), now),
-        rule_action: ruled_action(&cluster).map(|(action, _)| action),
-    });
-    // A law by itself says nothing about a tool and a target.
-    known.filter(|known| known.megrams > 0 || known.rule_action.is_some()).collect()
-}
-
-impl ClusterKnowledge<'_> {
-    /// Returns the advised action, and its source.
-    fn advice(&self) -> (MemoryAction, &'static str) {
-        match self.rule_action {
-            Some(action) => (action, "rule"),
-            None => (self.sums.action, "evidence"),
-        }
-    }
-}
-
-fn cluster(known: &ClusterKnowledge<'_>) -> Value {
-    let (action, by) = known.advice();
-    let mut value = json!({
-        "space": known.tags.space,
-        "entity": known.tags.entity,
-        "action": action,
-        "by": by,
-        "megrams": known.megrams,
-    });
-    if let (Some(fields), Value::Object(sums)) = (value.as_object_mut(), sums(&known.sums)) {
-        fields.extend(sums);
-    }
-    value
 }
 
 fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {

@@ -7,9 +7,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::units::{fit, moment, plural};
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
-use wf_core::memory::{
-    Megram, MegramLevel, MegramTags, MemoryAction, MemoryBundle, MemoryNote, MemoryPotentials, RuleSense,
-};
+use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryBundle, MemoryNote, RuleSense};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
 
@@ -161,11 +159,6 @@ pub(super) fn signed_number(number: f64) -> String {
     // A number that rounds to zero has no sign.
     let rounded = (number * 100.0).round() / 100.0 + 0.0;
     format!("{rounded:+.2}")
-}
-
-/// The two sums, for a program.
-pub(super) fn sums(known: &MemoryPotentials) -> serde_json::Value {
-    serde_json::json!({ "attention": known.attention, "decision": known.decision })
 }
 
 /// A document for a program.

@@ -145,6 +145,18 @@ pub fn load_by_name(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<
     load::load_goal(caller, &*files, workspace.clone(), &path, ReconciliationPart::Look)
 }
 
+/// The goal with an id, as it is on disk, and the plan of its check run. A file of that name is not meant.
+pub fn load_by_id(caller: &dyn Caller, id: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
+    let workspace = caller.host().workspace();
+    let found = list_goals_on_disk(&workspace).into_iter().find(|found| found.id.as_deref() == Some(id));
+    let Some(found) = found else {
+        let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{id}`"));
+        return Err(failure.hint("list the goals with `wf goal list`"));
+    };
+    let files = GoalSource::Disk.files(&workspace);
+    load::load_goal(caller, &*files, workspace.clone(), &found.path, ReconciliationPart::Look)
+}
+
 /// A revision owned by the caller.
 struct BorrowedRevision<'a>(&'a GitRevision);
 

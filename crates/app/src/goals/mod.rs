@@ -16,6 +16,7 @@ mod ledger;
 mod left;
 mod notifications;
 mod notify;
+mod operate;
 mod outcome;
 mod params;
 mod poke;
@@ -30,12 +31,15 @@ pub use cycle::{
 pub use file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_on_disk, list_goals_with_acceptance,
-    load_by_name,
+    load_by_id, load_by_name,
 };
 pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
 pub use notifications::{FollowUps, follow_ups, notifications};
 pub use notify::send_notifications;
+pub use operate::{
+    GoalActOrigin, GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal,
+};
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};

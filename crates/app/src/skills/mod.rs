@@ -20,6 +20,7 @@ pub mod locks;
 pub mod needs;
 pub mod put;
 mod review;
+mod shelves;
 pub mod tell;
 pub mod trial;
 
@@ -27,3 +28,4 @@ pub use declarations::{script_declaration, wf_metadata};
 pub use hold::{ApprovedSkill, SkillUseError, check_all_usable, check_usable};
 pub use inspect::{InspectedSkill, detect, inspect_skill, own_name};
 pub use review::approve_skill;
+pub use shelves::{SkillShelves, discover_skills};

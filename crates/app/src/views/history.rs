@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::calendar::{CalendarMonth, calendar};
 use super::{goal_listings, state_reader};
 use crate::{Caller, CommandError};
 use wf_base::name::PlanId;
@@ -11,6 +12,9 @@ use wf_store::{ReconciliationRow, SlotRow, StoreReader};
 /// The most entries of a page, and the most scheduled times to come.
 const HISTORY: usize = 200;
 const UPCOMING: usize = 20;
+
+/// The most rows of the ledger that a calendar is filled from.
+const CALENDAR_ROWS: usize = 5_000;
 
 /// A scheduled time of a goal, or a reconciliation that a person started.
 pub struct GoalHistoryEntry {
@@ -105,6 +109,8 @@ pub struct GoalView {
     pub history: Vec<Value>,
     /// The next scheduled times, in UTC and in their zone.
     pub upcoming: Vec<UpcomingSlot>,
+    /// A month of its slots; absent: its file is broken.
+    pub calendar: Option<CalendarMonth>,
 }
 
 /// A scheduled time that is still to come.
@@ -120,19 +126,22 @@ pub struct UpcomingSlot {
     pub note: Option<DstNote>,
 }
 
-/// Returns a goal with its history; `None` if there is no such goal.
-pub fn goal_view(caller: &dyn Caller, id: &str) -> Result<Option<GoalView>, CommandError> {
+/// Returns a goal with its history and the slots of a month, by default of the present one; `None` if there is no such goal.
+pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<GoalView>, CommandError> {
     let listings = goal_listings(caller)?;
     let Some(listing) = listings.iter().find(|listing| listing.found.id.as_deref() == Some(id)) else {
         return Ok(None);
     };
-    let (mut history, mut upcoming) = (Vec::new(), Vec::new());
+    let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
     if let Ok(goal) = &listing.found.goal {
+        let mut rows = Vec::new();
         if let Some(reader) = state_reader(caller)? {
+            rows = reader.latest_slots(&goal.id, CALENDAR_ROWS)?;
             history =
                 goal_history(&reader, &goal.id, HISTORY)?.iter().rev().map(GoalHistoryEntry::json).collect();
         }
         let mut at = caller.host().now();
+        shown_month = Some(calendar(goal, &rows, month, at));
         while let Some(slot) = goal.timing.next(at).filter(|_| upcoming.len() < UPCOMING) {
             let zone = goal.timing.zone_of(&slot);
             at = slot.at;
@@ -140,5 +149,5 @@ pub fn goal_view(caller: &dyn Caller, id: &str) -> Result<Option<GoalView>, Comm
             upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
         }
     }
-    Ok(Some(GoalView { goal: listing.json(), history, upcoming }))
+    Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month }))
 }

@@ -5,27 +5,44 @@
 //!
 //! **Invariant:** nothing here changes the state.
 
+mod activity;
+mod audit;
+mod calendar;
+mod connections;
 mod diff;
 mod goals;
 mod graph;
 mod history;
 mod log;
+mod memory;
 mod metrics;
+mod notices;
 mod requests;
 mod run;
 mod runs;
+mod sentence;
+mod skills;
 mod state;
 mod stream;
 
+pub use activity::{ActivityLine, ActivityPage, ActivityQuery, activity_page};
+pub use audit::{
+    AuditPage, AuditQuery, AuditRecordView, AuditVerification, audit_page, audit_record, audit_verification,
+};
+pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot};
+pub use connections::{ConnectionView, connection_document, connection_views};
 pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
 pub use graph::RunGraph;
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
+pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
+pub use notices::{Notice, notices};
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
+pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use state::{find_run, log_end, state_reader};
 pub use stream::{StreamView, stream_view};
 pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

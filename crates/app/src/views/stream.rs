@@ -1,7 +1,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{GoalListing, RequestView, goal_listings, open_requests, run_documents, runs, state_reader};
+use super::{
+    GoalListing, Notice, RequestView, goal_listings, notices, open_requests, run_documents, runs,
+    state_reader,
+};
 use crate::{Caller, CommandError};
 use wf_store::RunFilter;
 
@@ -17,6 +20,8 @@ pub struct StreamView {
     pub runs: Vec<Value>,
     /// The goals.
     pub goals: Vec<Value>,
+    /// The notices of things that need attention, and are no requests.
+    pub notices: Vec<Notice>,
 }
 
 /// Returns the overview of a workspace.
@@ -24,9 +29,16 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let reader = state_reader(caller)?;
     let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
     let Some(reader) = reader else {
-        return Ok(StreamView { requests: Vec::new(), runs: Vec::new(), goals });
+        return Ok(StreamView {
+            requests: Vec::new(),
+            runs: Vec::new(),
+            goals,
+            notices: notices(caller, &[])?,
+        });
     };
     let filter = RunFilter { plan: None, state: None, nested: false, session: None };
     let rows = runs::with_owners(&reader, reader.runs(STREAM_RUNS, &filter)?)?;
-    Ok(StreamView { requests: open_requests(&reader)?, runs: run_documents(&rows), goals })
+    let requests = open_requests(&reader)?;
+    let notices = notices(caller, &requests)?;
+    Ok(StreamView { requests, runs: run_documents(&rows), goals, notices })
 }

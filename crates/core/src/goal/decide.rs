@@ -120,7 +120,7 @@ struct SlotDecider<'a> {
 
 impl<'a> SlotDecider<'a> {
     fn new(goal: &'a Goal, known: &'a GoalLedgerState, now: Moment, offset: Duration) -> Self {
-        let due = |open: &&OpenSlot| open.slot.after(offset) <= now;
+        let due = |open: &&OpenSlot| open.cause.is_requested() || open.slot.after(offset) <= now;
         Self {
             goal,
             known,
@@ -139,7 +139,7 @@ impl<'a> SlotDecider<'a> {
             self.rows.push(number, excluded_or(&slot, SlotState::Skipped, PAUSED));
         }
         for open in std::mem::take(&mut self.open) {
-            if open.cause == ReconciliationCause::Backfill {
+            if open.cause.is_requested() {
                 self.open.push(open);
             } else {
                 self.close_slot(&open, SlotState::Skipped, PAUSED);
@@ -158,7 +158,7 @@ impl<'a> SlotDecider<'a> {
         for open in std::mem::take(&mut self.open) {
             let waited = self.now.since(open.at);
             let patience = match (open.state, missed.run) {
-                _ if open.cause == ReconciliationCause::Backfill => Duration::MAX,
+                _ if open.cause.is_requested() => Duration::MAX,
                 (SlotState::Due, MissedTimesChoice::None) => self.goal.window,
                 _ => self.goal.window.max(missed.window),
             };

@@ -49,6 +49,13 @@ keywords! {
     }
 }
 
+impl ReconciliationCause {
+    /// True if a user asked for it: no pause and no delay keeps it from being started.
+    pub fn is_requested(self) -> bool {
+        matches!(self, Self::Backfill | Self::Person)
+    }
+}
+
 /// The decision about a scheduled time, or about several in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotEntry {

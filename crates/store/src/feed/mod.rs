@@ -6,10 +6,12 @@
 //!
 //! **Invariant:** no publisher waits for a listener (artoo, principle 7).
 
+mod action;
 mod message;
 mod publisher;
 mod tap;
 
-pub use message::{BusMessage, BusMessageKind, LogAnchor, WorkspaceAction};
+pub use action::WorkspaceAction;
+pub use message::{BusMessage, BusMessageKind, LogAnchor};
 pub use publisher::MessageBus;
 pub use tap::{BusDelivery, BusSubscription, BusUnsubscriber};

@@ -1,15 +1,46 @@
-use axum::extract::{Path, State};
-use axum::response::Response;
-use serde::Serialize;
+use axum::extract::{Extension, Form, Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::views::{GoalListing, goal_listings, goal_view};
+use wf_app::CommandError;
+use wf_app::goals::{GoalActOrigin, pause_goal, request_reconciliation, resume_goal};
+use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
+use wf_base::untrusted;
+
+/// The longest reason of a pause, in bytes.
+const MAX_REASON_SIZE: usize = 1_000;
 
 #[derive(Serialize)]
 struct GoalsView {
     goals: Vec<Value>,
+}
+
+/// A goal, for a browser with some access.
+#[derive(Serialize)]
+struct OperatedGoal {
+    #[serde(flatten)]
+    shown: GoalView,
+    may_operate: bool,
+}
+
+/// The month of a calendar, as the address has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CalendarQuery {
+    month: String,
+}
+
+/// The reason of a pause.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PauseForm {
+    reason: String,
 }
 
 /// The goals of a workspace.
@@ -22,7 +53,64 @@ pub(crate) async fn goals(State(site): State<Site>) -> Response {
 }
 
 /// A goal, with its slots.
-pub(crate) async fn goal(State(site): State<Site>, Path(goal): Path<String>) -> Response {
-    let view = site.read(move |caller| goal_view(caller, &goal));
+pub(crate) async fn goal(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+    Path(goal): Path<String>,
+    Query(query): Query<CalendarQuery>,
+) -> Response {
+    let may_operate = access >= LoginAccess::Operate;
+    let view = site.read(move |caller| {
+        let shown = goal_view(caller, &goal, &query.month)?;
+        Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
+    });
     respond::page(&site, "goal.html", view.await)
+}
+
+/// Pauses a goal.
+pub(crate) async fn pause(
+    State(site): State<Site>,
+    Path(goal): Path<String>,
+    Form(form): Form<PauseForm>,
+) -> Response {
+    let reason = form.reason.trim().to_owned();
+    if reason.len() > MAX_REASON_SIZE {
+        let message = format!("Nothing was changed. A reason has at most {MAX_REASON_SIZE} bytes.");
+        return site.templates.refusal(StatusCode::BAD_REQUEST, "The reason is too long", &message);
+    }
+    let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
+    let name = goal.clone();
+    let done = site.read(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
+    done_or_refused(&site, &goal, done.map(drop))
+}
+
+/// Ends the pause of a goal.
+pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+    let name = goal.clone();
+    let done = site.read(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
+    done_or_refused(&site, &goal, done.map(drop))
+}
+
+/// Makes a reconciliation of a goal due now.
+pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+    let name = goal.clone();
+    let done = site.read(move |caller| request_reconciliation(caller, &name)).await;
+    done_or_refused(&site, &goal, done.map(drop))
+}
+
+/// Returns to the page of a goal, or says why nothing was done.
+fn done_or_refused(site: &Site, goal: &str, done: Result<(), CommandError>) -> Response {
+    match done {
+        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, format!("/goals/{goal}"))]).into_response(),
+        Err(error) => {
+            let told = untrusted::plain(&error.render());
+            // The problems of a file are not part of the error: a command prints them.
+            let reason = if told.is_empty() {
+                "Its file has problems. To see them: wf check".to_owned()
+            } else {
+                told
+            };
+            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
+        }
+    }
 }

@@ -1,10 +1,11 @@
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Form, Query, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::guard;
+use crate::logins::LoginAccess;
 use crate::respond::plain;
 use crate::site::Site;
 
@@ -37,9 +38,23 @@ pub(crate) async fn login(State(site): State<Site>, Query(query): Query<LinkQuer
     }
 }
 
-/// Shows a link for another browser.
-pub(crate) async fn add_link(State(site): State<Site>) -> Response {
-    match site.add_link() {
+/// The access that another browser is to have.
+#[derive(Deserialize)]
+pub(crate) struct LinkForm {
+    #[serde(default)]
+    access: LoginAccess,
+}
+
+/// Shows a link for another browser, with the access of this one at most.
+pub(crate) async fn add_link(
+    State(site): State<Site>,
+    Extension(own): Extension<LoginAccess>,
+    Form(form): Form<LinkForm>,
+) -> Response {
+    if form.access > own {
+        return guard::may_only_look(&site);
+    }
+    match site.add_link(form.access) {
         Ok(link) => site.templates.refusal(
             StatusCode::OK,
             "A link for another browser",

@@ -36,7 +36,7 @@ impl CountedMetrics {
 /// The metrics.
 pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Response {
     let has_login = guard::login_key(&site, request.headers())
-        .is_some_and(|key| site.logins.is_open(key, site.host().now()));
+        .is_some_and(|key| site.logins.access(key, site.host().now()).is_some());
     if !has_login && !site.metrics.admits(&request) {
         let reason = "send the token of `wf serve --metrics-token FILE` as a bearer token, or log in\n";
         return respond::plain(StatusCode::UNAUTHORIZED, reason);

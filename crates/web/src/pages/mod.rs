@@ -1,15 +1,21 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** a page that is read changes nothing. Only [`review`] records anything: an answer with a signature.
+//! **Invariant:** a page that is read changes nothing. Only [`review`] records anything, an answer with a signature, and
+//! [`goals`]: what a browser that may operate asks for.
 
+pub(crate) mod activity;
+pub(crate) mod audit;
+pub(crate) mod connections;
 pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod log;
 pub(crate) mod login;
+pub(crate) mod memory;
 pub(crate) mod metrics;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod skills;
 pub(crate) mod step;
 pub(crate) mod stream;
 

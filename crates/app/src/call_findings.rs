@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wf_app::connections::connection_rows;
-use wf_app::doctor::{DoctorFinding, DoctorStatus};
-use wf_app::{CommandError, Host};
+use crate::connections::connection_rows;
+use crate::doctor::{DoctorFinding, DoctorStatus};
+use crate::{CommandError, Host};
 use wf_base::time::{Moment, format_duration};
 use wf_core::health::{CallTarget, TargetHealth};
 use wf_model::ModelTable;
@@ -20,6 +20,17 @@ impl RecordedCalls {
     pub fn read(host: &Host) -> Self {
         let health = StoreReader::open(&host.workspace().state).and_then(|reader| reader.health());
         Self(health.unwrap_or_default())
+    }
+
+    /// Returns the calls of a target, if there were some.
+    pub fn of(&self, target: &CallTarget) -> Option<&TargetHealth> {
+        self.0.get(target)
+    }
+
+    /// Returns one finding for each target that is left alone at a moment, since its calls failed.
+    pub fn open_breakers(&self, now: Moment) -> Vec<DoctorFinding> {
+        let open = self.0.iter().filter(|(_, health)| health.open_at(now).is_some());
+        open.map(|(target, health)| health_finding(target, health, now)).collect()
     }
 
     /// Returns a finding about the calls of a target, if there were some.
@@ -62,7 +73,7 @@ fn health_finding(target: &CallTarget, health: &TargetHealth, now: Moment) -> Do
 #[cfg(test)]
 mod tests {
     use super::health_finding;
-    use wf_app::doctor::DoctorStatus;
+    use crate::doctor::DoctorStatus;
     use wf_base::time::Moment;
     use wf_core::health::{CallEnd, CallTarget, TargetHealth, TargetKind};
 

@@ -1,0 +1,215 @@
+//! The audit log as people see it: verified, and record by record from its end.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{CommandError, Host};
+use wf_audit::{self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault};
+use wf_store::{StoreError, StoreReader};
+
+/// The bytes that are read from the log at once, and the most that one page searches.
+const WINDOW: u64 = 1 << 20;
+const MAX_BYTES: u64 = 8 << 20;
+
+/// A line of the log: a record, or the fault because of which it is none.
+pub type AuditLine = Result<AuditRecord, LineFault>;
+
+/// Lines of the log, newest first.
+#[derive(Debug, Default)]
+pub struct AuditLinePage {
+    /// The lines.
+    pub lines: Vec<AuditLine>,
+    /// The offset before which the next page begins; `None`: there are no older lines.
+    pub older: Option<u64>,
+}
+
+/// Verifies both logs.
+pub fn verify_logs(host: &Host, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
+    let state = host.workspace().state;
+    if !audit::path(&state).exists()
+        && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
+        && checkpoint.is_none()
+    {
+        return Err(error.into());
+    }
+    Ok(audit::verify(&state, checkpoint, host.now())?)
+}
+
+/// Returns the latest lines before an offset that are wanted, newest first. The log is searched backwards, and no further than some
+/// megabytes.
+pub fn latest_lines(
+    path: &Path,
+    before: Option<u64>,
+    limit: usize,
+    is_wanted: &dyn Fn(&AuditLine) -> bool,
+) -> io::Result<AuditLinePage> {
+    let end = std::fs::metadata(path).map_or(0, |log| log.len());
+    let mut before = before.unwrap_or(end).min(end);
+    let last = before.saturating_sub(MAX_BYTES);
+    let mut page = AuditLinePage::default();
+    while before > last {
+        let from = before.saturating_sub(WINDOW);
+        let lines = lines_between(path, from, before)?;
+        // A line longer than a window is passed over in the same way.
+        let first = lines.first().map_or(from, |(offset, _)| *offset);
+        for (offset, line) in lines.into_iter().rev() {
+            if !is_wanted(&line) {
+                continue;
+            }
+            page.lines.push(line);
+            if page.lines.len() >= limit {
+                page.older = (offset > 0).then_some(offset);
+                return Ok(page);
+            }
+        }
+        before = first;
+    }
+    page.older = (before > 0).then_some(before);
+    Ok(page)
+}
+
+/// Returns the record with a number; `None` if no unaltered line has it.
+pub fn find_record(path: &Path, number: u64) -> io::Result<Option<AuditRecord>> {
+    let (mut low, mut high) = (0, std::fs::metadata(path).map_or(0, |log| log.len()));
+    // Numbers grow with offsets: each look halves the part of the log in which the record is.
+    while high - low > WINDOW {
+        let middle = low + (high - low) / 2;
+        let first = lines_between(path, middle, (middle + WINDOW).min(high))?.into_iter();
+        match first.into_iter().find_map(|(offset, line)| Some((offset, line.ok()?.n))) {
+            Some((offset, found)) if found <= number => low = offset,
+            _ => high = middle,
+        }
+    }
+    // The last line of the part may end after it.
+    let lines = lines_between(path, low, high.saturating_add(WINDOW))?;
+    Ok(lines.into_iter().filter_map(|(_, line)| line.ok()).find(|record| record.n == number))
+}
+
+/// Returns the lines that begin between two offsets, each with its own; the rest of a line before them is left out.
+fn lines_between(path: &Path, from: u64, until: u64) -> io::Result<Vec<(u64, AuditLine)>> {
+    // The line that begins exactly there is preceded by the end of another one.
+    let start = from.saturating_sub(1);
+    let Some(mut text) = AuditLogLines::open(path, start)? else {
+        return Ok(Vec::new());
+    };
+    let (mut offset, mut lines) = (start, Vec::new());
+    let mut is_rest = from > 0;
+    while offset < until
+        && let Some(line) = text.next_line()?
+    {
+        let begins = offset;
+        offset += line.len() as u64 + 1;
+        if !std::mem::take(&mut is_rest) {
+            lines.push((begins, AuditRecord::parse(&line)));
+        }
+    }
+    Ok(lines)
+}
+
+/// Returns the summary of a record in a few words, each with a space before it.
+pub fn record_details(entry: &AuditEntry) -> String {
+    let shown = entry.about.iter().filter(|(key, _)| is_shown_field(&entry.kind, key));
+    shown.map(|(key, value)| pair(key, value)).collect()
+}
+
+/// True if a field of a record is shown on its line.
+fn is_shown_field(kind: &str, key: &str) -> bool {
+    match kind {
+        "report" => key == "trigger",
+        _ => key != "boot",
+    }
+}
+
+/// A field of a record, in a few words.
+fn pair(key: &str, value: &Value) -> String {
+    match value {
+        Value::String(word) => format!(" {key}={word}"),
+        Value::Number(_) | Value::Bool(_) => format!(" {key}={value}"),
+        Value::Object(fields) => {
+            let plain = fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array());
+            plain.map(|(inner, value)| pair(&format!("{key}.{inner}"), value)).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+    use wf_base::time::Moment;
+
+    /// A log of so many records.
+    fn log(count: u64, dir: &Path) -> std::path::PathBuf {
+        let mut text = String::new();
+        let path = audit::path(dir);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut prev = wf_base::digest::Sha256Digest::from([0; 32]);
+        for n in 1..=count {
+            let entry = AuditEntry::new(Moment::default(), if n % 2 == 0 { "even" } else { "odd" });
+            let entry = entry.with_summary(&serde_json::json!({"text": "x".repeat(1000), "boot": 1}));
+            let record = entry.bind(n, prev);
+            prev = record.hash;
+            let _ = writeln!(text, "{}", record.line());
+        }
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn numbers(page: &AuditLinePage) -> Vec<u64> {
+        page.lines.iter().map(|line| line.as_ref().unwrap().n).collect()
+    }
+
+    #[test]
+    fn pages_follow_each_other_backwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = log(3_000, dir.path());
+        let mut all = Vec::new();
+        let mut before = None;
+        loop {
+            let page = latest_lines(&path, before, 700, &|_| true).unwrap();
+            all.extend(numbers(&page));
+            before = page.older;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(all, (1..=3_000).rev().collect::<Vec<u64>>(), "each once, over several windows");
+        let even = |line: &AuditLine| line.as_ref().is_ok_and(|record| record.entry.kind == "even");
+        let page = latest_lines(&path, None, 3, &even).unwrap();
+        assert_eq!(numbers(&page), [3_000, 2_998, 2_996]);
+    }
+
+    #[test]
+    fn a_record_is_found_by_its_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = log(3_000, dir.path());
+        for number in [1, 2, 999, 1_500, 2_999, 3_000] {
+            assert_eq!(find_record(&path, number).unwrap().unwrap().n, number);
+        }
+        for number in [0, 3_001] {
+            assert!(find_record(&path, number).unwrap().is_none());
+        }
+        assert!(find_record(&dir.path().join("none"), 1).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_altered_line_is_one_fault_among_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = log(3, dir.path());
+        let text = std::fs::read_to_string(&path).unwrap().replacen("even", "eveN", 1);
+        std::fs::write(&path, text).unwrap();
+        let page = latest_lines(&path, None, 10, &|_| true).unwrap();
+        let faults: Vec<bool> = page.lines.iter().map(Result::is_err).collect();
+        assert_eq!(faults, [false, true, false]);
+    }
+
+    #[test]
+    fn a_summary_leaves_out_the_boot() {
+        let entry = AuditEntry::new(Moment::default(), "goal_paused");
+        let entry = entry.with_summary(&serde_json::json!({"goal": "mirror", "boot": 1}));
+        assert_eq!(record_details(&entry), " goal=mirror");
+    }
+}

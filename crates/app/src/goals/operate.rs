@@ -1,0 +1,161 @@
+//! The acts of people on a goal: pausing and resuming it, and asking for a reconciliation now.
+
+use std::sync::Arc;
+
+use super::{
+    FileLock, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
+    with_recorded_schedule,
+};
+use crate::approve::awaited_acceptance;
+use crate::keys::author;
+use crate::load::LoadedPlan;
+use crate::{Caller, CliExitCode, CommandError, watch};
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::{GoalLedger as _, ReconciliationCause, paused_until, turn};
+use wf_model::Goal;
+use wf_store::feed::WorkspaceAction;
+use wf_store::{Store, StoreReader};
+
+/// The origin of an act on a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalActOrigin {
+    /// The command line: the key of its user is recorded.
+    CommandLine,
+    /// A browser, of which nobody knows who uses it: no key is recorded.
+    Browser,
+}
+
+/// A pause, as it was requested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalPauseOutcome {
+    /// The goal.
+    pub goal: PlanId,
+    /// True if it was not paused before.
+    pub is_new: bool,
+}
+
+/// The end of a pause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalResumeOutcome {
+    /// The goal.
+    pub goal: PlanId,
+    /// False if it was not paused.
+    pub was_paused: bool,
+    /// The next scheduled time; `None`: there is none, or it was not paused.
+    pub next: Option<Moment>,
+}
+
+/// A goal with its ledger, opened for writing.
+struct OperatedLedger {
+    ready: LoadedPlan,
+    goal: Arc<Goal>,
+    store: Store,
+    reader: StoreReader,
+}
+
+impl OperatedLedger {
+    /// Opens the ledger of a goal that a command names by its id or its file, and a browser by its id.
+    fn of(caller: &dyn Caller, name: &str, origin: GoalActOrigin) -> Result<Self, CommandError> {
+        let (ready, goal) = match origin {
+            GoalActOrigin::CommandLine => load_by_name(caller, name)?,
+            GoalActOrigin::Browser => load_by_id(caller, name)?,
+        };
+        let (store, reader) = ledger_of(caller.host(), &ready)?;
+        let goal = with_recorded_schedule(&goal, &reader)?;
+        Ok(Self { ready, goal, store, reader })
+    }
+
+    fn ledger(&self) -> StoreLedger<'_> {
+        StoreLedger { store: &self.store, reader: &self.reader, token: None }
+    }
+}
+
+/// Pauses a goal; times that are due meanwhile are skipped.
+pub fn pause_goal(
+    caller: &dyn Caller,
+    name: &str,
+    reason: &str,
+    origin: GoalActOrigin,
+) -> Result<GoalPauseOutcome, CommandError> {
+    let open = OperatedLedger::of(caller, name, origin)?;
+    let (goal, now) = (open.goal.id.clone(), caller.host().now());
+    // Times due before the pause are accounted for as such.
+    turn(&open.goal, &mut open.ledger(), now)?;
+    let is_new = open.store.pause_goal(&goal, reason, now).wait()?;
+    if is_new {
+        let (key, browser) = origin.author(caller);
+        watch::record_quietly(caller, WorkspaceAction::GoalPaused { goal: goal.clone(), key, browser });
+    }
+    wake_daemon(&open.ready.workspace.state);
+    Ok(GoalPauseOutcome { goal, is_new })
+}
+
+/// Ends the pause of a goal at its next scheduled time, without catching up.
+pub fn resume_goal(
+    caller: &dyn Caller,
+    name: &str,
+    origin: GoalActOrigin,
+) -> Result<GoalResumeOutcome, CommandError> {
+    let open = OperatedLedger::of(caller, name, origin)?;
+    let (goal, now) = (open.goal.id.clone(), caller.host().now());
+    let mut ledger = open.ledger();
+    let decision = loop {
+        let known = ledger.known(&goal)?;
+        let Some(known) = known.filter(|known| known.paused.is_some()) else {
+            return Ok(GoalResumeOutcome { goal, was_paused: false, next: None });
+        };
+        let decision = paused_until(&open.goal, &known, now);
+        // A daemon may have decided meanwhile.
+        if ledger.record(&open.goal, Some(known.decided_until), &decision, now)? {
+            break decision;
+        }
+    };
+    open.store.resume_goal(&goal, now).wait()?;
+    let (key, browser) = origin.author(caller);
+    watch::record_quietly(caller, WorkspaceAction::GoalResumed { goal: goal.clone(), key, browser });
+    let next = open.goal.timing.next(decision.decided_until).map(|slot| slot.at);
+    wake_daemon(&open.ready.workspace.state);
+    Ok(GoalResumeOutcome { goal, was_paused: true, next })
+}
+
+/// Makes a reconciliation of the goal with an id due now, at the request of a browser, for the daemon to start. It is refused where nothing would come of it: without a
+/// daemon, in a pause, and while the goal waits for acceptance.
+pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, CommandError> {
+    let refused =
+        |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+    let state = caller.host().workspace().state;
+    if !FileLock::is_locked(&state, LEADER_LOCK) {
+        let message = format!("no daemon runs here that would reconcile {id}");
+        return refused(
+            message,
+            format!("start one with `wf daemon`, or run it in a terminal: wf goal run {id}"),
+        );
+    }
+    let open = OperatedLedger::of(caller, id, GoalActOrigin::Browser)?;
+    let (goal, now) = (open.goal.id.clone(), caller.host().now());
+    if let Some(awaited) = awaited_acceptance(caller, &open.ready)? {
+        return refused(format!("{} {awaited}", open.goal.path), format!("accept it: wf goal accept {goal}"));
+    }
+    turn(&open.goal, &mut open.ledger(), now)?;
+    if open.reader.known(&goal)?.is_some_and(|known| known.paused.is_some()) {
+        return refused(format!("{goal} is paused"), format!("resume it first: wf goal resume {goal}"));
+    }
+    let due = open.store.backfill(&goal, vec![now], ReconciliationCause::Person, now).wait()?;
+    if due > 0 {
+        let act = WorkspaceAction::GoalRequested { goal: goal.clone(), slot: now };
+        watch::record_quietly(caller, act);
+    }
+    wake_daemon(&state);
+    Ok(goal)
+}
+
+impl GoalActOrigin {
+    /// Returns the key of the author, and true for a browser.
+    fn author(self, caller: &dyn Caller) -> (Option<wf_base::digest::Sha256Digest>, bool) {
+        match self {
+            Self::CommandLine => (author(caller.host()).map(|key| key.public.id()), false),
+            Self::Browser => (None, true),
+        }
+    }
+}

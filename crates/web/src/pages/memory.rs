@@ -1,0 +1,33 @@
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+
+use crate::respond;
+use crate::site::Site;
+use wf_app::views::{MemoryView, memory_item_view, memory_view};
+
+/// The words, as the address has them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct MemorySearch {
+    q: String,
+}
+
+#[derive(Serialize)]
+struct FoundMemory {
+    memory: MemoryView,
+    q: String,
+}
+
+/// The memory of a workspace.
+pub(crate) async fn memory(State(site): State<Site>, Query(search): Query<MemorySearch>) -> Response {
+    let view = site
+        .read(move |caller| Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q })));
+    respond::page(&site, "memory.html", view.await)
+}
+
+/// A record of memory, explained.
+pub(crate) async fn item(State(site): State<Site>, Path(item): Path<String>) -> Response {
+    let view = site.read(move |caller| memory_item_view(caller, &item));
+    respond::page(&site, "memory_item.html", view.await)
+}

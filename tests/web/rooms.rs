@@ -1,0 +1,100 @@
+//! Activity, memory, skills, connections, the audit log, and goals that a browser operates.
+
+use super::{GOAL, Pages, last_run};
+use crate::support::{Sandbox, until};
+
+const JOB: &str = "\
+---
+kind: plan
+id: job
+steps:
+  - {id: work, run: 'true'}
+  - {id: agree, depends_on: [work], approve: {message: 'Go on?'}}
+---
+";
+
+#[test]
+fn pages_tell_what_was_done() {
+    let sandbox = Sandbox::new();
+    sandbox.file("job.md", JOB);
+    let pages = Pages::open(&sandbox);
+    pages.shows("/activity", &["Nothing has happened here yet"]);
+    pages.shows("/audit", &["The auditor has recorded nothing yet"]);
+    pages.shows("/audit/verify", &["There is nothing to verify yet"]);
+    sandbox.wf(&["run", "job.md"]).exits(5);
+    sandbox.wf(&["approve", "--last", "--yes", "--reason", "it is fine"]).exits(0);
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    let run = last_run(&sandbox);
+    let told = ["`job` succeeded after", "asked people: Go on?", "approved `agree` of `job`", "robin (key "];
+    pages.shows("/activity", &told);
+    pages.shows("/activity?person=robin", &["approved `agree` of `job`", &format!("/runs/{run}")]);
+    let other = pages.ask("/activity?q=succeeded&plan=job");
+    assert!(other.contains("`job` succeeded") && !other.contains("Go on?"), "{other}");
+    pages.shows("/activity?plan=other", &["Nothing in this part of the log matches"]);
+
+    pages.shows("/audit", &["run_started", "approval_resolved", "/audit/1", &run]);
+    pages.shows("/audit?kind=run_ended", &["outcome=succeeded"]);
+    pages.shows(&format!("/audit?run={}", &run[..8]), &["run_ended"]);
+    pages.shows("/audit?kind=none", &["Nothing in this part of the log matches"]);
+    pages.shows("/audit/1", &["Record 1", "The line, as it is in the log"]);
+    pages.shows("/audit/verify", &["are consistent", "badge valid"]);
+    let log = sandbox.at(".wf/audit/log.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap().replacen("run_started", "run_stopped", 1);
+    std::fs::write(&log, text).unwrap();
+    pages.shows("/audit/verify", &["badge invalid", "Faults"]);
+    pages.shows("/audit", &["altered line"]);
+}
+
+#[test]
+fn pages_show_memory_skills_and_connections() {
+    let sandbox = Sandbox::new();
+    let pages = Pages::open(&sandbox);
+    pages.shows("/memory", &["There are no notes", "No run has left an outcome yet"]);
+    pages.shows("/skills", &["There are no skills"]);
+    pages.shows("/connections", &["There are no connections"]);
+    sandbox.wf(&["memory", "add", "The mirror is slow on Sundays <b>", "--kind", "fact"]).exits(0);
+    pages.shows("/memory", &["The mirror is slow on Sundays &lt;b&gt;"]);
+    pages.shows("/memory?q=mirrors", &["The mirror is slow"]);
+    pages.shows("/memory?q=elsewhere", &["No note has one of these words"]);
+    let page = pages.ask("/memory");
+    let item = page.split("href=\"/memory/").nth(1).unwrap().split('"').next().unwrap();
+    pages.shows(&format!("/memory/{item}"), &["Its quality, by terms", "0.35", "freshness"]);
+    let plain = "---\nname: tables\ndescription: Writes tables.\n---\n\nUse <i>pipes</i>.\n";
+    sandbox.file("skills/tables/SKILL.md", plain).file("skills/tables/references/style.md", "x");
+    pages.shows("/skills", &["tables", "Writes tables.", "it is not locked", "/skills/tables"]);
+    let shown =
+        ["wf skill lock tables", "references/style.md", "Use &lt;i&gt;pipes&lt;/i&gt;", "It is not locked."];
+    pages.shows("/skills/tables", &shown);
+}
+
+#[test]
+fn a_browser_pauses_resumes_and_starts_a_goal() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", GOAL);
+    let pages = Pages::open(&sandbox);
+    pages.shows("/", &["Needs attention", "wf daemon"]);
+    pages.shows("/goals/mirror?month=2026-10", &["Calendar of 2026-10", "clocks go back to 02:00", "07:00"]);
+    pages.shows("/goals/mirror?month=nonsense", &["Calendar of "]);
+    let paused = pages.own_post("/goals/mirror/pause", "reason=rain+%3Cb%3E");
+    assert!(paused.starts_with("HTTP/1.1 303 ") && paused.contains("location: /goals/mirror"), "{paused}");
+    pages.shows("/goals/mirror", &["badge paused", "rain &lt;b&gt;", "Resume"]);
+    sandbox.wf(&["goal", "list"]).exits(0).says("rain");
+    pages.shows("/audit?kind=goal_paused", &["browser=true goal=mirror"]);
+    pages.shows("/activity", &["the goal `mirror` was paused: rain"]);
+    assert!(pages.own_post("/goals/mirror/resume", "").starts_with("HTTP/1.1 303 "));
+    pages.shows("/goals/mirror", &["Run now"]);
+    let refused = pages.own_post("/goals/mirror/run", "");
+    assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("no daemon runs here"), "{refused}");
+
+    sandbox.wf(&["goal", "accept", "mirror"]);
+    let mut daemon = sandbox.start(&["daemon"]);
+    until("the daemon leads", || !pages.ask("/").contains("goals are scheduled only by"));
+    sandbox.file("mirror", "");
+    let asked = pages.own_post("/goals/mirror/run", "");
+    assert!(asked.starts_with("HTTP/1.1 303 "), "{asked}");
+    until("the daemon has reconciled it", || pages.ask("/goals/mirror").contains("badge healthy"));
+    pages.shows("/activity", &["the goal `mirror` is healthy"]);
+    pages.shows("/audit?kind=goal_requested", &["goal=mirror"]);
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+}

@@ -98,3 +98,43 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     let _ = daemon.kill();
     let _ = daemon.wait();
 }
+
+const LAMP: &str = "\
+---
+kind: goal
+id: lamp
+schedule: '0 * * * *'
+on_failure: spawn_plan
+verify:
+  - {name: is_on, run: test -e on}
+repair:
+  steps:
+    - {id: switch, run: touch on, writes: [on]}
+---
+";
+
+#[test]
+fn a_goal_shows_what_it_may_do_and_what_its_repairs_advise() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/lamp.md", LAMP);
+    sandbox.file(
+        "wf.yaml",
+        "autonomy: {min_samples: 2, widen_below: 0.1, tighten_above: 0.5, most_executions: 7}\n",
+    );
+    let pages = Pages::open(&sandbox);
+    pages.shows("/goals/lamp", &["Nothing is repaired:", "lamp.approval.json not found"]);
+    sandbox.wf(&["key", "init"]).exits(0);
+    sandbox.wf(&["approve", "goals/lamp.md", "--executions", "3", "--expires", "1d", "--yes"]).exits(0);
+    for _ in 0..2 {
+        let _ = std::fs::remove_file(sandbox.at("on"));
+        sandbox.wf(&["goal", "run", "lamp", "-q"]).exits(0);
+    }
+    let told = [
+        "2 of 3 used",
+        "Of 2 repairs",
+        "widen",
+        "3 in 1d → 6 in 2d?",
+        "wf approve goals/lamp.md --executions 6",
+    ];
+    pages.shows("/goals/lamp", &told);
+}

@@ -2,13 +2,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::approve::StandingApproval;
-use wf_app::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals_on_disk};
+use wf_app::goals::{AutonomyStatus, GoalSource, find_path, list_goals_on_disk, verified_reader};
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::time::{Moment, format_duration};
 use wf_base::units::plural;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};
-use wf_core::goal::{AutonomyProposal, ReconciliationPart, StandingApprovalLimits};
+use wf_core::goal::ReconciliationPart;
 
 /// Show what goals may do unattended, the feedback on it, and the advice that follows
 #[derive(Args, Debug)]
@@ -41,8 +40,9 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     let mut text = String::new();
     for path in paths {
         let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
-        let leash = AutonomyStatus::of(ui, &ready, &goal)?;
-        goals.push(document(&leash, now));
+        let reader = verified_reader(&workspace)?;
+        let leash = AutonomyStatus::of(ui, &ready, &goal, reader.as_ref())?;
+        goals.push(leash.json(now));
         text += &autonomy_text(&leash, now);
     }
     if args.json {
@@ -54,20 +54,6 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
         ui.print(&text)?;
     }
     Ok(CliExitCode::Ok)
-}
-
-/// The state of an approval, in a word.
-fn state(standing: &StandingApproval, now: Moment) -> &'static str {
-    let statement = &standing.statement;
-    if standing.withdrawn.is_some() {
-        "withdrawn"
-    } else if now >= statement.expires {
-        "expired"
-    } else if standing.used >= statement.executions {
-        "used up"
-    } else {
-        "holds"
-    }
 }
 
 fn autonomy_text(leash: &AutonomyStatus, now: Moment) -> String {
@@ -98,7 +84,7 @@ fn permitted_actions(leash: &AutonomyStatus, now: Moment) -> String {
     let (all, used) = (standing.statement.executions, standing.used);
     let until = standing.statement.expires.to_second();
     let extent = format!("{} until {until}, {used} used", repairs(leash, all));
-    match state(standing, now) {
+    match standing.state(now) {
         "holds" => extent,
         over => format!("{} · {extent}", paint(WARN, over)),
     }
@@ -134,47 +120,4 @@ fn why_none(leash: &AutonomyStatus) -> String {
 
 fn repairs(leash: &AutonomyStatus, count: u32) -> String {
     plural(usize::try_from(count).unwrap_or(usize::MAX), leash.goal.noun())
-}
-
-fn document(leash: &AutonomyStatus, now: Moment) -> Value {
-    let counts = &leash.counts;
-    let approval = leash.approval.as_ref().map(|found| match found {
-        Err(refusal) => json!({"state": "none", "reason": refusal.to_string()}),
-        Ok(standing) => json!({
-            "state": state(standing, now),
-            "executions": standing.statement.executions,
-            "used": standing.used,
-            "validity": format_duration(grant_of(&standing.statement).validity),
-            "issued": standing.statement.issued,
-            "expires": standing.statement.expires,
-            "withdrawn": standing.withdrawn,
-        }),
-    });
-    json!({
-        "id": leash.goal.id,
-        "path": leash.shown_path,
-        "approval": approval,
-        "repairs": counts.repairs,
-        "corrected": counts.corrected,
-        "declined": counts.declined,
-        "undone": counts.undone,
-        "rate": counts.rate(),
-        "from": counts.period.map(|(first, _)| first),
-        "to": counts.period.map(|(_, last)| last),
-        "proposal": leash.advice.as_ref().map(|advice| advice_json(leash, advice)),
-    })
-}
-
-fn advice_json(leash: &AutonomyStatus, advice: &AutonomyProposal) -> Value {
-    let grant = |grant: StandingApprovalLimits| {
-        let validity = format_duration(grant.validity);
-        json!({"executions": grant.executions, "validity": validity})
-    };
-    json!({
-        "way": advice.direction.as_str(),
-        "from": grant(advice.from),
-        "to": grant(advice.to),
-        "reason": advice.reason,
-        "command": leash.approve_command(advice.to),
-    })
 }

@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::author;
 use crate::Ui;
-use wf_app::goals::{AutonomyStatus, ledger_of, load_by_name, wake_daemon};
+use wf_app::goals::{AutonomyStatus, ledger_of, load_by_name, verified_reader, wake_daemon};
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_store::feed::{LogAnchor, WorkspaceAction};
 use wf_store::{RunState, StoreReader, WithdrawnApproval};
@@ -23,7 +23,7 @@ pub struct GoalTightenArgs {
 pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let leash = AutonomyStatus::of(ui, &ready, &goal)?;
+    let leash = AutonomyStatus::of(ui, &ready, &goal, verified_reader(&workspace)?.as_ref())?;
     let id = &goal.id;
     let standing = match &leash.approval {
         None => {

@@ -18,6 +18,21 @@ pub struct StandingApproval {
     pub withdrawn: Option<Moment>,
 }
 
+impl StandingApproval {
+    /// Returns its state, in a word.
+    pub fn state(&self, now: Moment) -> &'static str {
+        if self.withdrawn.is_some() {
+            "withdrawn"
+        } else if now >= self.statement.expires {
+            "expired"
+        } else if self.used >= self.statement.executions {
+            "used up"
+        } else {
+            "holds"
+        }
+    }
+}
+
 /// Returns the standing approval beside a goal, as far as it can be read; a refusal if there is none.
 pub fn standing_approval(
     workspace: &Workspace,

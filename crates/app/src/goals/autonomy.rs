@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use crate::Caller;
 use crate::approve::{SigningRules, StandingApproval, standing_approval};
 use crate::load::LoadedPlan;
-use crate::{CommandError, relative_path};
+use crate::{CommandError, Workspace, relative_path};
 use wf_base::name::RunId;
-use wf_base::time::format_duration;
+use wf_base::time::{Moment, format_duration};
 use wf_core::goal::{
     AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
     most_samples, narrow,
@@ -42,7 +44,12 @@ pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
 
 impl AutonomyStatus {
     /// Reads the autonomy of a goal. Nothing is recorded.
-    pub fn of(caller: &dyn Caller, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
+    pub fn of(
+        caller: &dyn Caller,
+        ready: &LoadedPlan,
+        goal: &Arc<Goal>,
+        reader: Option<&StoreReader>,
+    ) -> Result<Self, CommandError> {
         let workspace = &ready.workspace;
         let now = caller.host().now();
         let approvers = SigningRules::of(caller, workspace)?.approvers;
@@ -53,7 +60,7 @@ impl AutonomyStatus {
         limits.longest = limits.longest.min(approvers.validity);
         let held = approval.as_ref().and_then(|found| found.as_ref().ok());
         let held = held.map(|standing| grant_of(&standing.statement));
-        let samples = feedback_samples(ready, goal, &limits)?;
+        let samples = reader.map_or(Ok(Vec::new()), |reader| feedback_samples(reader, goal, &limits))?;
         // Without an approval, the grant of the latest repair is used.
         let of = held.or_else(|| samples.first().and_then(|sample| sample.grant));
         let counts = count_samples(samples, of, &limits, now);
@@ -79,6 +86,50 @@ impl AutonomyStatus {
         format!("wf approve {file} --executions {executions} --expires {expires}")
     }
 
+    /// Returns it as a document.
+    pub fn json(&self, now: Moment) -> Value {
+        let counts = &self.counts;
+        let approval = self.approval.as_ref().map(|found| match found {
+            Err(refusal) => json!({"state": "none", "reason": refusal.to_string()}),
+            Ok(standing) => json!({
+                "state": standing.state(now),
+                "executions": standing.statement.executions,
+                "used": standing.used,
+                "validity": format_duration(grant_of(&standing.statement).validity),
+                "issued": standing.statement.issued,
+                "expires": standing.statement.expires,
+                "withdrawn": standing.withdrawn,
+            }),
+        });
+        json!({
+            "id": self.goal.id,
+            "path": self.shown_path,
+            "approval": approval,
+            "repairs": counts.repairs,
+            "corrected": counts.corrected,
+            "declined": counts.declined,
+            "undone": counts.undone,
+            "rate": counts.rate(),
+            "from": counts.period.map(|(first, _)| first),
+            "to": counts.period.map(|(_, last)| last),
+            "proposal": self.advice.as_ref().map(|advice| self.advice_json(advice)),
+        })
+    }
+
+    fn advice_json(&self, advice: &AutonomyProposal) -> Value {
+        let grant = |grant: StandingApprovalLimits| {
+            let validity = format_duration(grant.validity);
+            json!({"executions": grant.executions, "validity": validity})
+        };
+        json!({
+            "way": advice.direction.as_str(),
+            "from": grant(advice.from),
+            "to": grant(advice.to),
+            "reason": advice.reason,
+            "command": self.approve_command(advice.to),
+        })
+    }
+
     /// The command that signs an approval for a narrower grant.
     pub fn narrower_command(&self) -> Option<String> {
         let held = grant_of(&self.standing()?.statement);
@@ -86,18 +137,22 @@ impl AutonomyStatus {
     }
 }
 
+/// Opens the state of a workspace for a decision: what is read of runs is built from the log. `None` if there is none.
+pub fn verified_reader(workspace: &Workspace) -> Result<Option<StoreReader>, CommandError> {
+    match StoreReader::from_log(&workspace.state) {
+        Ok(reader) => Ok(Some(reader)),
+        Err(StoreError::NoState(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The feedback on the latest repairs, newest first, as many as can count. A repair that waits or
 /// was cancelled counts once it has feedback.
 fn feedback_samples(
-    ready: &LoadedPlan,
+    reader: &StoreReader,
     goal: &Goal,
     limits: &AutonomyThresholds,
 ) -> Result<Vec<RepairSample>, CommandError> {
-    let reader = match StoreReader::from_log(&ready.workspace.state) {
-        Ok(reader) => reader,
-        Err(StoreError::NoState(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
     let most = usize::try_from(most_samples(limits)).unwrap_or(usize::MAX);
     let mut samples = Vec::new();
     for repair in reader.repairs(&goal.id, usize::MAX)? {
@@ -109,7 +164,7 @@ fn feedback_samples(
         if is_done || opinion.is_some() {
             samples.push(RepairSample {
                 at: repair.at,
-                grant: grant_of_repair(&reader, &repair.run)?,
+                grant: grant_of_repair(reader, &repair.run)?,
                 opinion,
             });
         }

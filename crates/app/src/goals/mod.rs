@@ -24,7 +24,7 @@ mod signals;
 
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
 pub use attended::check_goals_scheduled;
-pub use autonomy::{AutonomyStatus, grant_of};
+pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
 };

@@ -52,7 +52,7 @@ pub struct CalendarSlot {
     pub local: String,
     /// The time of day in UTC.
     pub utc: String,
-    /// The state: as the ledger has it, `excluded`, `planned`, or `unknown` if it is past and the ledger has nothing of it.
+    /// The state: as the ledger has it, `excluded`, `planned`, or `unrecorded` if it is past and the ledger has nothing of it.
     pub state: String,
 }
 
@@ -149,7 +149,7 @@ impl CalendarSlot {
             Some(row) => row.state.as_str(),
             None if slot.excluded.is_some() => "excluded",
             None if slot.at > now => "planned",
-            None => "unknown",
+            None => "unrecorded",
         };
         Self {
             at: slot.at,

@@ -2,6 +2,8 @@ use serde_json::{Value, json};
 
 use super::calendar::{CalendarMonth, calendar};
 use super::{goal_listings, state_reader};
+use crate::goals::{AutonomyStatus, GoalSource};
+use crate::load::load_goal;
 use crate::{Caller, CommandError};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
@@ -111,6 +113,8 @@ pub struct GoalView {
     pub upcoming: Vec<UpcomingSlot>,
     /// A month of its slots; absent: its file is broken.
     pub calendar: Option<CalendarMonth>,
+    /// Its autonomy and the advice on that, as `wf goal autonomy --json` has them; absent: it needs no approval.
+    pub autonomy: Option<Value>,
 }
 
 /// A scheduled time that is still to come.
@@ -149,5 +153,19 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
             upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
         }
     }
-    Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month }))
+    let autonomy = goal_autonomy(caller, &listing.found.path);
+    Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
+}
+
+/// Returns what a goal may do unattended, as `wf goal autonomy --json` has it; `None` if its file or its approval cannot be
+/// read, or it needs no approval.
+fn goal_autonomy(caller: &dyn Caller, path: &str) -> Option<Value> {
+    let workspace = caller.host().workspace();
+    let files = GoalSource::Disk.files(&workspace);
+    let loaded = load_goal(caller, &*files, workspace, path, ReconciliationPart::Look);
+    let (ready, goal) = loaded.ok()?;
+    let reader = state_reader(caller).ok()?;
+    let status = AutonomyStatus::of(caller, &ready, &goal, reader.as_ref()).ok()?;
+    status.approval.as_ref()?;
+    Some(status.json(caller.host().now()))
 }

@@ -92,14 +92,11 @@ fn standing_approval_notices(caller: &dyn Caller, now: Moment) -> Result<Vec<Not
             continue;
         }
         let Ok(standing) = standing_approval(&workspace, &goal.id, &found.path, now)? else { continue };
-        let state = if standing.withdrawn.is_some() {
-            "was withdrawn"
-        } else if now >= standing.statement.expires {
-            "has expired"
-        } else if standing.used >= standing.statement.executions {
-            "is used up"
-        } else {
-            continue;
+        let state = match standing.state(now) {
+            "holds" => continue,
+            "withdrawn" => "was withdrawn",
+            "expired" => "has expired",
+            _ => "is used up",
         };
         notices.push(Notice {
             subject: "approval",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::Sandbox;
 
 /// A step whose written way leaves the wrong result, and two others that leave the right one.
-const PLAN: &str = r#"---
+pub const PLAN: &str = r#"---
 kind: plan
 id: heal
 title: Build the thing

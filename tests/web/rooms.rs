@@ -1,6 +1,8 @@
 //! Activity, memory, skills, connections, the audit log, and goals that a browser operates.
 
 use super::{GOAL, Pages, last_run};
+use crate::connections;
+use crate::remembers::PLAN as HEAL;
 use crate::support::{Sandbox, until};
 
 const JOB: &str = "\
@@ -137,4 +139,32 @@ fn a_goal_shows_what_it_may_do_and_what_its_repairs_advise() {
         "wf approve goals/lamp.md --executions 6",
     ];
     pages.shows("/goals/lamp", &told);
+}
+
+#[test]
+fn pages_show_a_connection_that_is_set_up_and_a_locked_skill_and_no_secret() {
+    let place = connections::place();
+    connections::add(&place).exits(0);
+    let pages = Pages::open(&place);
+    pages.shows("/connections", &["box", "keybox", "Permissions", "/skills/keybox"]);
+    pages.shows("/skills", &["keybox"]);
+    pages.shows("/skills/keybox", &["keybox", "SKILL.md"]);
+    for path in ["/connections", "/skills/keybox", "/audit", "/activity", "/"] {
+        assert!(!pages.ask(path).contains(connections::KEY), "{path} shows the secret");
+    }
+}
+
+#[test]
+fn a_page_explains_a_megram_with_its_cluster() {
+    let sandbox = Sandbox::new();
+    sandbox.file("heal.md", HEAL);
+    sandbox.wf(&["run", "heal.md"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let page = pages.ask("/memory");
+    let items: Vec<&str> =
+        page.split("href=\"/memory/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(!items.is_empty(), "a run leaves an outcome: {page}");
+    for item in items {
+        pages.shows(&format!("/memory/{item}"), &["The evidence says", "Attention"]);
+    }
 }

@@ -15,8 +15,9 @@ const DEFAULT_LISTEN: &str = "localhost:8420";
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Prints a link that lets one browser in. The pages show runs as they go, requests that wait for people,
-and goals with their slots. Requests are answered with a key of the browser: see `wf key enrol`. Other
+Prints a link that lets one browser in, and opens it on a desktop. The pages show runs as they go,
+requests that wait for people, what was done, goals with their slots, memory, skills, connections and
+the audit log. Requests are answered with a key of the browser or a passkey: see `wf key enrol`. Other
 machines reach the pages through a proxy with TLS only. See docs/web.md.
 
 Examples:

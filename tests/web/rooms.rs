@@ -27,11 +27,19 @@ fn pages_tell_what_was_done() {
     sandbox.wf(&["approve", "--last", "--yes", "--reason", "it is fine"]).exits(0);
     sandbox.wf(&["resume", "--last"]).exits(0);
     let run = last_run(&sandbox);
-    let told = ["`job` succeeded after", "asked people: Go on?", "approved `agree` of `job`", "robin (key "];
+    let told = [
+        "<code>job</code> succeeded after",
+        "asked people: Go on?",
+        "approved <code>agree</code> of <code>job</code>",
+        "robin (key ",
+    ];
     pages.shows("/activity", &told);
-    pages.shows("/activity?person=robin", &["approved `agree` of `job`", &format!("/runs/{run}")]);
+    pages.shows(
+        "/activity?person=robin",
+        &["approved <code>agree</code> of <code>job</code>", &format!("/runs/{run}")],
+    );
     let other = pages.ask("/activity?q=succeeded&plan=job");
-    assert!(other.contains("`job` succeeded") && !other.contains("Go on?"), "{other}");
+    assert!(other.contains("<code>job</code> succeeded") && !other.contains("Go on?"), "{other}");
     pages.shows("/activity?plan=other", &["Nothing in this part of the log matches"]);
 
     pages.shows("/audit", &["run_started", "approval_resolved", "/audit/1", &run]);
@@ -82,7 +90,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     pages.shows("/goals/mirror", &["badge paused", "rain &lt;b&gt;", "Resume"]);
     sandbox.wf(&["goal", "list"]).exits(0).says("rain");
     pages.shows("/audit?kind=goal_paused", &["browser=true goal=mirror"]);
-    pages.shows("/activity", &["the goal `mirror` was paused: rain"]);
+    pages.shows("/activity", &["the goal <code>mirror</code> was paused: rain"]);
     assert!(pages.own_post("/goals/mirror/resume", "").starts_with("HTTP/1.1 303 "));
     pages.shows("/goals/mirror", &["Run now"]);
     let refused = pages.own_post("/goals/mirror/run", "");
@@ -95,7 +103,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     let asked = pages.own_post("/goals/mirror/run", "");
     assert!(asked.starts_with("HTTP/1.1 303 "), "{asked}");
     until("the daemon has reconciled it", || pages.ask("/goals/mirror").contains("badge healthy"));
-    pages.shows("/activity", &["the goal `mirror` is healthy"]);
+    pages.shows("/activity", &["the goal <code>mirror</code> is healthy"]);
     pages.shows("/audit?kind=goal_requested", &["goal=mirror"]);
     let _ = daemon.kill();
     let _ = daemon.wait();

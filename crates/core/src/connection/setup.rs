@@ -65,7 +65,7 @@ pub enum SetupOutput {
         ref_id: RefId,
         /// A description of the secret.
         label: String,
-        /// Where the user finds it; may be empty.
+        /// The way to find it; may be empty.
         guidance: String,
     },
     /// Wait until the user confirms, then pass in [`SetupAnswer::Confirmed`].

@@ -33,7 +33,7 @@ pub struct SecretPrompt {
     pub ref_id: RefId,
     /// A description of the secret, by the skill.
     pub label: String,
-    /// Where a person finds it, by the skill; may be empty.
+    /// The way to find it, by the skill; may be empty.
     pub guidance: String,
     /// The time since which the setup waits.
     pub since: Moment,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use wf_app::connections::SecretFiles;
+use wf_app::connections::SetupSecretSources;
 use wf_base::name::RefId;
 
 /// The source of the secrets that a setup asks for.
@@ -13,6 +13,9 @@ pub struct SecretArgs {
     /// Read a secret from the first line of a file that only you can read, instead of asking for it
     #[arg(long = "secret-file", value_name = "REF=FILE", value_parser = pair)]
     files: Vec<(RefId, PathBuf)>,
+    /// Wait until the secrets are entered in a browser, on the page /secrets of `wf serve`
+    #[arg(long)]
+    secrets_in_browser: bool,
 }
 
 fn pair(text: &str) -> Result<(RefId, PathBuf), String> {
@@ -22,8 +25,8 @@ fn pair(text: &str) -> Result<(RefId, PathBuf), String> {
 }
 
 impl SecretArgs {
-    /// Returns the given files.
-    pub fn files(&self) -> SecretFiles {
-        SecretFiles::new(self.files.clone())
+    /// Returns the given sources.
+    pub fn sources(&self) -> SetupSecretSources {
+        SetupSecretSources { files: self.files.clone(), in_browser: self.secrets_in_browser }
     }
 }

@@ -3,6 +3,7 @@
 pub mod answers;
 mod rooms;
 mod runs;
+mod secrets;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

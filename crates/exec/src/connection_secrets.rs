@@ -23,10 +23,12 @@ use wf_base::name::RefId;
 use wf_skill::SkillBundle;
 
 mod folder;
+mod prompt;
 #[cfg(test)]
 mod tests;
 
 pub use folder::LentFolder;
+pub use prompt::{OpenPrompt, SecretEntryError, SecretPrompt, enter_secret, secret_prompts};
 
 /// The longest secret, in bytes.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
@@ -133,8 +135,9 @@ impl ConnectionSecrets {
         rustix::fs::flock(lock.as_fd(), FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| ConnectionSecretError::Busy)?;
         let refs = Self { above, name: name.to_string(), _lock: lock };
-        // Remove the folders lent by a killed process.
+        // Remove the folders lent by a killed process, and its prompts.
         refs.clear()?;
+        remove_all(&refs.prompts())?;
         Ok(refs)
     }
 
@@ -246,6 +249,13 @@ impl ConnectionSecrets {
             lent.add(name, secret)?;
         }
         Ok(lent)
+    }
+}
+
+/// Its prompts end with it.
+impl Drop for ConnectionSecrets {
+    fn drop(&mut self) {
+        let _ = remove_all(&self.prompts());
     }
 }
 

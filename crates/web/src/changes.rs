@@ -1,7 +1,7 @@
 //! The news that the log has grown: one watcher for all browsers, and a stream of server-sent events for each.
 //!
-//! An event has the number of the last row of the log as its id and nothing else: whoever was away learns from the
-//! first event that the number is another one, and asks for its page again.
+//! An event has the version of all views as its id and nothing else: whoever was away learns from the first event that
+//! the version is another one, and asks for its page again.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -24,22 +24,26 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Watches the log of a workspace in a thread of its own, until nobody listens any more.
-pub(crate) fn watch_log(host: Host) -> watch::Receiver<u64> {
-    let (sender, receiver) = watch::channel(0);
+pub(crate) fn watch_log(host: Host) -> watch::Receiver<String> {
+    let (sender, receiver) = watch::channel("0".to_owned());
     tokio::task::spawn_blocking(move || look(&PageCaller(host), &sender));
     receiver
 }
 
 /// Looks at the log again and again.
-fn look(caller: &PageCaller, sender: &watch::Sender<u64>) {
+fn look(caller: &PageCaller, sender: &watch::Sender<String>) {
     while !sender.is_closed() {
         // A state that was restored is another file: the reader is opened anew after each error.
         if let Ok(Some(reader)) = views::state_reader(caller) {
-            while let Ok(end) = views::log_end(&reader) {
+            while let Ok(version) = views::view_version(caller, &reader) {
                 if sender.is_closed() {
                     return;
                 }
-                sender.send_if_modified(|known| std::mem::replace(known, end) != end);
+                sender.send_if_modified(|known| {
+                    let is_known = *known == version;
+                    *known = version;
+                    !is_known
+                });
                 std::thread::sleep(LOOK_INTERVAL);
             }
         }
@@ -49,13 +53,13 @@ fn look(caller: &PageCaller, sender: &watch::Sender<u64>) {
 
 /// Returns a stream with an event for the log as it is, and one for each time that it grew.
 pub(crate) fn event_stream(
-    mut log: watch::Receiver<u64>,
+    mut log: watch::Receiver<String>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     log.mark_changed();
     let events = stream::unfold(log, |mut log| async move {
         log.changed().await.ok()?;
-        let end = *log.borrow_and_update();
-        Some((Ok(Event::default().id(end.to_string()).event("log").data(end.to_string())), log))
+        let version = log.borrow_and_update().clone();
+        Some((Ok(Event::default().id(&version).event("log").data(&version)), log))
     });
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

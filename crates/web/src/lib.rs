@@ -17,8 +17,8 @@
 //! on what was signed, and `wf_app::approve` decides whether it counts.
 //!
 //! **Invariants:** a page shows what is durable. Text of others is escaped, and what would hide in it is visible. Nothing
-//! changes the state of the workspace but an answer with a signature that counts, and the goals that a browser that may
-//! operate pauses, resumes and starts.
+//! changes the state of the workspace but an answer with a signature that counts, the goals that a browser that may
+//! operate pauses, resumes and starts, and the secrets that it enters where a setup waits for them: these are in no page.
 
 mod address;
 mod caller;

@@ -38,8 +38,8 @@ pub(crate) struct Site {
     pub logins: Arc<Logins>,
     /// The templates of pages.
     pub templates: Arc<PageTemplates>,
-    /// The end of the log.
-    pub log: watch::Receiver<u64>,
+    /// The version of all views.
+    pub log: watch::Receiver<String>,
     /// The page of the metrics.
     pub metrics: Arc<CountedMetrics>,
     host: Host,
@@ -87,10 +87,12 @@ impl Site {
 
     /// Returns the pages.
     pub fn router(self) -> Router {
+        let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
             .route("/goals/{goal}/pause", post(pages::goals::pause))
             .route("/goals/{goal}/resume", post(pages::goals::resume))
             .route("/goals/{goal}/run", post(pages::goals::run_now))
+            .route("/secrets/{connection}/{ref_id}", post(pages::secrets::enter).layer(secret_size))
             .layer(from_fn_with_state(self.clone(), guard::require_operator));
         let behind_login = Router::new()
             .merge(operations)
@@ -114,6 +116,7 @@ impl Site {
             .route("/skills", get(pages::skills::skills))
             .route("/skills/{skill}", get(pages::skills::skill))
             .route("/connections", get(pages::connections::connections))
+            .route("/secrets", get(pages::secrets::secrets))
             .route("/audit", get(pages::audit::records))
             .route("/audit/verify", get(pages::audit::verification))
             .route("/audit/{number}", get(pages::audit::record))

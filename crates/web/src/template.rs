@@ -17,7 +17,7 @@ use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 21] = [
+const TEMPLATES: [(&str, &str); 22] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
@@ -35,6 +35,7 @@ const TEMPLATES: [(&str, &str); 21] = [
     ("skills.html", include_str!("templates/skills.html")),
     ("skill.html", include_str!("templates/skill.html")),
     ("connections.html", include_str!("templates/connections.html")),
+    ("secrets.html", include_str!("templates/secrets.html")),
     ("audit.html", include_str!("templates/audit.html")),
     ("audit_record.html", include_str!("templates/audit_record.html")),
     ("audit_verify.html", include_str!("templates/audit_verify.html")),
@@ -71,7 +72,7 @@ impl PageTemplates {
 
     /// Returns a page of a site, made from a view.
     pub fn page<T: Serialize>(&self, site: &Site, template: &str, view: &T) -> Response {
-        let log = *site.log.borrow();
+        let log = site.log.borrow().clone();
         self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
     }
 

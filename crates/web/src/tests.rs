@@ -90,6 +90,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
         "/memory",
         "/skills",
         "/audit",
+        "/secrets",
         "/events",
     ] {
         assert_eq!(status(&served.ask("GET", path, "")), "401", "{path}");
@@ -108,7 +109,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
         "/memory?q=a",
         "/skills",
     ];
-    for path in pages.into_iter().chain(["/connections", "/audit?kind=x", "/audit/verify"]) {
+    for path in pages.into_iter().chain(["/connections", "/secrets", "/audit?kind=x", "/audit/verify"]) {
         let page = served.ask("GET", path, &cookie);
         assert_eq!(status(&page), "200", "{path}: {page}");
         assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{page}");
@@ -209,6 +210,14 @@ fn a_browser_that_may_only_look_changes_nothing() {
         assert_eq!(status(&served.ask("POST", path, &operator)), "403", "{path}: it comes from another site");
         assert_eq!(status(&served.ask("GET", path, &operator)), "405", "{path}");
     }
+    let (secret, long) = ("/secrets/box/token", format!("value={}", "x".repeat(64 * 1024)));
+    for (who, form, answered) in
+        [(&looker, "value=x", "403"), (&operator, "value=x", "404"), (&operator, &long, "413")]
+    {
+        assert_eq!(status(&served.post(secret, who, form)), answered, "{answered}");
+    }
+    assert_eq!(status(&served.ask("POST", secret, &operator)), "403", "it comes from another site");
+    assert_eq!(status(&served.ask("GET", secret, &operator)), "405");
     assert_eq!(status(&link(&looker, "operate")), "403", "it gives no more than it has");
     assert_eq!(status(&link(&looker, "look")), "200");
     assert_eq!(status(&link(&operator, "operate")), "200");

@@ -72,7 +72,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, Co
         initial: row.permissions.clone(),
         incremental: vec![args.permission.clone()],
         hint: BTreeMap::new(),
-        secrets: args.secrets.files(),
+        secrets: args.secrets.sources(),
     };
     let told = |trouble: AdapterFailure| trouble.failure(row.name.as_str(), &row.skill);
     let (completed, secrets) = set_up(&desk, wish).map_err(|failed| match failed {

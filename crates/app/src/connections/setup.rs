@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::desk::{NamedSecrets, all_secrets, contains_secret, mask, sanitized_messages};
-use super::{AdapterRunner, SecretFiles, ledger};
+use super::{AdapterRunner, SetupSecretSources, ledger};
 use crate::connections::{AdapterFailure, AdapterFailureKind};
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RefId;
@@ -17,11 +17,18 @@ use wf_core::connection::{
 };
 use wf_core::machine::WorkExit as Ending;
 use wf_exec::StopLevel;
-use wf_exec::connection_secrets::LentFolder;
+use wf_exec::connection_secrets::{ConnectionSecretError, LentFolder, OpenPrompt, SecretPrompt};
 use wf_exec::dialogue::{self, DialogueEnd, LineSender};
+use wf_exec::secret::SecretText;
 
 /// The time a script has to exit after it was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+/// The time in which a secret must be entered in a browser.
+const PROMPT_TIME: Duration = Duration::from_mins(15);
+
+/// The pause between two looks at what was entered.
+const PROMPT_INTERVAL: Duration = Duration::from_millis(100);
 
 const SETUP_SCRIPT: &str = "setup";
 
@@ -36,8 +43,8 @@ pub struct ConnectionSetupRequest {
     pub incremental: Vec<String>,
     /// Hints about the account.
     pub hint: BTreeMap<String, String>,
-    /// The source of secrets.
-    pub secrets: SecretFiles,
+    /// The sources of secrets.
+    pub secrets: SetupSecretSources,
 }
 
 /// Sets up a connection with the user. Returns the script's description of it, and the secrets, of
@@ -59,6 +66,8 @@ pub fn set_up(
         lent,
         lent_secrets: before,
         entered_secrets: Vec::new(),
+        prompts: Vec::new(),
+        prompt_end: None,
         output_lines: Vec::new(),
         outcome: None,
         failure: None,
@@ -93,6 +102,10 @@ struct SetupRelay<'a, 'b> {
     lent_secrets: NamedSecrets,
     /// The secrets entered by the user.
     entered_secrets: NamedSecrets,
+    /// The prompts of browsers so far. Those that were answered stay, so that whoever answers again is told.
+    prompts: Vec<OpenPrompt>,
+    /// The time until which the last prompt waits; `None`: it was answered.
+    prompt_end: Option<Instant>,
     /// The output of the script, to be searched again once its secrets are known.
     output_lines: Vec<Vec<u8>>,
     outcome: Option<Result<SetupCompletion, AdapterFailureKind>>,
@@ -132,9 +145,9 @@ impl SetupRelay<'_, '_> {
                 interrupt = &mut interrupted, if self.cancelled.is_none() => {
                     // If signals are broken, an interrupt is not possible any more: stop.
                     drop(interrupt);
-                    self.cancelled = Some(Instant::now());
-                    self.setup.handle_input(SetupInput::Cancel)
+                    self.cancel()
                 }
+                () = tokio::time::sleep(PROMPT_INTERVAL), if self.prompt_end.is_some() => self.look_for_secret(),
                 Some(()) = confirmed.recv() => self.setup.handle_input(SetupInput::Answer(SetupAnswer::Confirmed)),
                 () = tokio::time::sleep_until(late), if self.cancelled.is_some() && ended.is_none() => {
                     stop.send_replace(StopLevel::AtOnce);
@@ -183,8 +196,12 @@ impl SetupRelay<'_, '_> {
             match output {
                 SetupOutput::Send(told) => mouth.send_line(&told.line()).await,
                 SetupOutput::Show(step) => self.runner.caller.message(&step_text(&step)),
-                SetupOutput::Secret { ref_id, label } => {
-                    let more = self.ask_secret(&ref_id, &label);
+                SetupOutput::Secret { ref_id, label, guidance } => {
+                    let more = if self.request.secrets.is_in_browser(&ref_id) {
+                        self.open_prompt(ref_id, label, guidance)
+                    } else {
+                        self.ask_secret(ref_id, &label)
+                    };
                     Box::pin(self.perform(more, mouth, confirm)).await;
                 }
                 SetupOutput::Confirm => {
@@ -202,19 +219,76 @@ impl SetupRelay<'_, '_> {
         }
     }
 
-    /// Asks for a secret and stores it where the script can read it.
-    fn ask_secret(&mut self, name: &RefId, label: &str) -> Vec<SetupOutput> {
-        let caller = self.runner.caller;
-        let secret = match self.request.secrets.get(caller, name, label) {
-            Ok(secret) => secret,
-            Err(failure) => return self.stop(failure),
-        };
-        if let Err(fault) = self.lent.add(name, &secret) {
-            self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(fault)));
-            return Vec::new();
+    /// Asks for a secret.
+    fn ask_secret(&mut self, name: RefId, label: &str) -> Vec<SetupOutput> {
+        match self.request.secrets.get(self.runner.caller, &name, label) {
+            Ok(secret) => self.give_secret(name, secret),
+            Err(failure) => self.stop(failure),
         }
-        self.entered_secrets.push((name.clone(), secret));
+    }
+
+    /// Asks for a secret in a browser, while the script may continue, too.
+    fn open_prompt(&mut self, ref_id: RefId, label: String, guidance: String) -> Vec<SetupOutput> {
+        let caller = self.runner.caller;
+        let (since, time) = (caller.host().now(), self.prompt_time());
+        let connection = self.runner.name.clone();
+        let prompt = SecretPrompt { connection, ref_id, label, guidance, since, expires: since.after(time) };
+        match self.runner.refs.open_prompt(&prompt) {
+            Ok(open) => {
+                let label = prompt.label.replace('\n', " ");
+                caller.message(&format!(
+                    "  open   {} on the pages of `wf serve`\n  enter  {label} ({})\n  within {}\n",
+                    paint(NAME, "/secrets"),
+                    prompt.ref_id,
+                    span(time.as_secs())
+                ));
+                self.prompts.push(open);
+                self.prompt_end = Some(Instant::now() + time);
+                Vec::new()
+            }
+            Err(fault) => self.refuse_secrets(fault),
+        }
+    }
+
+    fn prompt_time(&self) -> Duration {
+        PROMPT_TIME.min(self.runner.timeout)
+    }
+
+    /// Takes the secret that was entered in a browser, if it was.
+    fn look_for_secret(&mut self) -> Vec<SetupOutput> {
+        let Some(open) = self.prompts.last() else {
+            return Vec::new();
+        };
+        let name = open.ref_id().clone();
+        match open.take() {
+            Ok(Some(secret)) => {
+                self.prompt_end = None;
+                self.give_secret(name, secret)
+            }
+            Ok(None) if self.prompt_end.is_some_and(|end| end <= Instant::now()) => {
+                let time = span(self.prompt_time().as_secs());
+                let message = format!("nobody entered the secret `{name}` within {time}");
+                let hint = "start it again, and enter the secret at /secrets on the pages of `wf serve`";
+                self.stop(CommandError::new(CliExitCode::RunFailed, message).hint(hint))
+            }
+            Ok(None) => Vec::new(),
+            Err(fault) => self.refuse_secrets(fault),
+        }
+    }
+
+    /// Stores a secret where the script can read it.
+    fn give_secret(&mut self, name: RefId, secret: SecretText) -> Vec<SetupOutput> {
+        if let Err(fault) = self.lent.add(&name, &secret) {
+            return self.refuse_secrets(fault);
+        }
+        self.entered_secrets.push((name, secret));
         self.setup.handle_input(SetupInput::Answer(SetupAnswer::Given))
+    }
+
+    /// Ends the setup, since secrets cannot be passed on.
+    fn refuse_secrets(&mut self, fault: ConnectionSecretError) -> Vec<SetupOutput> {
+        self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(fault)));
+        Vec::new()
     }
 
     /// Waits for the user's confirmation, while the script may continue, too.
@@ -239,7 +313,14 @@ impl SetupRelay<'_, '_> {
         if failure.exit != CliExitCode::Interrupted {
             self.failure = Some(failure);
         }
+        self.cancel()
+    }
+
+    /// Tells the script that the setup is cancelled; nothing more is asked for.
+    fn cancel(&mut self) -> Vec<SetupOutput> {
         self.cancelled = Some(Instant::now());
+        self.prompt_end = None;
+        self.prompts.clear();
         self.setup.handle_input(SetupInput::Cancel)
     }
 

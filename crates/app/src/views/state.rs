@@ -1,3 +1,4 @@
+use crate::connections::waiting_secrets;
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
 use wf_store::{FindError, StoreError, StoreReader};
@@ -20,7 +21,12 @@ pub fn find_run(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, Com
     }
 }
 
-/// Returns the number of the last event of the log: it grows with each change that a view may show.
-pub fn log_end(reader: &StoreReader) -> Result<u64, CommandError> {
-    Ok(reader.log_end()?.map_or(0, |end| end.seq))
+/// Returns a text that is another one after each change that a view may show: the number of the last event of the log,
+/// and the secrets that setups wait for, which are in no log.
+pub fn view_version(caller: &dyn Caller, reader: &StoreReader) -> Result<String, CommandError> {
+    let mut version = reader.log_end()?.map_or(0, |end| end.seq).to_string();
+    for prompt in waiting_secrets(caller) {
+        version += &format!("+{}/{}@{}", prompt.connection, prompt.ref_id, prompt.since);
+    }
+    Ok(version)
 }

@@ -5,17 +5,20 @@ use super::{
     GoalListing, Notice, RequestView, goal_listings, notices, open_requests, run_documents, runs,
     state_reader,
 };
+use crate::connections::{SecretPrompt, waiting_secrets};
 use crate::{Caller, CommandError};
 use wf_store::RunFilter;
 
 /// The most runs of an overview.
 const STREAM_RUNS: usize = 30;
 
-/// An overview: the latest runs, the goals, and the requests that wait for people.
+/// An overview: the latest runs, the goals, and the requests and secrets that wait for people.
 #[derive(Debug, Serialize)]
 pub struct StreamView {
     /// The requests that nobody has answered, the one that expires first before the others.
     pub requests: Vec<RequestView>,
+    /// The secrets that setups of connections wait for.
+    pub secrets: Vec<SecretPrompt>,
     /// The latest runs that are part of no other, newest first.
     pub runs: Vec<Value>,
     /// The goals.
@@ -31,6 +34,7 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let Some(reader) = reader else {
         return Ok(StreamView {
             requests: Vec::new(),
+            secrets: Vec::new(),
             runs: Vec::new(),
             goals,
             notices: notices(caller, &[])?,
@@ -40,5 +44,6 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let rows = runs::with_owners(&reader, reader.runs(STREAM_RUNS, &filter)?)?;
     let requests = open_requests(&reader)?;
     let notices = notices(caller, &requests)?;
-    Ok(StreamView { requests, runs: run_documents(&rows), goals, notices })
+    let secrets = waiting_secrets(caller);
+    Ok(StreamView { requests, secrets, runs: run_documents(&rows), goals, notices })
 }

@@ -65,6 +65,8 @@ pub enum SetupOutput {
         ref_id: RefId,
         /// A description of the secret.
         label: String,
+        /// The way to find it; may be empty.
+        guidance: String,
     },
     /// Wait until the user confirms, then pass in [`SetupAnswer::Confirmed`].
     Confirm,
@@ -130,7 +132,11 @@ enum SetupPhase {
 /// The input that a step needs from the user.
 #[derive(Debug)]
 enum AwaitedInput {
-    Secret(RefId, String),
+    Secret {
+        ref_id: RefId,
+        label: String,
+        guidance: String,
+    },
     Nothing,
     /// The script has received its answer.
     Answered,
@@ -229,9 +235,11 @@ impl SetupConversation {
             SetupStep::SecureInput { ref_id, .. } if !self.terms.refs.contains(ref_id) => {
                 return self.protocol_fault("it requests a secret that `discover` did not list");
             }
-            SetupStep::SecureInput { ref_id, label, .. } => {
-                AwaitedInput::Secret(ref_id.clone(), label.clone())
-            }
+            SetupStep::SecureInput { ref_id, label, guidance } => AwaitedInput::Secret {
+                ref_id: ref_id.clone(),
+                label: label.clone(),
+                guidance: guidance.clone(),
+            },
             SetupStep::DeviceCode { .. } | SetupStep::BrowserRedirect { .. } => AwaitedInput::Nothing,
         };
         if id.len() > MOST_STEP_ID || self.steps.len() >= MOST_STEPS {
@@ -253,9 +261,11 @@ impl SetupConversation {
                 return self.protocol_fault("it waits for the same step twice");
             }
             Some(AwaitedInput::Nothing) => SetupOutput::Confirm,
-            Some(AwaitedInput::Secret(ref_id, label)) => {
-                SetupOutput::Secret { ref_id: ref_id.clone(), label: label.clone() }
-            }
+            Some(AwaitedInput::Secret { ref_id, label, guidance }) => SetupOutput::Secret {
+                ref_id: ref_id.clone(),
+                label: label.clone(),
+                guidance: guidance.clone(),
+            },
         };
         self.awaited_step = Some(id.to_owned());
         vec![question]
@@ -270,7 +280,7 @@ impl SetupConversation {
             return Vec::new();
         };
         let payload = match (self.steps.get(&id), answer) {
-            (Some(AwaitedInput::Secret(ref_id, _)), SetupAnswer::Given) => {
+            (Some(AwaitedInput::Secret { ref_id, .. }), SetupAnswer::Given) => {
                 json!({"ref_id": ref_id, "success": true})
             }
             (Some(AwaitedInput::Nothing), SetupAnswer::Confirmed) => json!({"confirmed": true}),

@@ -52,8 +52,8 @@ fn a_secret_is_asked_for_and_only_its_name_is_told() {
     assert!(matches!(setup.handle_input(line(SECRET))[..], [SetupOutput::Show(_)]));
     let asked = setup.handle_input(line(AWAIT));
     let ref_id = RefId::parse("token").unwrap();
-    let label = "Key".to_owned();
-    assert_eq!(asked, [SetupOutput::Secret { ref_id, label }]);
+    let (label, guidance) = ("Key".to_owned(), "Settings".to_owned());
+    assert_eq!(asked, [SetupOutput::Secret { ref_id, label, guidance }]);
     // An answer to another question is ignored.
     assert!(setup.handle_input(SetupInput::Answer(SetupAnswer::Confirmed)).is_empty());
     let told = setup.handle_input(SetupInput::Answer(SetupAnswer::Given));

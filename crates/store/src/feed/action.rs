@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LogAnchor;
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId, SessionName};
+use wf_base::name::{PlanId, RefId, RunId, SessionName};
 use wf_base::time::Moment;
 
 /// An act outside of any run, or on the state as a whole. More will be added; an unknown word is
@@ -256,6 +256,13 @@ pub enum WorkspaceAction {
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
+    },
+    /// A browser entered a secret for the setup of a connection that waits for it.
+    SecretStored {
+        /// The connection.
+        connection: PlanId,
+        /// The id that stands for the secret.
+        ref_id: RefId,
     },
     /// The token of a connection was refreshed.
     ConnectionRefreshed {

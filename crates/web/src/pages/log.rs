@@ -89,7 +89,7 @@ pub(crate) async fn whole(
 struct FollowedLog {
     site: Site,
     /// The end of the database's log: an attempt cannot end unless it grows.
-    log: watch::Receiver<u64>,
+    log: watch::Receiver<String>,
     /// `None` after the last event.
     feed: Option<LogFeed>,
     /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.

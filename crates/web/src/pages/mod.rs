@@ -1,7 +1,7 @@
 //! The pages: each reads one view and renders it.
 //!
 //! **Invariant:** a page that is read changes nothing. Only [`review`] records anything, an answer with a signature, and
-//! [`goals`]: what a browser that may operate asks for.
+//! [`goals`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
 
 pub(crate) mod activity;
 pub(crate) mod audit;
@@ -15,6 +15,7 @@ pub(crate) mod metrics;
 pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod secrets;
 pub(crate) mod skills;
 pub(crate) mod step;
 pub(crate) mod stream;

@@ -6,25 +6,31 @@ use wf_base::name::RefId;
 use wf_base::redact::weakness;
 use wf_exec::secret::SecretText;
 
-/// The files with secrets.
+/// The sources of the secrets of a setup.
 #[derive(Clone, Debug)]
-pub struct SecretFiles(Vec<(RefId, PathBuf)>);
+pub struct SetupSecretSources {
+    /// Files by the names of secrets, each with the secret in its first line, which only its owner can read.
+    pub files: Vec<(RefId, PathBuf)>,
+    /// True if the other secrets are entered in a browser.
+    pub in_browser: bool,
+}
 
-impl SecretFiles {
-    /// Secrets by their names, each from the first line of a file that only its owner can read.
-    pub fn new(files: Vec<(RefId, PathBuf)>) -> Self {
-        Self(files)
+impl SetupSecretSources {
+    /// True if a secret is entered in a browser.
+    pub fn is_in_browser(&self, name: &RefId) -> bool {
+        self.in_browser && self.files.iter().all(|(known, _)| known != name)
     }
 
     /// Reads a secret: from its file, else from the user, without echo.
     pub fn get(&self, caller: &dyn Caller, name: &RefId, label: &str) -> Result<SecretText, CommandError> {
-        let file = self.0.iter().find(|(known, _)| known == name);
+        let file = self.files.iter().find(|(known, _)| known == name);
         let text = match file {
             Some((_, path)) => from_private_file(caller.host(), path)?,
             None if caller.is_interactive() => caller.ask_hidden(&format!("{label} ({name}): "))?,
             None => {
                 let message = format!("not a terminal, cannot ask for the secret `{name}`");
-                let hint = format!("pass --secret-file {name}=FILE to read it from a file");
+                let hint =
+                    format!("pass --secret-file {name}=FILE to read it from a file, or --secrets-in-browser");
                 return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
             }
         };

@@ -1,0 +1,87 @@
+use axum::Json;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Extension, Form, Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, HeaderMap, LOCATION};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::logins::LoginAccess;
+use crate::respond;
+use crate::site::Site;
+use wf_app::connections::{SecretEntryError, SecretPrompt, enter_secret, waiting_secrets};
+
+/// The longest form with a secret, in bytes.
+pub(crate) const MAX_FORM_SIZE: usize = 64 * 1024;
+
+/// The secrets that setups wait for, for a browser with some access.
+#[derive(Serialize)]
+struct SecretsView {
+    secrets: Vec<SecretPrompt>,
+    may_operate: bool,
+}
+
+/// A secret as it was entered. It has no text for logs.
+#[derive(Deserialize)]
+pub(crate) struct SecretForm {
+    value: String,
+}
+
+/// The part of an address that names a secret.
+#[derive(Deserialize)]
+pub(crate) struct SecretAddress {
+    connection: String,
+    ref_id: String,
+}
+
+/// The secrets that setups wait for.
+pub(crate) async fn secrets(State(site): State<Site>, Extension(access): Extension<LoginAccess>) -> Response {
+    let may_operate = access >= LoginAccess::Operate;
+    let view =
+        site.read(move |caller| Ok(Some(SecretsView { secrets: waiting_secrets(caller), may_operate })));
+    respond::page(&site, "secrets.html", view.await)
+}
+
+/// Hands a secret over to the setup that waits for it. Whatever is answered, the secret is not in it.
+pub(crate) async fn enter(
+    State(site): State<Site>,
+    Path(address): Path<SecretAddress>,
+    headers: HeaderMap,
+    form: Result<Form<SecretForm>, FormRejection>,
+) -> Response {
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("a form with a secret has at most {MAX_FORM_SIZE} bytes");
+            return refused(&site, StatusCode::PAYLOAD_TOO_LARGE, &message);
+        }
+        Err(rejection) => return refused(&site, rejection.status(), "send a form with one field, `value`"),
+    };
+    let entered =
+        site.read(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
+    match entered.await {
+        Ok(Ok(())) if accepts_json(&headers) => Json(json!({"stored": true})).into_response(),
+        Ok(Ok(())) => (StatusCode::SEE_OTHER, [(LOCATION, "/secrets")]).into_response(),
+        Ok(Err(error)) => refused(&site, status(&error), &error.to_string()),
+        Err(error) => respond::failure(&site, &error),
+    }
+}
+
+fn status(error: &SecretEntryError) -> StatusCode {
+    match error {
+        SecretEntryError::Unknown => StatusCode::NOT_FOUND,
+        SecretEntryError::Duplicate => StatusCode::CONFLICT,
+        SecretEntryError::Unfit(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        SecretEntryError::Unable(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn accepts_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.starts_with("application/json"))
+}
+
+fn refused(site: &Site, status: StatusCode, reason: &str) -> Response {
+    site.templates.refusal(status, "The secret was not stored", reason)
+}

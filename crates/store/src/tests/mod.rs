@@ -15,6 +15,7 @@ mod memory;
 mod notes;
 mod open;
 mod opinions;
+mod page;
 mod prune;
 mod record;
 mod recorded;

@@ -25,9 +25,7 @@ impl PageServer {
         let (host, path) = rest.split_once('/').expect("the link has a path");
         let mut server = Self { child, host: host.to_owned(), cookie: String::new() };
         let (head, _) = PageConnection::open(&server).exchange(&format!("/{path}"));
-        let set = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().starts_with("set-cookie:").then_some(line));
+        let set = head.lines().find(|line| line.to_ascii_lowercase().starts_with("set-cookie:"));
         let pair =
             set.and_then(|line| line.split_once(": ")).and_then(|(_, cookie)| cookie.split(';').next());
         pair.expect("the link sets a cookie").clone_into(&mut server.cookie);

@@ -15,6 +15,11 @@ CREATE TABLE events (
     CHECK ((body IS NULL) <> (digest IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX events_of_run ON events (run, run_seq);
+-- The events that are not written for each task of a run, and those of tasks that used something: a page of a large
+-- run is read from them. The condition is repeated where they are read.
+CREATE INDEX events_apart ON events (run, kind, run_seq)
+    WHERE kind NOT IN ('attempt_started', 'attempt_ended', 'step_ended', 'check_completed', 'checks_passed', 'evidence_taken')
+        OR body -> '$.usage' IS NOT NULL OR body -> '$.verdict.judgement' IS NOT NULL;
 
 -- The texts of plans, gates and skills that runs execute, each once.
 CREATE TABLE source_texts (

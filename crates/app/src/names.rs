@@ -9,9 +9,8 @@ pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<St
     if place.item.is_none() {
         return Ok(place.to_string());
     }
-    let rows = reader.steps(run)?;
-    let own = rows.iter().find(|row| row.step == place.step && row.item == place.item);
-    Ok(place.display_name(own.and_then(|row| row.item_key.as_deref())))
+    let own = reader.step(run, place)?;
+    Ok(place.display_name(own.and_then(|row| row.item_key).as_deref()))
 }
 
 /// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are

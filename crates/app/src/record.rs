@@ -4,7 +4,7 @@ use crate::CommandError;
 use crate::lineage::outermost_run;
 use crate::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
-use wf_core::machine::BudgetLedger;
+use wf_core::machine::{BudgetLedger, Event};
 use wf_report::record::{
     AgentCalls, AskedCall, CallChain, CallSources, GapTrajectory, LoopedAttempt, ModelSpending,
     NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord, UnbegunChild,
@@ -26,46 +26,101 @@ pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, Comma
     Ok(record)
 }
 
+/// Reads the record of a run without what each of its tasks has: its tasks, their attempts, checks and artifacts; and those
+/// of the runs nested in it in the same way. What it costs does not grow with the number of tasks that used nothing.
+///
+/// The `progress` of its ledger is unknown.
+pub(crate) fn load_record_head(reader: &StoreReader, run: &RunId) -> Result<RunRecord, CommandError> {
+    let mut record = head_below(reader, run, MAX_DEPTH)?;
+    record.top = Some(outermost_run(reader, run)?).filter(|top| top != run);
+    Ok(record)
+}
+
+fn head_below(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
+    let nested = nested_below(reader, run, depth, head_below)?;
+    let facts = reader.facts_apart(run, &fact_kinds())?;
+    let mut ledger = BudgetLedger::of_events(&facts);
+    ledger.attempts = ledger.attempts.saturating_add(reader.attempt_count(run)?);
+    record_of_facts(reader, run, &facts, ledger, nested)
+}
+
 fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
-    let mut nested = Vec::new();
-    if depth > 0 {
-        for (child, attempt) in reader.children(run)? {
-            let record = nested_records(reader, &child, depth - 1)?;
-            nested.push(NestedRunRecord { attempt, record });
-        }
+    let nested = nested_below(reader, run, depth, nested_records)?;
+    let facts = reader.facts(run, &fact_kinds())?;
+    let mut record = record_of_facts(reader, run, &facts, BudgetLedger::of_events(&facts), nested)?;
+    record.steps = reader.steps(run)?;
+    record.attempts = reader.attempts(run)?;
+    record.checks = reader.checks(run)?;
+    record.gaps = GapTrajectory::of_checks(&record.checks);
+    record.loops = LoopedAttempt::from_events(&facts);
+    record.artifacts = reader.artifacts(run)?;
+    Ok(record.with_waiting_tasks())
+}
+
+/// Reads the runs nested in a run, each with a function that gets the depth that is left.
+fn nested_below(
+    reader: &StoreReader,
+    run: &RunId,
+    depth: usize,
+    read: impl Fn(&StoreReader, &RunId, usize) -> Result<RunRecord, CommandError>,
+) -> Result<Vec<NestedRunRecord>, CommandError> {
+    if depth == 0 {
+        return Ok(Vec::new());
     }
-    let checks = reader.checks(run)?;
-    let held = reader.facts(run, &RunDecisions::EVENTS)?;
-    let ledger = BudgetLedger::of_events(&reader.facts(run, &BudgetLedger::EVENTS)?);
-    let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
-    let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
+    let children = reader.children(run)?.into_iter();
+    let read = |(child, attempt)| Ok(NestedRunRecord { attempt, record: read(reader, &child, depth - 1)? });
+    children.map(read).collect()
+}
+
+/// Returns the kinds of events that a record is made of.
+fn fact_kinds() -> Vec<&'static str> {
+    let parts: [&[&str]; 7] = [
+        &RunDecisions::EVENTS,
+        &BudgetLedger::EVENTS,
+        &AgentCalls::EVENTS,
+        &AskedCall::EVENTS,
+        &LoopedAttempt::EVENTS,
+        &UnbegunChild::EVENTS,
+        &ModelSpending::EVENTS,
+    ];
+    parts.concat()
+}
+
+/// Makes the record of a run of its facts, without its tasks.
+fn record_of_facts(
+    reader: &StoreReader,
+    run: &RunId,
+    facts: &[Event],
+    ledger: BudgetLedger,
+    nested: Vec<NestedRunRecord>,
+) -> Result<RunRecord, CommandError> {
+    let (agents, asked) = (AgentCalls::from_events(facts), AskedCall::from_events(facts));
     let sources = CallSources { agents: &agents, asked: &asked, nested: &nested };
     let plan = if sources.is_empty() { None } else { recorded_plan_if_valid(reader, run)? };
     let call_chain = plan.map(|plan| CallChain::of(&plan, sources)).unwrap_or_default();
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
-    let record = RunRecord {
+    Ok(RunRecord {
         v: RECORD_VERSION,
         life: RunLifecycle::of(&row, owner),
         top: None,
         run: row,
         repeated_by: reader.repeats(run)?,
         owner,
-        steps: reader.steps(run)?,
-        attempts: reader.attempts(run)?,
-        gaps: GapTrajectory::of_checks(&checks),
-        loops: LoopedAttempt::from_events(&reader.facts(run, &LoopedAttempt::EVENTS)?),
+        steps: Vec::new(),
+        attempts: Vec::new(),
+        gaps: Vec::new(),
+        loops: Vec::new(),
         shaken: Vec::new(),
-        checks,
-        held: RunDecisions::from_events(&held),
+        checks: Vec::new(),
+        held: RunDecisions::from_events(facts),
         agents,
         sequential_calls: call_chain.total(),
         call_chain,
         asked,
-        unbegun: UnbegunChild::from_events(&reader.facts(run, &UnbegunChild::EVENTS)?),
-        models: ModelSpending::from_events(&reader.facts(run, &ModelSpending::EVENTS)?),
+        unbegun: UnbegunChild::from_events(facts),
+        models: ModelSpending::from_events(facts),
         ledger: ledger.is_worth_reporting().then_some(ledger),
-        artifacts: reader.artifacts(run)?,
+        artifacts: Vec::new(),
         nested,
-    };
-    Ok(record.with_waiting_tasks())
+    })
 }

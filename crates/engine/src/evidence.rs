@@ -38,9 +38,12 @@ pub(super) fn recorded_files<'a>(
     all
 }
 
+/// The kind of events that record the files of checks.
+pub const EVIDENCE_EVENTS: [&str; 1] = ["evidence_taken"];
+
 /// Returns the files that some steps were checked with, as recorded.
-pub fn recorded_evidence(events: &[(u64, Event)], steps: &[Name]) -> Vec<Artifact> {
-    let all = recorded_files(events.iter().map(|(_, event)| event)).into_iter();
+pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
+    let all = recorded_files(events).into_iter();
     let of_them = all.filter(|(place, _)| steps.contains(&place.step));
     of_them.flat_map(|(_, files)| files).collect()
 }

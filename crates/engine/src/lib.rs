@@ -64,7 +64,7 @@ mod worktrees;
 pub use agent::{RecordedConversations, conversations};
 pub use asking::{RecordedAnswers, scope};
 pub use begin::{cancel, resume, run, tidy};
-pub use evidence::{recorded_evidence, stale_now};
+pub use evidence::{EVIDENCE_EVENTS, recorded_evidence, stale_now};
 pub use generated::PlanReader;
 pub use kept::{outdated, unchanged};
 pub use memory::RecordedCalibrations;

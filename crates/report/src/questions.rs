@@ -10,12 +10,22 @@ use wf_core::gate::GateAction;
 use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind, TypedAnswer};
 use wf_store::RunRow;
 
+/// The kinds of events that the text of an approval request is made of.
+pub const REQUEST_TEXT_EVENTS: [&str; 6] = [
+    "gate_evaluated",
+    "agent_briefed",
+    "exchange_gated",
+    "model_call_ended",
+    "tool_call_ended",
+    "tool_call_refused",
+];
+
 /// A pending approval, with everything that the decision covers. Invisible characters are shown by
 /// their numbers.
 pub fn approval_request_text(
     ask: &ApprovalRequest,
     row: &RunRow,
-    events: &[(u64, Event)],
+    events: &[Event],
     files: &[Artifact],
 ) -> String {
     let name = match &ask.place {
@@ -40,7 +50,7 @@ pub fn approval_request_text(
         let value = value.to_string();
         let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
     }
-    let judged = events_of_subject(ask, events).iter().filter_map(|(_, event)| match &event.fact {
+    let judged = events_of_subject(ask, events).iter().filter_map(|event| match &event.fact {
         EventKind::GateEvaluated { place, result } if *place == ask.place => Some(result),
         _ => None,
     });
@@ -104,8 +114,8 @@ pub fn typed_answer_text(ask: &ApprovalRequest, answer: Option<&TypedAnswer>) ->
 }
 
 /// Returns the events that may be about the same: for a call of an agent, those since what it did before.
-fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [(u64, Event)]) -> &'a [(u64, Event)] {
-    let before = |(_, event): &(u64, Event)| {
+fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [Event]) -> &'a [Event] {
+    let before = |event: &Event| {
         let id = match &event.fact {
             EventKind::AgentBriefed(briefing) => Some(&briefing.attempt.place),
             EventKind::ExchangeGated(gated) => Some(&gated.attempt.place),

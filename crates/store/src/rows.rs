@@ -23,9 +23,26 @@ pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, at
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event, item";
 
+/// A page of those in some states, without their number: the words as a JSON list, or NULL for all.
+pub(super) const STEP_PAGE: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+     reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
+     FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+         AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) \
+     ORDER BY first_event, item LIMIT ?3 OFFSET ?4";
+
+/// The row of one task.
+pub(super) const STEP: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+     reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
+     FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3";
+
 /// The rows of a run that [`attempt`] reads.
 pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY first_event";
+
+/// The attempts of one task.
+pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+     FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY first_event";
 
 /// The row of one attempt.
@@ -37,10 +54,25 @@ pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY run_seq";
 
+/// The verdicts on one task; here an item is NULL for none.
+pub(super) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+     FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item IS ?3 \
+     ORDER BY run_seq";
+
 /// The rows of a run that [`artifact`] reads.
 pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path";
+
+/// The first of them.
+pub(super) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+     FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY step, item, attempt, path LIMIT ?2";
+
+/// The artifacts of one task.
+pub(super) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+     FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
+     ORDER BY attempt, path";
 
 /// The columns that [`cached`] reads.
 pub(super) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";

@@ -52,7 +52,7 @@ pub struct AnswerReview {
     /// The evidence of the steps that it covers.
     pub evidence: Vec<Artifact>,
     /// The events of its run.
-    pub events: Vec<(u64, Event)>,
+    pub events: Vec<Event>,
     /// The answer beyond yes.
     pub answer: Option<TypedAnswer>,
     approved: Option<RunApproval>,
@@ -140,6 +140,7 @@ impl AnswerReview {
 
     fn read(reader: &StoreReader, top: &RunId, request: RunApprovalRequest) -> Result<Self, CommandError> {
         let events = reader.events(&request.run, 0)?;
+        let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
         let approved = reader.events(top, 0)?.into_iter().find_map(|(_, event)| match event.fact {
             EventKind::RunApproved(approved) => Some(*approved),
             _ => None,
@@ -221,7 +222,7 @@ impl AnswerReview {
 
     /// The step whose evidence a file is, as a command takes it, with the steps above it.
     fn evidence_step(&self, path: &str) -> String {
-        let step = self.events.iter().rev().find_map(|(_, event)| match &event.fact {
+        let step = self.events.iter().rev().find_map(|event| match &event.fact {
             EventKind::EvidenceTaken { attempt, files } => {
                 let seen = files.iter().any(|file| file.path == path);
                 seen.then(|| attempt.place.step.to_string())

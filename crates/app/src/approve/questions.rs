@@ -22,6 +22,9 @@ pub struct RunApprovalRequest {
     pub outcome: Option<ApprovalOutcome>,
 }
 
+/// The events of approval requests.
+const REQUEST_EVENTS: [&str; 2] = ["approval_requested", "approval_resolved"];
+
 /// Returns every approval request of a run and of those nested in it, in order.
 pub fn approval_requests(reader: &StoreReader, run: &RunId) -> Result<Vec<RunApprovalRequest>, StoreError> {
     collect_nested(reader, run, &ParentTasks::default())
@@ -48,8 +51,7 @@ fn collect_nested(
     run: &RunId,
     above: &ParentTasks,
 ) -> Result<Vec<RunApprovalRequest>, StoreError> {
-    let events = reader.events(run, 0)?;
-    let mut found = collect_run(run, above, events.iter().map(|(_, event)| event));
+    let mut found = collect_run(run, above, &reader.facts_apart(run, &REQUEST_EVENTS)?);
     for posed in &mut found {
         if let Some(place) = &posed.request.place {
             posed.path.push(task_name(reader, run, place)?);
@@ -68,11 +70,7 @@ fn collect_nested(
     Ok(found)
 }
 
-fn collect_run<'a>(
-    run: &RunId,
-    above: &ParentTasks,
-    events: impl Iterator<Item = &'a Event>,
-) -> Vec<RunApprovalRequest> {
+fn collect_run(run: &RunId, above: &ParentTasks, events: &[Event]) -> Vec<RunApprovalRequest> {
     let mut found: Vec<RunApprovalRequest> = Vec::new();
     for event in events {
         match &event.fact {

@@ -3,13 +3,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::run::shown_state;
 use wf_base::name::Name;
 use wf_core::machine::{ChildId, Round};
 use wf_model::Plan;
 use wf_model::graph::{StepGraph, export};
 use wf_report::draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg};
-use wf_report::record::RunRecord;
-use wf_store::StepRow;
+use wf_report::record::{RunLifecycle, RunRecord};
+use wf_store::StepTimes;
 
 /// The most steps of a picture that is not folded; a larger one shows nothing that a person could read.
 const MAX_DRAWN_STEPS: usize = 300;
@@ -35,9 +36,14 @@ pub struct RunGraph {
 }
 
 /// Draws a run; of a large plan, steps that follow each other are one box, except in the group `open`.
-pub(super) fn run_graph(plan: &Plan, record: &RunRecord, open: Option<usize>) -> RunGraph {
-    let rows: BTreeMap<&str, &StepRow> =
-        record.steps.iter().filter(|row| row.item.is_none()).map(|row| (row.step.as_str(), row)).collect();
+pub(super) fn run_graph(
+    plan: &Plan,
+    record: &RunRecord,
+    times: &[StepTimes],
+    open: Option<usize>,
+) -> RunGraph {
+    let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
+    let is_waiting = record.life == RunLifecycle::Waiting;
     let took: Vec<Duration> = plan
         .steps()
         .iter()
@@ -50,7 +56,8 @@ pub(super) fn run_graph(plan: &Plan, record: &RunRecord, open: Option<usize>) ->
     let (nested, marks) = (nested_runs(record), round_marks(&record.held.rounds));
     let mut sketch = PlanSketch::of(plan, false);
     for (at, node) in sketch.nodes.iter_mut().enumerate() {
-        node.state = rows.get(node.name.as_str()).map(|row| (row.state, row.standing));
+        node.state =
+            rows.get(node.name.as_str()).map(|row| (shown_state(row.state, is_waiting), row.standing));
         node.is_critical = in_chain.contains(&at);
         node.marks.extend(marks.get(node.name.as_str()).cloned().unwrap_or_default());
         node.link = Some(match nested.get(&node.name).map(Vec::as_slice) {
@@ -83,7 +90,7 @@ pub(super) fn run_graph(plan: &Plan, record: &RunRecord, open: Option<usize>) ->
     }
 }
 
-fn time_of(row: &StepRow) -> Option<Duration> {
+fn time_of(row: &StepTimes) -> Option<Duration> {
     row.started.zip(row.ended).map(|(started, ended)| ended.since(started))
 }
 

@@ -8,9 +8,9 @@ use wf_base::name::RunId;
 use wf_base::untrusted::plain;
 use wf_core::machine::{AnswerOptions, ApprovalRequest};
 use wf_core::risk::ActionRisk;
-use wf_engine::recorded_evidence;
+use wf_engine::{EVIDENCE_EVENTS, recorded_evidence};
 use wf_report::card::RequestCard;
-use wf_report::questions::approval_request_text;
+use wf_report::questions::{REQUEST_TEXT_EVENTS, approval_request_text};
 use wf_store::{RunFilter, RunState, StoreReader};
 
 /// A request of a run for an approval or an answer, as a card shows it.
@@ -78,9 +78,13 @@ pub(super) fn open_requests_of(reader: &StoreReader, run: &RunId) -> Result<Vec<
 impl RequestView {
     /// Describes a request.
     fn of(reader: &StoreReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
-        let (row, events) = (reader.run(&posed.run)?, reader.events(&posed.run, 0)?);
-        let ask = &posed.request;
-        let evidence = recorded_evidence(&events, &ask.covers_steps);
+        let (row, ask) = (reader.run(&posed.run)?, &posed.request);
+        let events = reader.facts_apart(&posed.run, &REQUEST_TEXT_EVENTS)?;
+        let evidence = if ask.covers_steps.is_empty() {
+            Vec::new()
+        } else {
+            recorded_evidence(&reader.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
+        };
         let plan = recorded_plan_if_valid(reader, &posed.run)?;
         let values = ask.show.iter().map(|(name, value)| ShownValue {
             name: name.clone(),

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,17 +6,24 @@ use serde_json::{Value, json};
 use super::graph::{RunGraph, run_graph};
 use super::log::{LogTailView, log_tail};
 use super::requests::{RequestView, open_requests_of};
-use crate::record::load_record;
+use crate::record::load_record_head;
 use crate::{CommandError, load};
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
 use wf_report::draw::rounds_plot;
-use wf_report::record::{ModelSpending, NestedRunRecord, RunRecord};
-use wf_store::{StepRow, StoreReader};
+use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
+use wf_store::{StepSelection, StoreReader};
 
 /// The most tasks of a page.
 const PAGE_TASKS: usize = 200;
+
+/// The most artifacts of a page, and the most nested runs.
+const PAGE_ARTIFACTS: usize = 200;
+const PAGE_NESTED: usize = 200;
+
+/// The largest plan that is drawn, in bytes: a larger one alone would take longer to read than all else of a page.
+const MAX_DRAWN_BYTES: u64 = 2_000_000;
 
 /// A choice of the tasks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +46,10 @@ impl StepFilter {
 /// A run, with one page of its tasks.
 #[derive(Debug, Serialize)]
 pub struct RunView {
-    /// The run as `wf show --json` has it, with the tasks of the page and their attempts and checks alone.
+    /// The run as `wf show --json` has it, with the tasks of the page and the first artifacts, without attempts and checks.
     pub record: Value,
+    /// The word for the only state that is shown; `None`: every state.
+    pub state: Option<&'static str>,
     /// The number of tasks in each state.
     pub states: BTreeMap<&'static str, usize>,
     /// The number of tasks that the filter permits.
@@ -51,10 +60,16 @@ pub struct RunView {
     pub last_page: usize,
     /// The runs nested in it, as `wf runs --json` has them, each with the `attempt` that it is nested in.
     pub nested: Vec<Value>,
+    /// The number of those that are not shown.
+    pub more_nested: usize,
+    /// The number of artifacts that are not shown.
+    pub more_artifacts: usize,
     /// The requests of the run that nobody has answered.
     pub requests: Vec<RequestView>,
     /// Its plan as a picture, if that is still a valid plan.
     pub graph: Option<RunGraph>,
+    /// False if its plan is too large for a picture.
+    pub is_drawn: bool,
     /// The rounds of its controller as an SVG picture, if it has any.
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
@@ -65,20 +80,37 @@ pub struct RunView {
 
 /// Returns a run with a page of its tasks.
 pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result<RunView, CommandError> {
-    let mut record = load_record(reader, run)?;
-    let plan = load::recorded_plan_if_valid(reader, run)?;
-    let graph = plan.map(|plan| run_graph(&plan, &record, filter.open));
-    let mut states = BTreeMap::new();
-    for row in &record.steps {
-        *states.entry(row.state.as_str()).or_insert(0) += 1;
-    }
-    let is_found = |row: &StepRow| filter.state.is_none_or(|state| row.state == state);
-    let found = record.steps.iter().filter(|row| is_found(row)).count();
+    let mut record = load_record_head(reader, run)?;
+    let is_waiting = record.life == RunLifecycle::Waiting;
+    let wanted = filter.state.map(|state| recorded_states(state, is_waiting));
+    let mut selection = StepSelection {
+        states: wanted.clone(),
+        offset: filter.page.saturating_mul(PAGE_TASKS),
+        limit: PAGE_TASKS,
+    };
+    let mut read = reader.step_page(run, &selection)?;
+    let is_found = |state: &StepState| wanted.as_ref().is_none_or(|states| states.contains(state));
+    let found =
+        read.states.iter().filter(|(state, _)| is_found(state)).map(|(_, count)| count).sum::<usize>();
     let last_page = found.saturating_sub(1) / PAGE_TASKS;
     let page = filter.page.min(last_page);
-    let shown: Vec<StepRow> = record.steps.drain(..).filter(is_found).collect();
-    record.steps = shown.into_iter().skip(page * PAGE_TASKS).take(PAGE_TASKS).collect();
-    keep_tasks(&mut record);
+    if page < filter.page {
+        selection.offset = page * PAGE_TASKS;
+        read = reader.step_page(run, &selection)?;
+    }
+    let mut states = BTreeMap::new();
+    for (state, count) in &read.states {
+        *states.entry(shown_state(*state, is_waiting).as_str()).or_insert(0) += count;
+    }
+    record.steps = read.steps;
+    let mut record = record.with_waiting_tasks();
+    let is_drawn = reader.source_bytes(run)? <= MAX_DRAWN_BYTES;
+    let plan = if is_drawn { load::recorded_plan_if_valid(reader, run)? } else { None };
+    let times = reader.step_times(run)?;
+    let graph = plan.map(|plan| run_graph(&plan, &record, &times, filter.open));
+    let files = reader.first_artifacts(run, PAGE_ARTIFACTS)?;
+    let more_artifacts = files.total.saturating_sub(files.artifacts.len());
+    record.artifacts = files.artifacts;
     let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
@@ -87,14 +119,28 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
         found,
         page,
         last_page,
-        nested,
-        requests: open_requests_of(reader, run)?,
+        state: filter.state.map(StepState::as_str),
+        more_nested: nested.len().saturating_sub(PAGE_NESTED),
+        nested: nested.into_iter().take(PAGE_NESTED).collect(),
+        more_artifacts,
+        requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
         graph,
+        is_drawn,
         plot: rounds_plot(&record.held.rounds),
         spending,
         has_earlier: reader.run_before(run)?.is_some(),
         record: record.document(),
     })
+}
+
+/// Returns the state that is shown for a recorded one: in a run that waits, nothing runs.
+pub(super) fn shown_state(state: StepState, is_waiting: bool) -> StepState {
+    if is_waiting && state == StepState::Running { StepState::Waiting } else { state }
+}
+
+/// Returns the recorded states that are shown as one state.
+fn recorded_states(shown: StepState, is_waiting: bool) -> Vec<StepState> {
+    [shown, StepState::Running].into_iter().filter(|state| shown_state(*state, is_waiting) == shown).collect()
 }
 
 /// A task of a run: all that was done for it.
@@ -117,13 +163,16 @@ pub fn task_view(reader: &StoreReader, run: &RunId, name: &str) -> Result<Option
     let Ok(place) = name.parse::<TaskId>() else {
         return Ok(None);
     };
-    let mut record = load_record(reader, run)?;
-    record.steps.retain(|row| row.step == place.step && row.item == place.item);
-    if record.steps.is_empty() {
+    let Some(step) = reader.step(run, &place)? else {
         return Ok(None);
-    }
-    keep_tasks(&mut record);
-    record.checks.retain(|row| row.step.is_some());
+    };
+    let mut record = load_record_head(reader, run)?;
+    record.steps = vec![step];
+    let mut record = record.with_waiting_tasks();
+    record.attempts = reader.attempts_of(run, &place)?;
+    record.checks = reader.checks_of(run, &place)?;
+    record.gaps = GapTrajectory::of_checks(&record.checks);
+    record.artifacts = reader.artifacts_of(run, &place)?;
     record.agents.retain(|calls| calls.attempt.place == place);
     let attempts = record.attempts.iter().map(|row| Attempt { place: place.clone(), attempt: row.attempt });
     let logs = attempts.map(|attempt| log_tail(reader, run, &attempt)).collect::<Result<_, _>>()?;
@@ -146,14 +195,4 @@ fn take_nested(record: &mut RunRecord) -> Vec<Value> {
         json!({"attempt": nested.attempt, "run": document.get_mut("run").map(Value::take)})
     });
     rows.collect()
-}
-
-/// Removes what belongs to other tasks than those that are left.
-fn keep_tasks(record: &mut RunRecord) {
-    let kept: BTreeSet<TaskId> =
-        record.steps.iter().map(|row| TaskId { step: row.step.clone(), item: row.item }).collect();
-    let is_kept = |step, item| kept.contains(&TaskId { step, item });
-    record.attempts.retain(|row| is_kept(row.step.clone(), row.item));
-    record.checks.retain(|row| row.step.clone().is_none_or(|step| is_kept(step, row.item)));
-    record.artifacts.retain(|row| is_kept(row.step.clone(), row.item));
 }

@@ -15,6 +15,7 @@ mod memory;
 mod notes;
 mod open;
 mod opinions;
+mod page;
 mod permits;
 mod prune;
 mod record;

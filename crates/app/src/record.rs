@@ -49,6 +49,7 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
         top: None,
         run: row,
         repeated_by: reader.repeats(run)?,
+        undone_by: reader.undos(run)?,
         owner,
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,

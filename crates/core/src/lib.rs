@@ -17,4 +17,5 @@ pub mod observe;
 pub mod risk;
 pub mod run_ledgers;
 pub mod session;
+pub mod undo;
 pub mod verify;

@@ -10,7 +10,9 @@ use crate::record::load_record;
 use crate::{CommandError, load};
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
+use wf_core::undo::refuse_second;
 use wf_report::draw::rounds_plot;
 use wf_report::record::{ModelSpending, NestedRunRecord, RunRecord};
 use wf_store::{StepRow, StoreReader};
@@ -59,6 +61,8 @@ pub struct RunView {
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
     pub spending: Vec<ModelSpending>,
+    /// The moment until which it can be undone, unless it was, or is being undone.
+    pub undo_until: Option<Moment>,
     /// True if a run of the same plan was recorded before it.
     pub has_earlier: bool,
 }
@@ -82,7 +86,10 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
     let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
+    let open = refuse_second(&record.undone_by).is_ok();
+    let undo_until = record.run.undo.as_ref().filter(|_| open).map(|offer| offer.until);
     Ok(RunView {
+        undo_until,
         states,
         found,
         page,

@@ -183,6 +183,7 @@ fn run_ended() -> EventKind {
         stale: vec![],
         outputs: JsonObject::new(),
         accepted: None,
+        undo: None,
     }
 }
 

@@ -50,9 +50,12 @@ CREATE TABLE runs (
     -- How many approval requests are open.
     pending_approvals INTEGER NOT NULL DEFAULT 0,
     -- How many checks passed, if the run was accepted with less than all.
-    accepted          TEXT
+    accepted          TEXT,
+    -- The plan that undoes it, its parameters, and until when, if it can be undone.
+    undo              TEXT
 ) STRICT;
 CREATE INDEX runs_nested ON runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX runs_of_undo ON runs (config ->> '$.undo_of') WHERE config ->> '$.undo_of' IS NOT NULL;
 CREATE INDEX runs_of_session ON runs (session) WHERE session IS NOT NULL;
 
 CREATE TABLE run_sources (

@@ -82,6 +82,8 @@ pub enum CliCommand {
     Retry(LazyArgs<commands::retry::RetryArgs>),
     /// Run a plan with models again from its record, and compare the events
     Replay(LazyArgs<commands::replay::ReplayArgs>),
+    /// Undo what a run did, by the plan that its plan names for that
+    Undo(LazyArgs<commands::undo::UndoArgs>),
     /// Cancel a run: its steps are asked to exit, its `finally` steps run
     Cancel(LazyArgs<commands::cancel::CancelArgs>),
     /// Answer the question of an agent

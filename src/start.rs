@@ -62,6 +62,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Import(args) => commands::import::run(ui, args),
         CliCommand::Run(args) => commands::run::run(ui, args),
         CliCommand::Resume(args) => commands::resume::run(ui, args),
+        CliCommand::Undo(args) => commands::undo::run(ui, args),
         CliCommand::Retry(args) => commands::retry::run(ui, args),
         CliCommand::Replay(args) => commands::replay::run(ui, args),
         CliCommand::Cancel(args) => commands::cancel::run(ui, args),

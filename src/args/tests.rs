@@ -15,6 +15,7 @@ const TABLE: &[(&str, &str)] = &[
     ("run", "reports params signs tries"),
     ("resume", "reports run"),
     ("retry", "reports run params signs tries"),
+    ("undo", "reports run signs"),
     ("cancel", "acts run"),
     ("answer", "acts run signs asks"),
     ("deny", "acts run signs asks"),

@@ -41,5 +41,6 @@ pub mod session;
 pub mod show;
 pub mod sim;
 pub mod skill;
+pub mod undo;
 pub mod verify;
 pub mod why;

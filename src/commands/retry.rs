@@ -163,6 +163,12 @@ fn refuse(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
         )));
     }
     let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
+    // A retry would be no undo, so that the other run could be undone again.
+    if let Some(undone) = &row.undo_of {
+        let undone = undone.short();
+        let hint = format!("start another one while there is time: wf undo {undone}");
+        return Err(failure(&format!("undoes run {undone}")).hint(hint));
+    }
     match RunLifecycle::of(row, reader.owner(&row.id)?) {
         RunLifecycle::Running => Err(failure("has not finished")
             .hint(format!("wait until it finishes, or cancel it: wf cancel {short}"))),

@@ -152,6 +152,24 @@ fn of_a_batch_what_is_selected_is_done_and_one_that_is_declined_stays() {
 }
 
 #[test]
+fn a_batch_is_undone_once() {
+    let place = pack();
+    wf(&place, &["run", "reviewed-batch.md"]).exits(5);
+    wf(&place, &["approve", "--last", "--select", "1,2,10", "--yes"]).exits(0);
+    wf(&place, &["resume", "--last"]).exits(5);
+    let show = super::last(&place);
+    let nested = show["nested"].as_array().expect("nested runs");
+    let mut runs = nested.iter().map(|nested| &nested["record"]["run"]);
+    let batch = runs.find(|run| run["plan"] == "batch").expect("a batch")["id"].as_str().expect("an id");
+    assert_eq!(files(&place, "archive").len(), 3);
+
+    wf(&place, &["show", batch]).exits(0).says(&format!("wf undo {}", &batch[..8]));
+    wf(&place, &["undo", batch]).exits(0).says("verified");
+    assert_eq!((files(&place, "archive").len(), files(&place, "inbox").len()), (0, 12));
+    wf(&place, &["undo", batch]).exits(2).says("was undone before, by run");
+}
+
+#[test]
 fn what_the_model_is_not_sure_of_is_chosen_and_a_reply_is_changed_before_it_is_written() {
     let place = pack();
     wf(&place, &["run", "reviewed-batch.md"]).exits(5);
@@ -258,6 +276,7 @@ fn every_file_of_the_pack_is_checked_and_drawn() {
         "fix-bug",
         "reviewed-batch",
         "batch",
+        "restore",
         "decide",
         "draft",
         "build-skill",

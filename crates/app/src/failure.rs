@@ -75,6 +75,7 @@ impl From<StoreError> for CommandError {
             | StoreError::Owned { .. }
             | StoreError::UnknownRun(_)
             | StoreError::Session(_)
+            | StoreError::Undo(..)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => CliExitCode::Usage,
             // Another run, or the withdrawal, was faster.

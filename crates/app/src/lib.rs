@@ -49,6 +49,7 @@ mod test_clock;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+pub mod undo;
 pub mod views;
 pub mod watch;
 mod workspace;

@@ -289,6 +289,18 @@ pub fn load_recorded(
     load_recorded_as(caller, reader, run, None)
 }
 
+/// Another plan among the texts that a run was recorded with, to start it as a run of its own.
+pub fn load_recorded_plan_at(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+    path: &str,
+) -> Result<LoadedPlan, CommandError> {
+    let files = RecordedFiles::of(reader, run)?.files;
+    let begun = RunOptions::at_present(caller.host(), None);
+    load_plan(caller, &files, caller.host().workspace(), path.to_owned(), begun)
+}
+
 /// The same, of a goal as the plan of a part of its reconciliation.
 pub fn load_recorded_as(
     caller: &dyn Caller,

@@ -105,6 +105,7 @@ fn record_of_facts(
         top: None,
         run: row,
         repeated_by: reader.repeats(run)?,
+        undone_by: reader.undos(run)?,
         owner,
         steps: Vec::new(),
         attempts: Vec::new(),

@@ -18,4 +18,5 @@ pub mod permit;
 pub mod risk;
 pub mod run_ledgers;
 pub mod session;
+pub mod undo;
 pub mod verify;

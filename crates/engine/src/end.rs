@@ -13,6 +13,7 @@ pub(super) fn finished_run_of(run: &RunId, event: &Event) -> Option<FinishedRun>
         outputs,
         stale,
         accepted,
+        undo: _,
     } = &event.fact
     else {
         return None;

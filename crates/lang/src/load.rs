@@ -351,7 +351,7 @@ fn personas(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     first.into_values().cloned().collect()
 }
 
-/// Returns the paths that a plan's steps use, and those that the escalations of a plan or of a gate
+/// Returns the paths that a plan's steps use, that of the plan that undoes it, and those that the escalations of a plan or of a gate
 /// start, each once, at its first location.
 fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned<String>> {
     let mut first = BTreeMap::new();
@@ -367,7 +367,7 @@ fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned
     let started = escalations.chain(own);
     let started = started.filter_map(|(_, escalation): &(_, EscalationSpec)| escalation.plan.as_ref());
     let ways = steps.flat_map(StepSpec::with_all_alternatives);
-    let used = ways.flat_map(StepSpec::used_paths);
+    let used = ways.chain(plan.and_then(PlanSpec::undo_step)).flat_map(StepSpec::used_paths);
     for used in used.chain(started) {
         first.entry(used.value.clone()).or_insert(used.span);
     }

@@ -49,6 +49,7 @@ mod schema;
 mod skill;
 mod step;
 pub mod taint;
+mod undo;
 mod vocabulary;
 mod work;
 
@@ -101,6 +102,7 @@ pub use skill::{
 };
 pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
 pub use taint::TaintLevel;
+pub use undo::UndoPlan;
 pub use vocabulary::{SubschemaKind, VOCABULARY};
 pub use work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
 

@@ -6,7 +6,7 @@ use wf_base::keywords;
 
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, InteractionMode, OnStuck, PlanParam, Planner,
-    ReplanSettings, RunBudget, Step, StepIx, ValueSchema, WorkItemType,
+    ReplanSettings, RunBudget, Step, StepIx, UndoPlan, ValueSchema, WorkItemType,
 };
 use crate::expr::Template;
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
@@ -59,6 +59,8 @@ pub struct PlanParts {
     pub planner: Option<Planner>,
     /// The reaction when no declared alternative is left.
     pub on_stuck: OnStuck,
+    /// The plan that undoes what a run did; `None`: none.
+    pub undo: Option<Box<UndoPlan>>,
     /// The kind of work that it says to be.
     pub work_type: Option<WorkItemType>,
     /// The way in which its agents deal with people; `None`: as their briefings say.
@@ -90,6 +92,7 @@ impl PlanParts {
             replan: None,
             planner: None,
             on_stuck: OnStuck::default(),
+            undo: None,
             work_type: None,
             interaction_mode: None,
             briefing: String::new(),
@@ -261,7 +264,7 @@ impl Plan {
     }
 
     /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs
-    /// steps is dropped too: outputs, alternatives, and the planner.
+    /// steps is dropped too: outputs, alternatives, the planner, and `undo`.
     #[must_use]
     pub fn checks_only(&self) -> Arc<Self> {
         let parts = PlanParts {
@@ -271,6 +274,7 @@ impl Plan {
             replan: None,
             planner: None,
             on_stuck: OnStuck::default(),
+            undo: None,
             ..self.parts.clone()
         };
         Arc::new(Self { parts, index: HashMap::new(), dependents: Vec::new() })

@@ -7,7 +7,7 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, owners, project, row_log, sessions, state_event, tree,
+    fence, owners, project, row_log, sessions, state_event, tree, undo,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -73,6 +73,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
     if let (Some(session), None) = (&new.session, &new.parent) {
         sessions::require_active(writing, session)?;
     }
+    undo::require_first(writing, new)?;
     let Some(claim) = &new.claim else {
         return Ok(());
     };

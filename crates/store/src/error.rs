@@ -6,6 +6,7 @@ use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::session::SessionRefusal;
+use wf_core::undo::UndoRefusal;
 
 /// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -164,6 +165,9 @@ pub enum StoreError {
     /// Nothing may be done in a session, or about it.
     #[error(transparent)]
     Session(SessionRefusal),
+    /// The run that a new run would undo cannot be undone.
+    #[error("run {} {}", .0.short(), .1)]
+    Undo(RunId, UndoRefusal),
     /// The scheduled time of a run is not due: it was started, or skipped.
     #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
     NotDue {
@@ -245,6 +249,7 @@ impl StoreError {
             Self::Conflict { .. } => "decisions are final; to stop the run, cancel it",
             Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
             Self::Session(refusal) => refusal.remedy(),
+            Self::Undo(_, refusal) => refusal.remedy(),
             Self::NotDue { .. } => "see its result with `wf goal history`",
             Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
             Self::Superseded { .. } => "only one daemon is active; this one stays idle",

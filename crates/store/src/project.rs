@@ -298,13 +298,14 @@ impl<'a> ProjectionChange<'a> {
             outputs,
             stale: _,
             accepted,
+            undo,
         } = fact
         else {
             return Ok(());
         };
         self.execute(
             "UPDATE runs SET ended = ?2, outcome = ?3, reason = ?4, failed_step = ?5, standing = ?6,
-                 counts = ?7, outputs = ?8, accepted = ?9
+                 counts = ?7, outputs = ?8, accepted = ?9, undo = ?10
              WHERE key = ?1",
             (
                 self.run,
@@ -316,6 +317,7 @@ impl<'a> ProjectionChange<'a> {
                 JsonColumn(counts),
                 outputs_column(outputs),
                 accepted.map(JsonColumn),
+                undo.as_deref().map(JsonColumn),
             ),
         )
     }

@@ -14,6 +14,7 @@ use super::{
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
 use wf_core::machine::{Attempt, LockHolder};
+use wf_core::undo::UndoRun;
 
 /// The number of runs listed when a run is not found, or is ambiguous.
 const CANDIDATES: i64 = 10;
@@ -182,6 +183,20 @@ impl StoreReader {
     /// Returns the runs that retry a run, in the order of their starts.
     pub fn repeats(&self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
         self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
+    }
+
+    /// Returns the runs that undo a run, in the order of their starts.
+    pub fn undos(&self, run: &RunId) -> Result<Vec<UndoRun>, StoreError> {
+        let runs =
+            self.ids("SELECT id FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key", [run.as_str()])?;
+        let row = |run: RunId| {
+            let outcome = match self.run(&run)?.state {
+                RunState::Running => None,
+                RunState::Ended(outcome) => Some(outcome),
+            };
+            Ok(UndoRun { run, outcome })
+        };
+        runs.into_iter().map(row).collect()
     }
 
     /// Returns the run of the same plan that was recorded before a run, nested if that is; `None` if it is the first.

@@ -10,8 +10,8 @@ use wf_model::JsonObject;
 
 /// The columns that [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
-     retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, config ->> '$.goal' AS part, \
-     config ->> '$.durability' AS durability, \
+     retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, undo, config ->> '$.goal' AS part, \
+     config ->> '$.durability' AS durability, config ->> '$.undo_of' AS undo_of, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
          SELECT runs.id UNION ALL \
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
@@ -102,6 +102,8 @@ pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         outputs: outputs(row, "outputs")?,
         pending_approvals: row.get("pending_approvals")?,
         accepted: row.get::<_, Option<JsonColumn<_>>>("accepted")?.map(|accepted| accepted.0),
+        undo: row.get::<_, Option<JsonColumn<_>>>("undo")?.map(|undo| undo.0),
+        undo_of: row.get::<_, Option<String>>("undo_of")?.map(RunId::from_stored),
         goal: known(row, "part")?,
         durability: known(row, "durability")?,
         idle_ms: 0,

@@ -9,6 +9,7 @@ use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{
     Artifact, CheckVerdict, ChildId, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
 };
+use wf_core::undo::UndoOffer;
 use wf_model::{FailureClass, JsonObject};
 
 /// A run as the store shows it.
@@ -52,6 +53,12 @@ pub struct RunRow {
     pub pending_approvals: u32,
     /// The number of criteria that passed, if it was accepted with fewer than all.
     pub accepted: Option<CriteriaCount>,
+    /// The means to undo it, if it has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<UndoOffer>,
+    /// The run that it undoes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo_of: Option<RunId>,
     /// The part of a goal's reconciliation that it is, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<ReconciliationPart>,

@@ -49,6 +49,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["run", "PATH", "-q"],
     &["show", "--last"],
     &["retry", "--last", "--dry-run"],
+    &["undo", "--last"],
     &["replan", "explain", "--last"],
     &["verify", "--last"],
     &["approve", "plan.md"],

@@ -10,7 +10,9 @@ use crate::record::load_record_head;
 use crate::{CommandError, load};
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
+use wf_core::undo::refuse_second;
 use wf_report::draw::rounds_plot;
 use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
 use wf_store::{StepSelection, StoreReader};
@@ -74,6 +76,8 @@ pub struct RunView {
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
     pub spending: Vec<ModelSpending>,
+    /// The moment until which it can be undone, unless it was, or is being undone.
+    pub undo_until: Option<Moment>,
     /// True if a run of the same plan was recorded before it.
     pub has_earlier: bool,
 }
@@ -114,7 +118,10 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
     let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
+    let open = refuse_second(&record.undone_by).is_ok();
+    let undo_until = record.run.undo.as_ref().filter(|_| open).map(|offer| offer.until);
     Ok(RunView {
+        undo_until,
         states,
         found,
         page,

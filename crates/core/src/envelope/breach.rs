@@ -61,6 +61,7 @@ impl EnvelopeCheck<'_> {
             gates,
             escalations,
             planner,
+            undo,
             // They reach nothing by themselves.
             id: _,
             title: _,
@@ -95,6 +96,9 @@ impl EnvelopeCheck<'_> {
         }
         if planner.is_some() {
             self.note("it has a planner; a generated plan has none".into());
+        }
+        if undo.is_some() {
+            self.note("it has `undo`; a generated plan has none".into());
         }
         let (count, max) = (steps.len(), self.envelope.max_steps as usize);
         if count > max {

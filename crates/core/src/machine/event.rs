@@ -9,11 +9,9 @@ use super::{
     Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
     ToolCallStart, WorkExit,
 };
-use crate::gate::GateResult;
-use crate::health::BreakerNote;
-use wf_base::digest::Sha256Digest;
+use crate::{gate::GateResult, health::BreakerNote, undo::UndoOffer};
 use wf_base::name::{GateId, Name, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
 
 /// A fact that can be true of a run, in the past tense.
@@ -395,5 +393,8 @@ pub enum EventKind {
         /// The number of criteria that pass, if the result was accepted with less than all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accepted: Option<CriteriaCount>,
+        /// The means to undo it, if its plan has them and it succeeded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undo: Option<Box<UndoOffer>>,
     },
 }

@@ -4,7 +4,9 @@ use super::checks::standing_of;
 use super::scope::TaskScope;
 use super::state::{self, MachineState};
 use super::{Effect, EventKind, Machine, RunOutcome, StaleFile, Standing};
-use wf_model::{JsonObject, StepIx};
+use crate::undo::UndoOffer;
+use serde_json::Value;
+use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 impl MachineState {
     /// True if a step that has ended failed verification.
@@ -19,7 +21,11 @@ impl Machine {
     pub(super) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);
-        let (outcome, mut reason) = self.verdict(broken);
+        let (undo, unfit) = match self.undo_offer() {
+            Ok(undo) => (undo, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let (outcome, mut reason) = self.verdict(broken.or(unfit));
         if outcome == RunOutcome::Succeeded {
             reason = self.unverified_omission().unwrap_or_default();
         }
@@ -61,6 +67,7 @@ impl Machine {
             stale,
             outputs: outputs.clone(),
             accepted: accepted.filter(|_| outcome == RunOutcome::Succeeded),
+            undo: undo.filter(|_| outcome == RunOutcome::Succeeded).map(Box::new),
         });
         self.turn.effects.push(Effect::Finish { outputs });
     }
@@ -94,6 +101,29 @@ impl Machine {
             Some(reason) => (RunOutcome::Failed, reason),
             None => (RunOutcome::Succeeded, String::new()),
         }
+    }
+
+    /// Returns the means to undo the run, or the problem with them.
+    fn undo_offer(&self) -> Result<Option<UndoOffer>, String> {
+        let Some(UndoPlan { nested, within }) = self.plan.parts().undo.as_deref() else {
+            return Ok(None);
+        };
+        let declared = &nested.plan.parts().params;
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
+        let mut given = JsonObject::new();
+        for (name, template) in &nested.with {
+            let value =
+                template.value(&view).map_err(|error| format!("undo: parameter `{name}`: {error}"))?;
+            let param = declared.iter().find(|param| param.name == *name);
+            let value = match (value, param) {
+                (Value::String(text), Some(param)) if template.is_text() => param.schema.read(&text),
+                (value, _) => value,
+            };
+            given.insert(name.to_string(), value);
+        }
+        let params = resolve_params(declared, &given)
+            .map_err(|bad| format!("undo: {}: {}", nested.path, bad.problems.join("; ")))?;
+        Ok(Some(UndoOffer { path: nested.path.clone(), params, until: self.now.after(*within) }))
     }
 
     /// Returns the plan's outputs, and the problem with them, if any.

@@ -131,6 +131,7 @@ impl From<DagSpec> for PlanSpec {
             replan: None,
             planner: None,
             on_stuck: None,
+            undo: None,
             r#type: None,
             interaction_mode: None,
             layers: dag.execution_order,

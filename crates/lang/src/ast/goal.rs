@@ -262,6 +262,7 @@ impl GoalSpec {
             replan: self.replan.clone(),
             planner: self.planner.clone(),
             on_stuck: self.on_stuck,
+            undo: None,
             r#type: None,
             interaction_mode: None,
             layers: None,

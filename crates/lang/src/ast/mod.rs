@@ -58,6 +58,7 @@ mod skill;
 mod sound;
 mod step;
 mod stuck;
+mod undo;
 mod wait;
 
 pub use agent::AgentSpec;
@@ -108,4 +109,5 @@ pub use skill::{
     SkillUse,
 };
 pub use step::StepSpec;
+pub use undo::UndoSpec;
 pub use wait::WaitSpec;

@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
-    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, foreign, intent, interaction,
-    planner, single_agent, sound,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, UndoSpec, foreign, intent,
+    interaction, planner, single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -73,6 +73,8 @@ record! {
         /// The reaction when no declared alternative is left: `consult_planner` if there is a
         /// planner, else `abandon`.
         optional on_stuck: OnStuck,
+        /// The plan that undoes what a run did, on request and for a while; none if absent.
+        optional undo: Box<UndoSpec>,
     }
     foreign foreign::PLAN;
     aside {
@@ -149,6 +151,11 @@ impl PlanSpec {
     pub fn checks(&self) -> impl Iterator<Item = &CheckSpec> + Clone {
         let before = self.inspect.iter().chain(&self.test);
         before.chain(&self.verify)
+    }
+
+    /// Returns a step that uses the plan that undoes a run, for the rules about used plans.
+    pub fn undo_step(&self) -> Option<&StepSpec> {
+        self.undo.as_ref()?.step.as_deref()
     }
 
     /// Returns all steps: the main steps, then the `finally` steps.

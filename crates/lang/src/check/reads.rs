@@ -90,6 +90,8 @@ pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead
     }
     let outputs = plan.outputs.iter().filter_map(|(_, output)| Some(&output.value.value.as_ref()?.value));
     reads.templates(ExprSite::PlanEnd, outputs);
+    let undo = plan.undo.iter().flat_map(|undo| undo.with.iter());
+    reads.templates(ExprSite::With, undo.map(|(_, value)| &value.value.0));
     reads.found
 }
 

@@ -6,8 +6,8 @@ use super::step::{SiblingSteps, step};
 use crate::LoadedSpec;
 use crate::ast::{self, SecretSourceKind};
 use wf_model::{
-    OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
-    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx,
+    NestedPlan, OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
+    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx, UndoPlan,
 };
 
 /// The defaults for a plan: the workspace's configuration.
@@ -112,10 +112,18 @@ impl SpecLowering<'_> {
             replan: super::replan::of_plan(plan, &self.defaults.replan),
             planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
+            undo: plan.undo.as_deref().map(|undo| self.undo(undo, file)).transpose()?.map(Box::new),
             work_type: plan.r#type,
             interaction_mode: plan.interaction_mode,
             briefing: briefing(plan),
         })
+    }
+
+    fn undo(&mut self, undo: &ast::UndoSpec, file: usize) -> Result<UndoPlan, LoweringError> {
+        let (plan, path) = self.plan_at(file, &undo.uses)?;
+        let with = undo.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone()));
+        let within = undo.within.as_ref().map_or(UndoPlan::WITHIN, |within| within.value.0);
+        Ok(UndoPlan { nested: NestedPlan { plan, path, with: with.collect() }, within })
     }
 
     fn steps(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<Vec<Step>, LoweringError> {

@@ -7,8 +7,8 @@ use wf_base::name::SkillName;
 use wf_model::expr::Template;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
-    EnvVar, Gate, InteractionMode, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
-    SecretSource, Step, TaintLevel, WorkItemType,
+    EnvVar, Gate, InteractionMode, NestedPlan, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy,
+    SecretDeclaration, SecretSource, Step, TaintLevel, UndoPlan, WorkItemType,
 };
 
 /// The plans that are shown already, or will be.
@@ -92,6 +92,21 @@ fn kind_of_work(kind: Option<WorkItemType>, mode: Option<InteractionMode>, sheet
     }
 }
 
+/// The plan that undoes a run, which is shown like a used one.
+fn undone(undo: Option<&UndoPlan>, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    let Some(UndoPlan { nested: NestedPlan { plan, path, with }, within }) = undo else {
+        return;
+    };
+    let name = used.name(plan, path);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "undo.uses", name);
+    for (param, value) in with {
+        let key = format!("undo.with.{param}");
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
+    }
+    let time = exact_duration(*within);
+    sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "undo.within", time);
+}
+
 fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let PlanParts {
         id,
@@ -113,6 +128,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         replan,
         planner,
         on_stuck,
+        undo,
         work_type,
         interaction_mode,
         briefing,
@@ -139,6 +155,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     gate::escalations(escalations, sheet);
     super::replan::replan(replan.as_ref(), sheet);
     super::replan::planner(planner.as_ref(), *on_stuck, sheet);
+    undone(undo.as_deref(), used, sheet);
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };

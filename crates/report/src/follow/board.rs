@@ -323,6 +323,7 @@ mod tests {
             stale: Vec::new(),
             outputs: wf_model::JsonObject::new(),
             accepted: None,
+            undo: None,
         };
         let Some(RunNotification::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
             panic!("the end is news");

@@ -22,6 +22,7 @@ mod taint;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unbegun;
+mod undo;
 mod why;
 
 pub use calls::{

@@ -8,6 +8,7 @@ use super::{
 };
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, ChildId, StepState, TaskId};
+use wf_core::undo::UndoRun;
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
 
 /// The version of the document of `wf show --json`. Within a version, keys are only added.
@@ -27,6 +28,9 @@ pub struct RunRecord {
     pub top: Option<RunId>,
     /// The runs that retry it.
     pub repeated_by: Vec<RunId>,
+    /// The runs that undo it, in the order of their starts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undone_by: Vec<UndoRun>,
     /// The process that works on it, or did when it died.
     pub owner: Option<RunOwner>,
     /// The steps that have events.

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::record::{row_display_name, step_duration, task_of_row};
+use super::undo::undo_text;
 use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord, UnbegunChild};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
 use crate::moves;
@@ -94,6 +95,8 @@ fn head(record: &RunRecord, now: Moment) -> String {
     }
     let repeats: Vec<&str> = record.repeated_by.iter().map(RunId::short).collect();
     field("retried by", &repeats.join(", "));
+    field("undo of", run.undo_of.as_ref().map_or("", RunId::short));
+    field("undo", &undo_text(record, now));
     field("parent", &parent_text(run));
     field("approved", &record.held.approvers_line());
     field("outputs", &pairs(&run.outputs));

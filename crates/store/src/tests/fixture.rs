@@ -137,6 +137,7 @@ pub(crate) fn run_ended() -> EventKind {
         stale: Vec::new(),
         outputs: object(json!({"total": 3})),
         accepted: None,
+        undo: None,
     }
 }
 

@@ -8,10 +8,10 @@ use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::ValueSchema;
 
-/// Checks that a step that uses a plan gives it its parameters: no unknown ones, all required ones,
+/// Checks that what uses a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
 /// and of the right type as far as that is known.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+    for step in scene.ways().chain(scene.plan.undo_step()) {
         let Some((file, plan)) = scene.used(step) else {
             continue;
         };

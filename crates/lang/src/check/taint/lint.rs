@@ -5,9 +5,11 @@ use std::time::Duration;
 use super::bound::is_blunt;
 use super::site::{self, TaintSink};
 use crate::ast::{self, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
+use crate::decode::{ArgumentTemplate, OrderedEntries};
 use crate::{LoadedSpec, PlanDefaults, lower};
 use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{SourceText, Span};
+use wf_base::name::Name;
+use wf_base::source::{SourceText, Span, Spanned};
 use wf_model::expr::{ExprReference, Template};
 use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
 use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, ValueSchema};
@@ -77,6 +79,15 @@ struct LintedFile<'l> {
     summary: Arc<TaintSummary>,
 }
 
+/// The values given to another plan.
+struct GivenArguments<'a> {
+    /// The step that uses the plan; `None`: it undoes the run.
+    step: Option<&'a StepSpec>,
+    with: &'a OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+    /// The path of the plan.
+    path: &'a str,
+}
+
 impl<'l> TaintLint<'l> {
     /// Checks a file and all that it uses, once each.
     fn file(&mut self, file: usize, model: &Plan) -> Arc<ReachedPlaces> {
@@ -107,6 +118,7 @@ impl<'l> TaintLint<'l> {
             for found in own {
                 self.judge(&view, None, &found, &mut reached);
             }
+            self.undo(&view, model, &mut reached);
             self.gates(&view, &plan.gates);
         }
         let reached = Arc::new(reached);
@@ -165,7 +177,32 @@ impl<'l> TaintLint<'l> {
         });
         let Some(uses) = uses else { return };
         let inner = self.file(file, &uses.plan);
-        for (name, value) in step.with.iter() {
+        let given = GivenArguments { step: Some(step), with: &step.with, path: &uses.path };
+        self.arguments(view, &given, &inner, reached);
+    }
+
+    /// Follows the values given to the plan that undoes a run.
+    fn undo(&mut self, view: &LintedFile<'l>, model: &Plan, reached: &mut ReachedPlaces) {
+        let (Some(written), Some(undo)) = (view.plan.undo_step(), &model.parts().undo) else {
+            return;
+        };
+        let Some(file) = self.loaded.used(view.file, written) else {
+            return;
+        };
+        let inner = self.file(file, &undo.nested.plan);
+        let given = GivenArguments { step: None, with: &written.with, path: &undo.nested.path };
+        self.arguments(view, &given, &inner, reached);
+    }
+
+    /// Follows values to the places that the parameters of another plan reach.
+    fn arguments(
+        &mut self,
+        view: &LintedFile<'l>,
+        given: &GivenArguments<'_>,
+        inner: &ReachedPlaces,
+        reached: &mut ReachedPlaces,
+    ) {
+        for (name, value) in given.with.iter() {
             let Some(place) = inner.get(name.value.as_str()) else {
                 continue;
             };
@@ -175,9 +212,9 @@ impl<'l> TaintLint<'l> {
                     name: read.name.clone(),
                     span: read.span,
                     code: Code::TaintSpec,
-                    place: format!("{place} of {}", uses.path),
+                    place: format!("{place} of {}", given.path),
                 };
-                self.judge(view, Some(step), &site, reached);
+                self.judge(view, given.step, &site, reached);
             }
         }
     }

@@ -46,6 +46,7 @@ replan:
   strict: true
 planner: {exec: [ask-planner, --hard], timeout: 72s}
 on_stuck: consult_planner
+undo: {uses: parts.md, with: {what: "undo {{ params.day }}"}, within: 73m}
 type: project
 interaction_mode: default_and_offer
 budget: {max_attempts: 201, max_rounds: 202, max_wall_time_seconds: 203, max_tokens: 204, max_cost_usd: 2.05, reserve: 0.206, progress: true}

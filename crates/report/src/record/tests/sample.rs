@@ -43,6 +43,8 @@ pub(crate) fn run() -> RunRow {
         outputs: JsonObject::new(),
         pending_approvals: 0,
         accepted: None,
+        undo: None,
+        undo_of: None,
         goal: None,
         durability: Some(StoreDurability::Full),
         idle_ms: 0,
@@ -127,6 +129,7 @@ pub(crate) fn record() -> RunRecord {
         life: crate::record::RunLifecycle::of(&run(), None),
         top: None,
         repeated_by: Vec::new(),
+        undone_by: Vec::new(),
         owner: None,
         steps: vec![fetch, build, publish],
         attempts: vec![

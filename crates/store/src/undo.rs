@@ -1,0 +1,35 @@
+//! Runs that undo another one: the configuration of such a run names that one.
+
+use rusqlite::Row;
+use serde_json::Value;
+
+use super::column::WordColumn;
+use super::writer::WriteContext;
+use super::{NewRun, StoreError};
+use wf_base::name::RunId;
+use wf_core::undo::{UndoRun, refuse_second};
+
+/// The key of the configuration of a run that names the run that it undoes.
+pub const UNDO_OF: &str = "undo_of";
+
+/// The runs that undo a run, as [`run`] reads them.
+const UNDOS: &str = "SELECT id, outcome FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key";
+
+/// Reads one of them.
+fn run(row: &Row<'_>) -> rusqlite::Result<UndoRun> {
+    let outcome: Option<WordColumn<_>> = row.get(1)?;
+    Ok(UndoRun { run: RunId::from_stored(row.get::<_, String>(0)?), outcome: outcome.map(|word| word.0) })
+}
+
+/// Refuses a new run that undoes another one if a run has undone that, or is about to.
+pub(super) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
+    let Some(undone) = new.config.get(UNDO_OF).and_then(Value::as_str) else {
+        return Ok(());
+    };
+    let others = || {
+        let mut query = writing.connection.prepare_cached(UNDOS)?;
+        query.query_map([undone], run)?.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let others = others().map_err(|error| writing.failed(&error))?;
+    refuse_second(&others).map_err(|refusal| StoreError::Undo(RunId::from_stored(undone.to_owned()), refusal))
+}

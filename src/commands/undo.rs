@@ -1,0 +1,74 @@
+use clap::Args;
+
+use crate::approve::ApprovalArgs;
+use crate::execute::{OutputArgs, finish, session};
+use crate::{RunArg, Ui};
+use wf_app::approve::authorize;
+use wf_app::session::{lost_use_race, prune};
+use wf_app::undo::UndoStart;
+use wf_app::{CliExitCode, CommandError};
+use wf_base::name::RunId;
+use wf_engine::{self as engine, RunRequest};
+use wf_store::StoreReader;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A plan with `undo` names the plan that undoes it, and the time in which that is possible: 5 minutes if
+it says nothing else. The parameters were recorded when the run ended, and the plan runs as it was
+recorded then, as a run of its own, with the approval that it needs.
+
+Examples:
+  wf undo --last    undo the latest run
+  wf undo 1a2b      undo this run; it may be nested in another one
+
+`wf show` says until when a run can be undone. Later, write a plan that restores what it changed.")]
+pub struct UndoArgs {
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
+    telling: OutputArgs,
+}
+
+/// Undoes a run.
+pub fn run(ui: &Ui, args: &UndoArgs) -> Result<CliExitCode, CommandError> {
+    let state = ui.host.workspace().state;
+    let undone = args.run.resolve(&StoreReader::from_whole_log(&state)?)?;
+    loop {
+        if let Some(exit) = try_undo(ui, args, &undone)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// Starts the run that undoes another one; `None` if another run took the next use of the approval.
+fn try_undo(ui: &Ui, args: &UndoArgs, undone: &RunId) -> Result<Option<CliExitCode>, CommandError> {
+    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
+    let UndoStart { ready, params, session: belongs_to, config } =
+        UndoStart::of(ui, &reader, undone, ui.host.now())?;
+    drop(reader);
+    let run = ui.host.new_run()?;
+    let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
+    let session = session(ui, &ready, &args.telling)?;
+    ui.print_info(&format!("undoes run {}\n", undone.short()));
+    let request = RunRequest {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        session: belongs_to,
+        past: None,
+        approved: Some(entered.approved),
+        config,
+        claim: None,
+    };
+    let finished = engine::run(&session, request);
+    if lost_use_race(&finished) {
+        return Ok(None);
+    }
+    let exit = finish(ui, &ready, &session, finished, &args.telling)?;
+    prune(ui, &session, &ready);
+    Ok(Some(exit))
+}

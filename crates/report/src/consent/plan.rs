@@ -7,7 +7,7 @@ use wf_base::name::SkillName;
 use wf_model::expr::Template;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
-    EnvVar, Gate, InteractionMode, NestedPlan, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy,
+    Check, EnvVar, Gate, InteractionMode, NestedPlan, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy,
     SecretDeclaration, SecretSource, Step, TaintLevel, UndoPlan, WorkItemType,
 };
 
@@ -82,6 +82,13 @@ fn hidden(secrets: &[SecretDeclaration], sheet: &mut SummaryBuilder) {
     }
 }
 
+/// The criteria of a plan.
+fn criteria(verify: &[Check], sheet: &mut SummaryBuilder) {
+    for own in verify {
+        check::check(own, sheet);
+    }
+}
+
 /// The kind of work that a plan says to be, and how its agents deal with people.
 fn kind_of_work(kind: Option<WorkItemType>, mode: Option<InteractionMode>, sheet: &mut SummaryBuilder) {
     if let Some(kind) = kind {
@@ -145,9 +152,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     policy(shared, sheet);
     bound(sheet, "timeout", *timeout);
     budget::budget(whole.as_ref(), "budget", sheet);
-    for own in verify {
-        check::check(own, sheet);
-    }
+    criteria(verify, sheet);
     for own in outputs {
         output(own, sheet);
     }

@@ -116,6 +116,7 @@ pub fn record_run(store: &Store, shape: Shape, tasks: u32) -> RunId {
             stale: vec![],
             outputs: JsonObject::new(),
             accepted: None,
+            undo: None,
         }],
     );
     run

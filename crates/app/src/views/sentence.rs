@@ -177,6 +177,7 @@ mod tests {
             stale: Vec::new(),
             outputs: wf_model::JsonObject::default(),
             accepted: None,
+            undo: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The differences between two runs: what went another way, and what was another way before.
 //!
-//! Each run becomes lists of facts ([`facts`]), one list for each [`RunPart`]; two lists are compared name by name and
-//! field by field ([`compare`]). Whether a step is the same step is decided by `wf_model::definition` alone.
+//! Each run becomes lists of facts (`facts`), one list for each [`RunPart`]; two lists are compared name by name and
+//! field by field (`compare`). Whether a step is the same step is decided by `wf_model::definition` alone.
 //!
 //! **Invariant:** a run differs in nothing from itself.
 

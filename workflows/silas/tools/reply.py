@@ -13,4 +13,4 @@ if "--check" in sys.argv:
 os.makedirs("outbox", exist_ok=True)
 with open(reply, "w") as out:
     out.write(text + "\n")
-move(name, place)
+move(f"inbox/{name}", place)

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::Connection;
 
 use super::process::ProcessIdentity;
+use wf_base::name::RunId;
 use wf_base::time::Moment;
 
 /// The number of the next store of this process.
@@ -21,6 +22,24 @@ impl LeaseHolder {
     /// Returns the holder for a store being opened.
     pub(super) fn new() -> Self {
         Self { process: ProcessIdentity::current(), store: STORES.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Deletes the row of a task of this holder from a table of what tasks have or wait for.
+    pub(super) fn delete_task(
+        &self,
+        connection: &Connection,
+        table: &'static str,
+        run: &RunId,
+        place: &str,
+    ) -> rusqlite::Result<()> {
+        let me = &self.process;
+        connection
+            .prepare_cached(&format!(
+                "DELETE FROM {table} WHERE run = ?1 AND task = ?2
+                 AND pid = ?3 AND start_ticks = ?4 AND boot_id = ?5 AND pid_ns = ?6 AND store = ?7"
+            ))?
+            .execute((run.as_str(), place, me.pid, me.start, &me.boot, me.ns, self.store))
+            .map(drop)
     }
 
     /// Releases all that this store holds.

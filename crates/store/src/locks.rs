@@ -181,14 +181,7 @@ pub(super) fn give_back(
     run: &RunId,
     place: &str,
 ) -> rusqlite::Result<()> {
-    let me = &holder.process;
-    connection
-        .prepare_cached(
-            "DELETE FROM locks WHERE run = ?1 AND task = ?2
-             AND pid = ?3 AND start_ticks = ?4 AND boot_id = ?5 AND pid_ns = ?6 AND store = ?7",
-        )?
-        .execute((run.as_str(), place, me.pid, me.start, &me.boot, me.ns, holder.store))
-        .map(drop)
+    holder.delete_task(connection, "locks", run, place)
 }
 
 /// Releases every lock of a run and of the runs nested in it, regardless of the holder, after the

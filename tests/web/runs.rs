@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 
 use super::{Pages, REFUTED, last_run};
-use crate::support::{Sandbox, until};
+use crate::support::{Did, Sandbox, until};
 
 /// A step that writes, waits until it may go on, and writes again.
 const TALKS: &str = "\
@@ -137,4 +137,32 @@ fn a_picture_leads_to_nested_runs_and_folds_what_is_large() {
     let open = pages.ask(&format!("{run}?open=1"));
     assert!(open.contains("Fold all") && !open.contains(&format!("<a href=\"{run}?open=1\">")), "{open}");
     assert!(open.contains(&format!("<a href=\"{run}/steps/s9\"><rect")), "{open}");
+}
+
+const UNDOES: &str = "\
+---
+kind: plan
+id: tidy
+steps:
+  - {id: move, run: 'true'}
+undo: {uses: back.md}
+---
+";
+
+#[test]
+fn a_page_offers_an_undo_as_long_as_there_is_time() {
+    let sandbox = Sandbox::new();
+    sandbox.file("tidy.md", UNDOES);
+    sandbox.file("back.md", "---\nkind: plan\nid: back\nsteps:\n  - {id: back, run: 'true'}\n---\n");
+    let pages = Pages::open(&sandbox);
+    let mut earlier = sandbox.command(&["run", "tidy.md"]);
+    Did::of(earlier.env("WF_NOW", "2026-11-21T10:00:00Z")).exits(0);
+    let page = pages.ask(&format!("/runs/{}", last_run(&sandbox)));
+    assert!(page.contains("succeeded") && !page.contains("It can be undone"), "its time is over: {page}");
+    sandbox.wf(&["run", "tidy.md"]).exits(0);
+    let run = last_run(&sandbox);
+    pages.shows(&format!("/runs/{run}"), &["It can be undone until", &format!("wf undo {}", &run[..8])]);
+    sandbox.wf(&["undo", &run]).exits(0);
+    let page = pages.ask(&format!("/runs/{run}"));
+    assert!(page.contains("Undone by") && !page.contains("It can be undone"), "{page}");
 }

@@ -12,7 +12,6 @@ use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
-use wf_core::undo::refuse_second;
 use wf_report::draw::rounds_plot;
 use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
 use wf_store::{StepSelection, StoreReader};
@@ -76,14 +75,19 @@ pub struct RunView {
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
     pub spending: Vec<ModelSpending>,
-    /// The moment until which it can be undone, unless it was, or is being undone.
+    /// The moment until which it can be undone; absent: it cannot, or not any more.
     pub undo_until: Option<Moment>,
     /// True if a run of the same plan was recorded before it.
     pub has_earlier: bool,
 }
 
 /// Returns a run with a page of its tasks.
-pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result<RunView, CommandError> {
+pub fn run_view(
+    reader: &StoreReader,
+    run: &RunId,
+    filter: StepFilter,
+    now: Moment,
+) -> Result<RunView, CommandError> {
     let mut record = load_record_head(reader, run)?;
     let is_waiting = record.life == RunLifecycle::Waiting;
     let wanted = filter.state.map(|state| recorded_states(state, is_waiting));
@@ -118,8 +122,8 @@ pub fn run_view(reader: &StoreReader, run: &RunId, filter: StepFilter) -> Result
     let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
-    let open = refuse_second(&record.undone_by).is_ok();
-    let undo_until = record.run.undo.as_ref().filter(|_| open).map(|offer| offer.until);
+    let offer = record.run.undo.as_ref().filter(|offer| offer.decide(&record.undone_by, now).is_ok());
+    let undo_until = offer.map(|offer| offer.until);
     Ok(RunView {
         undo_until,
         states,

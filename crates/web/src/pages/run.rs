@@ -26,12 +26,13 @@ pub(crate) async fn run(
     Path(run): Path<String>,
     Query(query): Query<TasksQuery>,
 ) -> Response {
+    let now = site.host().now();
     let view = site.read(move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
         let filter = StepFilter::of(&query.state, query.page, query.open);
-        find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter)).transpose()
+        find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter, now)).transpose()
     });
     respond::page(&site, "run.html", view.await)
 }

@@ -152,7 +152,7 @@ impl Caller for Ui {
         }
     }
 
-    fn message_printer(&self) -> Box<dyn Fn(&str)> {
+    fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
         let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
         let in_actions = self.host.in_actions();
         Box::new(move |text| {

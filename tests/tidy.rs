@@ -12,7 +12,7 @@ const LONGEST: usize = 400;
 const CODE: [&str; 2] = ["src", "crates"];
 
 /// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
-const ARROWS: [(&str, &str); 15] = [
+const ARROWS: [(&str, &str); 16] = [
     ("base", ""),
     ("model", "base"),
     ("skill", "base"),
@@ -32,13 +32,15 @@ const ARROWS: [(&str, &str); 15] = [
     ("app", "base model skill lang core sign store exec gateway engine audit report"),
     // It shows what the use cases return, and knows neither the state nor the engine.
     ("web", "base app"),
+    // It drives runs elsewhere, and is no part of the program.
+    ("temporal", "base model lang core sign store exec engine report app"),
 ];
 
 /// Outside crates that only some of ours may use.
-const PLACES: [(&str, &str); 14] = [
+const PLACES: [(&str, &str); 16] = [
     ("rusqlite", "store"),
     ("tar", "store"),
-    ("tokio", "store exec gateway engine app web"),
+    ("tokio", "store exec gateway engine app web temporal"),
     ("reqwest", "exec gateway"),
     ("landlock", "exec"),
     ("seccompiler", "exec"),
@@ -49,7 +51,9 @@ const PLACES: [(&str, &str); 14] = [
     ("pulldown-cmark", "lang"),
     ("ed25519-dalek", "sign"),
     ("ring", "sign"),
-    ("clap", ""),
+    ("clap", "temporal"),
+    ("object_store", "temporal"),
+    ("temporalio-sdk", "temporal"),
 ];
 
 /// Every Rust file below a folder, with its text.
@@ -147,7 +151,7 @@ fn the_auditor_has_no_way_to_publish() {
 fn the_engine_reads_the_log_and_no_table() {
     let mut wrong = Vec::new();
     for (path, text) in production().into_iter().filter(|(path, _)| path.starts_with("crates/engine/src/")) {
-        let known = ["asking", "cache", "memory", "model_keys"];
+        let known = ["asking", "cache", "memory", "model_keys", "remote"];
         let known = known.iter().any(|file| path.ends_with(&format!("src/{file}.rs")));
         // What a retry reuses is read by `Reader::from_log`.
         if !known && !path.contains("/reuse/") && text.contains(".reader()") {
@@ -280,6 +284,9 @@ const WRITERS: &[&str] = &[
     "crates/exec/src/manifest/walk.rs",
     // A request about files is answered to the engine.
     "crates/exec/src/agent_tool/stage.rs",
+    // It is another program, started by the engine or by an operator.
+    "crates/temporal/src/follow.rs",
+    "crates/temporal/src/terminal.rs",
     // Whom the supervisor speaks to is the engine.
     "crates/exec/src/supervisor/serve.rs",
 ];

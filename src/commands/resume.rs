@@ -4,6 +4,7 @@ use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, finish, observer, session};
 use crate::{RunArg, Ui};
 use wf_app::approve::reauthorize;
+use wf_app::backend::RecordedBackendRun;
 use wf_app::given::{approval_of_run, secrets_of_run};
 use wf_app::goals::wake_daemon;
 use wf_app::lineage::{outermost_run, retried_run};
@@ -13,6 +14,7 @@ use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
+use wf_engine::BackendProgram;
 use wf_report::goal_name;
 use wf_store::{RunState, StateFolder, StoreReader};
 
@@ -60,8 +62,13 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     warn_of_changed_results(ui, &reader, &run, &ready)?;
     let given = secrets_of_run(&reader, &run, &ready.plan)?;
     let approved = approval_of_run(&reader, &run)?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &ready)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
+    if let Some(RecordedBackendRun { request, backend }) = elsewhere {
+        let finished = wf_engine::run_on(&session, request, &backend);
+        return finish(ui, &ready, &session, finished, &args.telling);
+    }
     args.cassette.apply_to_resumed_run(ui, &session)?;
     wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
@@ -86,10 +93,15 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let ready = load::load_recorded(ui, &reader, run)?;
     let given = secrets_of_run(&reader, run, &ready.plan)?;
     let approved = approval_of_run(&reader, run)?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &ready)?;
     drop(reader);
     let telling = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.
     let session = open_session(ui, &ready, telling.wait, observer(ui, &ready, &telling))?;
+    if let Some(RecordedBackendRun { request, backend }) = elsewhere {
+        wf_engine::run_on(&session, request, &BackendProgram { cancels: true, ..backend })?;
+        return Ok(CliExitCode::Ok);
+    }
     wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     wf_engine::cancel(&session, run, ready.plan.clone())?;
     wake_daemon(&ready.workspace.state);

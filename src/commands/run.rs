@@ -7,6 +7,7 @@ use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, finish, session};
 use crate::{Ui, params};
 use wf_app::approve::authorize;
+use wf_app::backend::{backend_program, on_backend};
 use wf_app::load::LoadedPlan;
 use wf_app::session::{lost_use_race, prune};
 use wf_app::sessions::active_session;
@@ -53,6 +54,9 @@ pub struct RunArgs {
     /// Session that the run belongs to, instead of the current one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
+    /// Backend that the run goes on, as wf.yaml names it, instead of this machine
+    #[arg(long, value_name = "BACKEND", conflicts_with_all = ["record", "replay", "session"])]
+    on: Option<String>,
     /// Durability of the record of the run, overriding wf.yaml
     #[arg(long, value_name = "HOW")]
     durability: Option<DurabilityArg>,
@@ -114,6 +118,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         }
         return Ok(Some(CliExitCode::Ok));
     }
+    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
     let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
     let run = ui.host.new_run()?;
     let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
@@ -128,10 +133,16 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         session: belongs_to,
         past: None,
         approved: Some(entered.approved),
-        config: ready.options.write_to(serde_json::Value::Null),
+        config: match &backend {
+            Some(backend) => on_backend(ready.options.write_to(serde_json::Value::Null), &backend.name),
+            None => ready.options.write_to(serde_json::Value::Null),
+        },
         claim: None,
     };
-    let finished = engine::run(&session, request);
+    let finished = match &backend {
+        Some(backend) => engine::run_on(&session, request, backend),
+        None => engine::run(&session, request),
+    };
     if lost_use_race(&finished) {
         return Ok(None);
     }

@@ -21,7 +21,7 @@ pub trait Caller: Sync {
     fn diagnostics(&self, files: &[CheckedFile]);
 
     /// Returns a printer of messages that outlives this.
-    fn message_printer(&self) -> Box<dyn Fn(&str)>;
+    fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync>;
 
     /// True if details are requested.
     fn is_verbose(&self) -> bool;

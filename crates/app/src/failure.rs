@@ -129,6 +129,8 @@ impl From<EngineError> for CommandError {
                 let hint = format!("go on with: wf session resume {session}, then wf resume {}", run.short());
                 Self::new(CliExitCode::Interrupted, error.to_string()).hint(hint)
             }
+            EngineError::Backend { .. } => Self::new(CliExitCode::State, error.to_string())
+                .hint("the run goes on without this command; follow it with `wf resume --last`"),
             EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
             EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())

@@ -65,6 +65,12 @@ impl Host {
         Self { state: state.map(Path::to_path_buf), ..self }
     }
 
+    /// Returns the same environment in another folder, with a state folder.
+    #[must_use]
+    pub fn of_folder(&self, cwd: &Path, state: &Path) -> Self {
+        Self { cwd: cwd.to_owned(), state: Some(state.to_owned()), ..self.clone() }
+    }
+
     /// The workspace of the current folder.
     pub fn workspace(&self) -> Workspace {
         self.workspace_of(&self.cwd)

@@ -13,6 +13,7 @@
 pub mod approve;
 pub mod audit_log;
 pub mod authoring;
+pub mod backend;
 pub mod call_findings;
 mod caller;
 pub mod collect;
@@ -54,6 +55,7 @@ pub mod views;
 pub mod watch;
 mod workspace;
 mod workspace_copy;
+mod workspace_files;
 
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
@@ -64,3 +66,4 @@ pub use run_options::RunOptions;
 pub use test_clock::TestClock;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};
 pub use workspace_copy::WorkspaceCopy;
+pub use workspace_files::workspace_files;

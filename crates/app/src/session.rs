@@ -20,6 +20,7 @@ use wf_exec::sandbox::SandboxFactory;
 use wf_exec::view::family;
 use wf_lang::{DiskFiles, GATES};
 use wf_model::Step;
+use wf_sign::approval::Approvers;
 use wf_skill::lock::LOCK;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
 use wf_store::{RunRetention, StateFolder, Store, StoreDurability, StoreError};
@@ -63,6 +64,18 @@ pub fn open_session(
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
+    let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
+    open_session_for(caller, ready, approvers, stays, observer)
+}
+
+/// Opens what a run needs, for a run that was started with these approvers.
+pub fn open_session_for(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    approvers: Approvers,
+    stays: bool,
+    observer: Box<dyn RunObserver + Send>,
+) -> Result<AuditedSession, CommandError> {
     StateFolder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
@@ -85,7 +98,7 @@ pub fn open_session(
             &ready.workspace,
             control_files(ready)?,
         ),
-        approvers: SigningRules::of(caller, &ready.workspace)?.approvers,
+        approvers,
         reuses: !ready.options.no_cache,
         stays,
         learns_preferences: ready.config.learns_preferences,

@@ -53,7 +53,7 @@ impl Caller for Listener {
         self.codes.lock().unwrap().extend(all.map(|diagnostic| diagnostic.code.as_str().to_owned()));
     }
 
-    fn message_printer(&self) -> Box<dyn Fn(&str)> {
+    fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
         Box::new(|_| ())
     }
 

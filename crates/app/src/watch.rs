@@ -18,7 +18,7 @@ pub struct AuditedBus {
     /// The bus.
     pub bus: MessageBus,
     auditor: Option<Auditor>,
-    print_message: Box<dyn Fn(&str)>,
+    print_message: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A session with an auditor.

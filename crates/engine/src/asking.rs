@@ -53,20 +53,45 @@ pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalR
     Ok(found.or(Some(InputKind::Woke { timer })))
 }
 
+/// Returns the input that follows from answers to a request, as far as they count; `None`: not enough have answered.
+pub(super) async fn decide(
+    run: Arc<RunContext>,
+    ask: Box<ApprovalRequest>,
+    tokens: Vec<ApprovalToken>,
+) -> UnitResult {
+    let counted = tokio::task::spawn_blocking(move || {
+        let outcome = outcome_of(&run, &ask, &tokens)?;
+        Ok::<_, StoreError>(outcome.map(|given| InputKind::Answered { number: ask.request, given }))
+    });
+    match counted.await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Returns the approvers' decision on a request; `None`: not enough have answered.
 fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<ApprovalOutcome>, StoreError> {
     let session = &run.session;
     if let Some(recorded) = session.shared.answers.get() {
         return Ok(recorded.answer(&run.run_ref, ask));
     }
-    let reader = session.store.reader()?;
-    let answers = reader.answers(&run.run_ref.id, ask.request)?;
+    let answers = session.store.reader()?.answers(&run.run_ref.id, ask.request)?;
     if answers.is_empty() {
         return Ok(None);
     }
     let tokens = answers.iter();
     let tokens: Vec<ApprovalToken> =
         tokens.filter_map(|answer| ApprovalToken::parse(&answer.token).ok()).collect();
+    outcome_of(run, ask, &tokens)
+}
+
+/// Returns the decision on a request that follows from answers.
+fn outcome_of(
+    run: &RunContext,
+    ask: &ApprovalRequest,
+    tokens: &[ApprovalToken],
+) -> Result<Option<ApprovalOutcome>, StoreError> {
+    let session = &run.session;
     let evidence = evidence(run, ask);
     let approved = run.approved.as_ref();
     let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
@@ -75,7 +100,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         number: ask.request,
         proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
     };
-    let row = reader.run(&run.run_ref.id)?;
+    let row = session.store.reader()?.run(&run.run_ref.id)?;
     let subject = ApprovalContext {
         scope: scope(ask),
         plan: &run.run_ref.plan,
@@ -95,7 +120,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         names: &ask.approvers,
         options: ask.answer.as_ref(),
     };
-    let (decided, _) = approval::decide(&tokens, &subject, &quorum);
+    let (decided, _) = approval::decide(tokens, &subject, &quorum);
     Ok(answer(run, ask, decided, &evidence))
 }
 

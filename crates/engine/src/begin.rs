@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::reuse::RepeatedRun;
-use wf_base::name::RunId;
+use wf_base::name::{RunId, SessionName};
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
@@ -19,39 +19,10 @@ use wf_core::observe::RunRef;
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.
 pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<FinishedRun, EngineError> {
-    let RunRequest { run, plan, path, sources, params, session: name, past, approved, config, claim } =
-        request;
-    let new = NewRun {
-        plan: plan.id().clone(),
-        path,
-        params: params.clone(),
-        parent: None,
-        retry_of: past.as_ref().and_then(|past| past.run().cloned()),
-        session: name.clone(),
-        sources,
-        created: session.clock.now(),
-        config,
-        claim,
-    };
     run_and_conclude(session, async {
-        let machine = Machine::new(plan.clone(), run.clone(), params.clone());
-        let past = session.without_changed(past)?;
-        let view = evidence::view(session, &plan, &params, approved.as_ref());
-        let pins = evidence::pins(session, &plan, approved.as_ref());
-        let errand = RunInputs {
-            plan,
-            params,
-            session_name: name,
-            past,
-            view,
-            pins,
-            approved: approved.map(Arc::new),
-            evidence: BTreeMap::new(),
-            around: None,
-        };
         let supervisor_id = session.executor.supervisor_id().unwrap_or_default();
-        let (token, owned) = session.store.own_new_run(&run, supervisor_id);
-        let ongoing = run_context(session, token, errand, None)?;
+        let (token, owned) = session.store.own_new_run(&request.run, supervisor_id);
+        let BegunRun { run: ongoing, machine, new } = BegunRun::of(session, token, request)?;
         let (stop, heard) = watch::channel(StopLevel::No);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
@@ -91,22 +62,99 @@ fn resume_run(
 ) -> Result<FinishedRun, EngineError> {
     run_and_conclude(session, async {
         let fence = session.store.own_run(run, session.executor.supervisor_id().unwrap_or_default()).await?;
-        let token = fence.token();
-        let reader = session.store.log_reader()?;
-        let RunRow { params, session: name, .. } = reader.run(run)?;
         // To cancel a run needs no active session.
-        let watched = name.clone().filter(|_| stop_level == StopLevel::No);
+        let watched = session_of(session, run)?.filter(|_| stop_level == StopLevel::No);
         if let Some(name) = &watched {
-            reader.session(name)?.require_active().map_err(StoreError::Session)?;
+            session.store.log_reader()?.session(name)?.require_active().map_err(StoreError::Session)?;
         }
-        let events = reader.events(run, 0)?;
-        let owners = reader.owners(run)?;
+        let RecordedRun { run: ongoing, machine, events } =
+            RecordedRun::of(session, fence.token(), plan, past)?;
+        copies::release_recorded(&ongoing, &events);
+        let end = recorded_end(run, &events);
+        let (stop, heard) = watch::channel(stop_level);
+        let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
+        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
+        let suspended = session_watch::interruption(Arc::clone(&ongoing), watched);
+        let finished = run_fenced(async { Ok(fence) }, suspended, works).await?;
+        copies::discard(&ongoing);
+        session.store.release_run(run).await?;
+        Ok(finished)
+    })
+}
+
+/// A run of which nothing is recorded.
+pub(super) struct BegunRun {
+    pub(super) run: Arc<RunContext>,
+    pub(super) machine: Machine,
+    /// The run, to be recorded with its first events.
+    pub(super) new: NewRun,
+}
+
+impl BegunRun {
+    /// Prepares a run that is to begin.
+    pub(super) fn of(
+        session: &Arc<EngineSession>,
+        token: FencingToken,
+        request: RunRequest,
+    ) -> Result<Self, EngineError> {
+        let RunRequest { run, plan, path, sources, params, session: name, past, approved, config, claim } =
+            request;
+        let new = NewRun {
+            plan: plan.id().clone(),
+            path,
+            params: params.clone(),
+            parent: None,
+            retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+            session: name.clone(),
+            sources,
+            created: session.clock.now(),
+            config,
+            claim,
+        };
+        let machine = Machine::new(plan.clone(), run, params.clone());
+        let past = session.without_changed(past)?;
+        let view = evidence::view(session, &plan, &params, approved.as_ref());
+        let pins = evidence::pins(session, &plan, approved.as_ref());
+        let errand = RunInputs {
+            plan,
+            params,
+            session_name: name,
+            past,
+            view,
+            pins,
+            approved: approved.map(Arc::new),
+            evidence: BTreeMap::new(),
+            around: None,
+        };
+        Ok(Self { run: run_context(session, token, errand, None)?, machine, new })
+    }
+}
+
+/// A run that is recorded, as far as it went.
+pub(super) struct RecordedRun {
+    pub(super) run: Arc<RunContext>,
+    pub(super) machine: Machine,
+    pub(super) events: Vec<(u64, Event)>,
+}
+
+impl RecordedRun {
+    /// Reads a run that this process owns.
+    pub(super) fn of(
+        session: &Arc<EngineSession>,
+        token: FencingToken,
+        plan: Arc<Plan>,
+        past: Option<RepeatedRun>,
+    ) -> Result<Self, EngineError> {
+        let reader = session.store.log_reader()?;
+        let RunRow { params, session: name, .. } = reader.run(&token.run)?;
+        let events = reader.events(&token.run, 0)?;
+        let owners = reader.owners(&token.run)?;
         let keepers = former_supervisors(&owners);
-        let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
+        let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
         let view = if events.is_empty() {
             evidence::view(session, &plan, &params, None)
         } else {
-            evidence::recorded_view(session, run, &plan, &events).map(Arc::new)
+            evidence::recorded_view(session, &token.run, &plan, &events).map(Arc::new)
         };
         let approved = approval(&events);
         let pins = evidence::pins(session, &plan, approved.as_deref());
@@ -121,21 +169,17 @@ fn resume_run(
             evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
             around: None,
         };
-        let ongoing = run_context(session, token, errand, keepers)?;
+        let run = run_context(session, token, errand, keepers)?;
         for (_, event) in &events {
             machine.replay(event)?;
         }
-        copies::release_recorded(&ongoing, &events);
-        let end = recorded_end(run, &events);
-        let (stop, heard) = watch::channel(stop_level);
-        let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
-        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
-        let suspended = session_watch::interruption(Arc::clone(&ongoing), watched);
-        let finished = run_fenced(async { Ok(fence) }, suspended, works).await?;
-        copies::discard(&ongoing);
-        session.store.release_run(run).await?;
-        Ok(finished)
-    })
+        Ok(Self { run, machine, events })
+    }
+}
+
+/// Returns the session that a recorded run belongs to.
+fn session_of(session: &EngineSession, run: &RunId) -> Result<Option<SessionName>, StoreError> {
+    Ok(session.store.log_reader()?.run(run)?.session)
 }
 
 /// Works until the end, or until another process took the run over, or its steps are to be interrupted: then everything

@@ -1,25 +1,19 @@
-//! The effects that the machine orders, and the units that carry them out.
+//! The effects that the machine orders: those that concern the loop itself, and the start of units for the others.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
-use wf_core::machine::{AgentRecord, ApprovalRequest, Attempt, Effect, InputKind};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
-use wf_model::StepWork;
 
 use super::dispatch::RunDispatcher;
-use super::run::RunContext;
-use super::{
-    agent, asking, attempt_task, children, current_step, evidence, gating, generated, guidance, judging,
-    planning, worktrees,
-};
+use super::units::EffectUnit;
+use super::{asking, children};
 
 impl RunDispatcher {
     /// Carries out an effect.
     pub(super) fn execute_effect(&mut self, effect: Effect) {
-        let run = Arc::clone(&self.run);
         match effect {
             Effect::Wake { timer, at } => self.set_timer(at, timer),
             Effect::Kill { attempt, force } => {
@@ -47,44 +41,32 @@ impl RunDispatcher {
                     looks.abort();
                 }
             }
-            other => self.work_for_agent(run, other),
-        }
-    }
-
-    /// Carries out an effect that an agent needs.
-    fn work_for_agent(&mut self, run: Arc<RunContext>, effect: Effect) {
-        match effect {
-            Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
-                let stop = self.stopper(Some(attempt.clone()));
-                let place = attempt.place.clone();
-                let call = agent::ModelCall { attempt, call, repairs, refusals, context, supplement };
-                self.spawn_execution(&place, stop, |stop| agent::call_model(run, call, stop));
-            }
-            Effect::CallTool { id, waited_ms, children, answer, untrusted } => {
-                let stop = self.stopper(Some(id.attempt.clone()));
-                let waited = Duration::from_millis(waited_ms);
-                let place = id.attempt.place.clone();
-                let order = agent::ToolOrder { id, waited, children, answer, untrusted };
-                self.spawn_execution(&place, stop, |stop| agent::call_tool(run, order, stop));
-            }
-            Effect::Compact { request } => {
-                let stop = self.stopper(Some(request.start.attempt.clone()));
-                self.spawn_unit(agent::compact(run, request, stop));
-            }
             Effect::StartChild { id, plan, params } => {
+                let run = Arc::clone(&self.run);
                 let stop = self.children.insert(id.clone());
                 self.spawn_unit(children::run(run, children::ChildRun { id, plan, params }, stop));
             }
-            Effect::ServeClient { attempt, call, refusals, repairs } => {
-                let stop = self.stopper(Some(attempt.clone()));
-                let place = attempt.place.clone();
-                let turn = agent::ClientTurn { attempt, call, refusals, repairs };
-                self.spawn_execution(&place, stop, |stop| agent::serve_client(run, turn, stop));
-            }
-            Effect::EndAgent { attempt, exit, answer, untrusted } => {
-                self.spawn_unit(agent::end(run, agent::AgentEnding { attempt, exit, answer, untrusted }));
-            }
-            other => self.spawn(run, other),
+            other => self.spawn_effect(other),
+        }
+    }
+
+    /// Starts the unit that carries out an effect.
+    fn spawn_effect(&mut self, effect: Effect) {
+        let confirms = matches!(effect, Effect::Confirm { .. });
+        let Some(unit) = EffectUnit::of(Arc::clone(&self.run), effect) else {
+            return;
+        };
+        self.nested.extend(unit.nested);
+        let (stop, heard) = watch::channel(StopLevel::No);
+        if unit.is_stoppable {
+            self.stops.insert(unit.attempt, stop);
+        }
+        let handle = match unit.executes {
+            Some(place) => self.spawn_execution(&place, heard, unit.begin),
+            None => self.spawn_unit((unit.begin)(heard)),
+        };
+        if confirms {
+            self.confirms = Some(handle);
         }
     }
 
@@ -118,99 +100,5 @@ impl RunDispatcher {
         for ask in open {
             self.poll_approval(ask);
         }
-    }
-
-    /// Starts a unit of work.
-    fn spawn(&mut self, run: Arc<RunContext>, effect: Effect) {
-        match effect {
-            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                let task = attempt_task::AttemptTask {
-                    correction,
-                    tool_args,
-                    ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
-                };
-                self.begin(task, None);
-            }
-            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent, generated } => {
-                let task = attempt_task::AttemptTask {
-                    since: Some(since),
-                    correction,
-                    tool_args,
-                    generated,
-                    ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
-                };
-                self.begin(task, agent);
-            }
-            other => self.spawn_check(run, other),
-        }
-    }
-
-    /// Starts to ask gates, to check, or to look at evidence or into the cache.
-    fn spawn_check(&mut self, run: Arc<RunContext>, effect: Effect) {
-        match effect {
-            Effect::Lookup { place, item_value, reads } => {
-                self.spawn_unit(super::cache::restore_cached(run, place, item_value, reads));
-            }
-            Effect::Remember { place, outputs, artifacts } => {
-                self.spawn_unit(super::cache::remember(run, place, outputs, artifacts));
-            }
-            Effect::Gate(question) => {
-                let stop = self.stopper(gating::name(&question));
-                self.spawn_unit(gating::GateEvaluation { run, question }.ask(stop));
-            }
-            Effect::Check { attempt, phase, item_value: item, reads } => {
-                self.judge(judging::CheckSubject { run, attempt, phase: Some(phase), item, reads });
-            }
-            Effect::Plan { request } => {
-                let stop = self.stopper(None);
-                self.spawn_unit(planning::ask(run, request, stop));
-            }
-            Effect::PrepareMerge { attempt } => drop(self.spawn_unit(worktrees::prepare(run, attempt))),
-            Effect::Merge(start) => drop(self.spawn_unit(worktrees::merge(run, *start))),
-            Effect::Guide { request } => {
-                let stop = self.stopper(Some(request.attempt.clone()));
-                self.spawn_unit(guidance::ask(run, request, stop));
-            }
-            Effect::Confirm { places } => {
-                self.confirms = Some(self.spawn_unit(evidence::confirm(run, places)));
-            }
-            _ => {}
-        }
-    }
-
-    /// Starts checks.
-    fn judge(&mut self, case: judging::CheckSubject) {
-        let stop = self.stopper(case.attempt.clone());
-        match case.attempt.as_ref().map(|attempt| attempt.place.clone()) {
-            Some(place) => self.spawn_execution(&place, stop, |stop| judging::check(case, stop)),
-            None => self.spawn_unit(judging::check(case, stop)),
-        };
-    }
-
-    /// Starts, or resumes, the work of an attempt.
-    fn begin(&mut self, task: attempt_task::AttemptTask, record: Option<Box<AgentRecord>>) {
-        let stop = self.stopper(Some(task.attempt.clone()));
-        let step = current_step::step_of(&task.run, &task.attempt.place);
-        if matches!(step.work, StepWork::Uses(_)) || task.generated.is_some() {
-            self.nested.insert(task.attempt.clone());
-        }
-        match step.work {
-            StepWork::Agent(_) => self.spawn_unit(task.brief(record, stop)),
-            StepWork::Generated(_) if task.generated.is_none() => self.spawn_unit(generated::read(task)),
-            // They wait: for runs, whose steps ask for themselves, for time, or for people.
-            StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
-                self.spawn_unit(task.work(stop))
-            }
-            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => {
-                let place = task.attempt.place.clone();
-                self.spawn_execution(&place, stop, |stop| task.work(stop))
-            }
-        };
-    }
-
-    fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<StopLevel> {
-        let (stop, heard) = watch::channel(StopLevel::No);
-        self.stops.insert(attempt, stop);
-        heard
     }
 }

@@ -29,12 +29,6 @@ pub(super) struct GateEvaluation {
     pub(super) question: GateQuestion,
 }
 
-/// Returns the name by which the gates of a task are told to end.
-pub(super) fn name(question: &GateQuestion) -> Option<Attempt> {
-    let place = question.place.clone()?;
-    Some(Attempt { place, attempt: question.attempt })
-}
-
 /// Returns the site at which the programs of gates of a task, or of the run, and planners run.
 pub(super) async fn site(
     run: &Arc<RunContext>,
@@ -95,7 +89,7 @@ impl GateEvaluation {
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
-        let site = match site(&self.run, name(&self.question).as_ref()).await {
+        let site = match site(&self.run, self.question.attempt().as_ref()).await {
             Ok(site) => site,
             Err(unable) => return self.unevaluable(&unable.reason),
         };

@@ -212,6 +212,14 @@ pub enum EngineError {
         /// True if steps under way were interrupted; false if they have ended.
         is_interrupted: bool,
     },
+    /// The program of a backend cannot follow the run, which goes on there.
+    #[error("backend `{name}`: {reason}")]
+    Backend {
+        /// The backend.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
     /// The end was requested.
     #[error("cancelled by a signal (Ctrl-C / wf cancel)")]
     Cancelled,

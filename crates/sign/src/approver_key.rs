@@ -1,14 +1,31 @@
+use serde::{Deserialize, Serialize};
+
 use super::key::BadKey;
 use super::{EnvelopeSignature, Passkey, PublicKey};
 use wf_base::digest::Sha256Digest;
 
-/// A public key of an approver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A public key of an approver, written as its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum ApproverKey {
     /// An Ed25519 key: of a file, or of a browser.
     Ed25519(PublicKey),
     /// A passkey, whose device recognises its user for every signature.
     Passkey(Passkey),
+}
+
+impl TryFrom<String> for ApproverKey {
+    type Error = BadKey;
+
+    fn try_from(text: String) -> Result<Self, BadKey> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ApproverKey> for String {
+    fn from(key: ApproverKey) -> Self {
+        key.text()
+    }
 }
 
 impl ApproverKey {

@@ -15,7 +15,7 @@ impl Caller for PageCaller {
 
     fn diagnostics(&self, _: &[CheckedFile]) {}
 
-    fn message_printer(&self) -> Box<dyn Fn(&str)> {
+    fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
         Box::new(|_| {})
     }
 

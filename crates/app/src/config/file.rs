@@ -2,7 +2,9 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::{AutonomySection, LimitsSection, McpServerSection, ModelSection, PlanningSection};
+use super::{
+    AutonomySection, BackendSection, LimitsSection, McpServerSection, ModelSection, PlanningSection,
+};
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
@@ -49,6 +51,8 @@ record! {
         default roles: OrderedEntries<Name, Spanned<Name>>,
         /// The MCP servers whose tools agents may call, by name.
         default mcp: OrderedEntries<Name, McpServerSection>,
+        /// The places where runs can go on without this machine, by name: for `wf run --on NAME`.
+        default backends: OrderedEntries<Name, BackendSection>,
         /// Patterns of environment variables that every step sees.
         default env_pass: Vec<Spanned<String>>,
     }

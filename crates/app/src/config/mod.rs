@@ -5,6 +5,7 @@
 
 mod approvers;
 mod autonomy;
+mod backends;
 mod file;
 mod limits;
 mod load;
@@ -15,6 +16,7 @@ mod settings;
 
 pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
+pub use backends::{Backend, BackendSection, TemporalBackend, TemporalSection};
 pub use file::{
     AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,
     SandboxReadPaths, SandboxSection,

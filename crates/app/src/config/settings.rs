@@ -1,10 +1,11 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
-use wf_base::name::GateId;
+use super::{Backend, ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
+use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
 use wf_core::agent::authoring::PlanningBudget;
 use wf_core::permit::ParallelLimits;
@@ -38,6 +39,8 @@ pub struct WorkspaceConfig {
     pub learns_preferences: bool,
     /// The models, and their roles.
     pub models: Arc<ModelTable>,
+    /// The backends, by name.
+    pub backends: BTreeMap<Name, Backend>,
     /// Patterns of environment variables that every step sees.
     pub env_pass: Vec<String>,
     /// The gates that apply to every plan, before its own, and their positions.
@@ -128,6 +131,7 @@ impl Default for WorkspaceConfig {
             planning: PlanningBudget::default(),
             learns_preferences: false,
             models: Arc::default(),
+            backends: BTreeMap::new(),
             env_pass: Vec::new(),
             gates: Vec::new(),
         }
@@ -166,6 +170,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 servers: super::mcp::servers(&file.mcp),
                 ..super::models::table(&file.models, &file.roles)
             }),
+            backends: super::backends::backends(&file.backends),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

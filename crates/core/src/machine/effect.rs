@@ -288,7 +288,35 @@ pub struct GateQuestion {
     pub exchange: Option<Box<ExchangeQuestion>>,
 }
 
+impl GateQuestion {
+    /// Returns the attempt with which the gates are told to end; `None`: they are those of the run.
+    pub fn attempt(&self) -> Option<Attempt> {
+        let place = self.place.clone()?;
+        Some(Attempt { place, attempt: self.attempt })
+    }
+}
+
 impl Effect {
+    /// Returns the attempt that it is work for; `None`: it is for the run, or is not work.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Start { attempt, .. }
+            | Self::Watch { attempt, .. }
+            | Self::CallModel { attempt, .. }
+            | Self::ServeClient { attempt, .. }
+            | Self::EndAgent { attempt, .. }
+            | Self::PrepareMerge { attempt } => Some(attempt.clone()),
+            Self::Check { attempt, .. } => attempt.clone(),
+            Self::CallTool { id, .. } => Some(id.attempt.clone()),
+            Self::StartChild { id, .. } => Some(id.attempt.clone()),
+            Self::Merge(start) => Some(start.attempt.clone()),
+            Self::Guide { request } => Some(request.attempt.clone()),
+            Self::Compact { request } => Some(request.start.attempt.clone()),
+            Self::Gate(question) => question.attempt(),
+            _ => None,
+        }
+    }
+
     /// True if it prepares the next attempt of a task: once the controller reopens the task, it is
     /// not needed any more.
     pub fn prepares(&self) -> bool {

@@ -235,6 +235,11 @@ impl StepRecord {
 }
 
 impl MachineState {
+    /// Returns the requests that wait for approvers, by number.
+    pub fn open_requests(&self) -> impl Iterator<Item = &ApprovalRequest> {
+        self.asks.values().map(|pending| &pending.ask)
+    }
+
     /// Creates the state of a run that has not begun.
     pub(super) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
         let record = |step: &wf_model::Step| StepRecord {

@@ -133,6 +133,15 @@ impl MachineState {
         active.filter_map(|task| Some((*task, self.activity(*task)?))).collect()
     }
 
+    /// True if a request waits for approvers, and nothing else is under way: no task acts, or waits for a time.
+    pub fn only_waits_for_people(&self) -> bool {
+        let is_asking = |(_, activity): &(TaskIx, TaskActivity)| activity.doing == ActivityKind::Asking;
+        let is_quiet = |(_, record): (TaskIx, &TaskRecord)| {
+            matches!(record.phase, TaskPhase::Pending | TaskPhase::Active(_) | TaskPhase::Ended(_))
+        };
+        !self.asks.is_empty() && self.activities().iter().all(is_asking) && self.tasks().all(is_quiet)
+    }
+
     /// Returns the records of all tasks, in order; a repeated step comes before its items.
     pub(super) fn tasks(&self) -> impl Iterator<Item = (TaskIx, &TaskRecord)> {
         (0_u32..)

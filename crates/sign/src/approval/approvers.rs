@@ -1,4 +1,7 @@
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
 use wf_core::machine::ApprovalPolicy;
 
 use crate::ApproverKey;
@@ -9,7 +12,8 @@ use wf_base::time::Moment;
 pub const VALIDITY: Duration = Duration::from_hours(7 * 24);
 
 /// The policy on who must have approved a plan before it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewPolicy {
     /// The user who runs it.
     #[default]
@@ -38,7 +42,7 @@ impl ReviewPolicy {
 }
 
 /// An approver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approver {
     /// The name, for display.
     pub name: String,
@@ -49,7 +53,7 @@ pub struct Approver {
 }
 
 /// The approvers of a workspace and its policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvers {
     /// The policy.
     pub policy: ReviewPolicy,

@@ -138,7 +138,7 @@ pub fn check_unconsumed(
 }
 
 /// Returns the signers, each once. Every signature must be valid and by a listed approver.
-pub(super) fn signers<'a>(
+pub fn signers<'a>(
     token: &ApprovalToken,
     approvers: &'a Approvers,
 ) -> Result<Vec<&'a Approver>, ApprovalRefusal> {

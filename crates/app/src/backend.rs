@@ -1,0 +1,118 @@
+//! Runs on a backend: the program that drives them there, and what they cannot do there yet.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::given::approval_of_run;
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Host};
+use wf_base::name::{Name, RunId};
+use wf_engine::{BackendProgram, RunRequest};
+use wf_exec::view::family;
+use wf_model::{Step, StepWork};
+use wf_store::StoreReader;
+
+/// The program that drives runs on Temporal.
+const PROGRAM: &str = "wf-temporal";
+
+/// The key of the configuration of a run that names its backend.
+const BACKEND: &str = "backend";
+
+/// Returns the program of a backend for a plan, which is refused if it needs what no backend has.
+pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
+    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+    if !ready.config.backends.keys().any(|known| known.as_str() == name) {
+        let known: Vec<&str> = ready.config.backends.keys().map(Name::as_str).collect();
+        let hint = match known.as_slice() {
+            [] => "add it under `backends` in wf.yaml".to_owned(),
+            known => format!("wf.yaml has {}", known.join(", ")),
+        };
+        return Err(usage(format!("there is no backend `{name}`")).hint(hint));
+    }
+    for plan in family(&ready.plan) {
+        if let Some((step, reason)) = plan.steps().iter().find_map(|step| Some((step, unsupported(step)?))) {
+            let message = format!("step `{}` of `{}` cannot run on a backend: {reason}", step.id, plan.id());
+            return Err(usage(message).hint("run the plan here, without `--on`"));
+        }
+    }
+    let program = find_program(host).ok_or_else(|| {
+        usage(format!("the program `{PROGRAM}` is neither beside wf nor in a folder of PATH"))
+            .hint("install it: cargo install --path crates/temporal")
+    })?;
+    let argv = [program.display().to_string(), "follow".to_owned(), name.to_owned()].into();
+    let env = host.vars().into_iter().collect();
+    Ok(BackendProgram { name: name.to_owned(), argv, env, cancels: false })
+}
+
+/// Returns the configuration of a run on a backend.
+pub fn on_backend(config: Value, name: &str) -> Value {
+    match config {
+        Value::Object(mut fields) => {
+            fields.insert(BACKEND.to_owned(), json!(name));
+            Value::Object(fields)
+        }
+        _ => json!({ BACKEND: name }),
+    }
+}
+
+/// A recorded run on a backend, as it is followed again.
+pub struct RecordedBackendRun {
+    /// The run, as it was started.
+    pub request: RunRequest,
+    /// The program that follows it.
+    pub backend: BackendProgram,
+}
+
+impl RecordedBackendRun {
+    /// Reads a run; `None`: it ran here.
+    pub fn read(
+        host: &Host,
+        reader: &StoreReader,
+        run: &RunId,
+        ready: &LoadedPlan,
+    ) -> Result<Option<Self>, CommandError> {
+        let config = reader.config(run)?;
+        let Some(name) = backend_of(&config) else {
+            return Ok(None);
+        };
+        let backend = backend_program(host, ready, name)?;
+        let row = reader.run(run)?;
+        let request = RunRequest {
+            run: run.clone(),
+            plan: Arc::clone(&ready.plan),
+            path: row.path,
+            sources: reader.sources(run)?,
+            params: row.params,
+            session: None,
+            past: None,
+            approved: approval_of_run(reader, run)?,
+            config,
+            claim: None,
+        };
+        Ok(Some(Self { request, backend }))
+    }
+}
+
+/// Returns the backend of a recorded run, by its configuration; `None`: it ran here.
+pub fn backend_of(config: &Value) -> Option<&str> {
+    config.get(BACKEND).and_then(Value::as_str)
+}
+
+/// Returns what a step needs that no backend has.
+fn unsupported(step: &Step) -> Option<&'static str> {
+    step.ways().find_map(|way| match &way.work {
+        StepWork::Agent(_) => Some("its agent needs its conversation on one machine"),
+        StepWork::Uses(_) | StepWork::Generated(_) => Some("it runs another plan"),
+        _ if way.concurrency.is_some() => Some("its `concurrency` is held in the state of this workspace"),
+        _ => None,
+    })
+}
+
+fn find_program(host: &Host) -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(PROGRAM)));
+    let in_path =
+        host.var("PATH").unwrap_or_default().split(':').map(|folder| PathBuf::from(folder).join(PROGRAM));
+    beside.into_iter().chain(in_path).find(|program| program.is_file())
+}

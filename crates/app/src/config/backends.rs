@@ -1,0 +1,106 @@
+use std::collections::BTreeMap;
+
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_lang::decode::{MappingFields, OrderedEntries, SpecDecoder, record};
+
+/// The queue of steps that name none.
+const DEFAULT_QUEUE: &str = "default";
+
+record! {
+    /// A backend: a place where runs can go on without this machine.
+    pub struct BackendSection as "a backend" {
+        /// The Temporal server that drives its runs.
+        required temporal: TemporalSection,
+        /// The object store that its workers share: `file:///folder` or `s3://bucket/prefix`.
+        required objects: Spanned<String>,
+        /// The task queues of its workers by name, with `default`.
+        required queues: OrderedEntries<Name, Spanned<String>>,
+    }
+    finish check_backend;
+}
+
+record! {
+    /// A Temporal server.
+    pub struct TemporalSection as "the server" {
+        /// Its address: `http://HOST:PORT`, or with `https` for TLS.
+        required address: Spanned<String>,
+        /// The namespace there: `default` if absent.
+        optional namespace: Spanned<String>,
+        /// The variable of the environment that has the API key, if the server wants one.
+        optional key: Spanned<String>,
+    }
+}
+
+/// A backend, with all defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The server that drives its runs.
+    pub temporal: TemporalBackend,
+    /// The address of the object store.
+    pub objects: String,
+    /// The task queues by their names.
+    pub queues: BTreeMap<String, String>,
+}
+
+/// A Temporal server, with all defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemporalBackend {
+    /// Its address.
+    pub address: String,
+    /// The namespace there.
+    pub namespace: String,
+    /// The variable that has the key.
+    pub key: Option<String>,
+}
+
+/// Notes addresses that are none, and queues without a default.
+fn check_backend(
+    backend: &mut BackendSection,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    let mut wrong = |span, message: String, help: &str| {
+        decoder.emit(Diagnostic::new(Code::ValueWrong, span, message).with_help(help));
+    };
+    let address = &backend.temporal.address;
+    if !["http://", "https://"].iter().any(|scheme| address.value.starts_with(scheme)) {
+        let message = format!("`{}` is no address of a Temporal server", address.value);
+        wrong(address.span, message, "write `http://HOST:PORT`, or `https://HOST:PORT` for TLS");
+    }
+    let objects = &backend.objects;
+    if !["file:///", "s3://"].iter().any(|scheme| objects.value.starts_with(scheme)) {
+        let message = format!("`{}` is no address of an object store", objects.value);
+        wrong(
+            objects.span,
+            message,
+            "write `s3://bucket/prefix`, or `file:///folder` of a file system that all workers share",
+        );
+    }
+    if !backend.queues.iter().any(|(name, _)| name.value.as_str() == DEFAULT_QUEUE) {
+        wrong(
+            fields.key("queues"),
+            "no queue is the default".into(),
+            "add `default: QUEUE` for steps that name no queue",
+        );
+    }
+}
+
+/// Returns the backends of a configuration.
+pub(super) fn backends(sections: &OrderedEntries<Name, BackendSection>) -> BTreeMap<Name, Backend> {
+    let backend = |section: &BackendSection| Backend {
+        temporal: TemporalBackend {
+            address: section.temporal.address.value.clone(),
+            namespace: section.temporal.namespace.as_ref().map_or("default", |name| &name.value).to_owned(),
+            key: section.temporal.key.as_ref().map(|key| key.value.clone()),
+        },
+        objects: section.objects.value.clone(),
+        queues: section
+            .queues
+            .iter()
+            .map(|(name, queue)| (name.value.to_string(), queue.value.clone()))
+            .collect(),
+    };
+    sections.iter().map(|(name, section)| (name.value.clone(), backend(section))).collect()
+}

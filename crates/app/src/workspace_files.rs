@@ -1,0 +1,23 @@
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use crate::git::GitRepository;
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_exec::HostEnv;
+
+/// Returns the files of a workspace that belong to it, relative to its root: those that git tracks, and new ones that it
+/// does not ignore. `None`: it is in no repository, and all files belong to it.
+pub fn workspace_files(workspace: &Workspace, host: &HostEnv) -> Result<Option<Vec<PathBuf>>, CommandError> {
+    let failed = |error: crate::git::GitError| {
+        CommandError::new(CliExitCode::Usage, error.to_string()).hint(error.remedy())
+    };
+    let Some(repository) = GitRepository::find(&workspace.root, &workspace.state, host).map_err(failed)?
+    else {
+        return Ok(None);
+    };
+    let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = repository.answer(&args).map_err(failed)?;
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(Some(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()))
+}

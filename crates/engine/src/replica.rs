@@ -1,0 +1,186 @@
+//! A run that a machine elsewhere decides about: its log is copied here, and this process works for it or shows it.
+//!
+//! The copy is a run like any other in the state of this process: what reads the record of a run reads this one. It decides
+//! nothing. **Invariant:** it has the events of the run in their order and without a gap, from the first one on.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use wf_base::name::RunId;
+use wf_core::machine::{ApprovalRequest, Effect, Event, EventKind, InputKind, Machine};
+use wf_exec::StopLevel;
+use wf_sign::approval::ApprovalToken;
+use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
+
+use super::begin::{BegunRun, RecordedRun};
+use super::end::finished_run_of;
+use super::preferences::OpenRequests;
+use super::run::RunContext;
+use super::suspend::SuspendedRequest;
+use super::units::EffectUnit;
+use super::{EngineError, EngineSession, FinishedRun, RunRequest, asking, evidence, memory, publish};
+
+/// A copy of a run.
+pub struct RunReplica {
+    run: Arc<RunContext>,
+    machine: Machine,
+    count: u64,
+    /// The run, if nothing of it is recorded here.
+    new: Option<NewRun>,
+    /// The right to it, once that is recorded.
+    owned: Option<WriteTicket<RunFence>>,
+    fence: Option<RunFence>,
+    requests: OpenRequests,
+    end: Option<FinishedRun>,
+}
+
+/// The result of work for a run: what the machine is to be told, in this order.
+pub type WorkInputs = Vec<InputKind>;
+
+impl RunReplica {
+    /// Opens the copy of a run, which is made if there is none.
+    pub async fn open(session: &Arc<EngineSession>, request: RunRequest) -> Result<Self, EngineError> {
+        let keeper = session.executor.supervisor_id().unwrap_or_default().to_owned();
+        let is_recorded = match session.store.log_reader()?.run(&request.run) {
+            Ok(_) => true,
+            Err(StoreError::UnknownRun(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if !is_recorded {
+            let (token, owned) = session.store.own_new_run(&request.run, &keeper);
+            let BegunRun { run, machine, new } = BegunRun::of(session, token, request)?;
+            return Ok(Self::new(run, machine, Some(new), Some(owned)));
+        }
+        let fence = session.store.own_run(&request.run, &keeper).await?;
+        let RecordedRun { run, machine, events } =
+            RecordedRun::of(session, fence.token(), request.plan, request.past)?;
+        let mut replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
+        for (number, event) in &events {
+            replica.count = *number;
+            replica.note(event);
+        }
+        Ok(replica)
+    }
+
+    fn new(
+        run: Arc<RunContext>,
+        machine: Machine,
+        new: Option<NewRun>,
+        owned: Option<WriteTicket<RunFence>>,
+    ) -> Self {
+        Self { run, machine, count: 0, new, owned, fence: None, requests: OpenRequests::default(), end: None }
+    }
+
+    /// Returns the id of the run.
+    pub fn id(&self) -> &RunId {
+        &self.run.run_ref.id
+    }
+
+    /// Returns the number of events that it has.
+    pub fn event_count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the end of the run, once it has that.
+    pub fn end(&self) -> Option<&FinishedRun> {
+        self.end.as_ref()
+    }
+
+    /// Returns the requests that wait for approvers.
+    pub fn open_requests(&self) -> Vec<ApprovalRequest> {
+        self.machine.state().open_requests().cloned().collect()
+    }
+
+    /// Returns the requests that wait for approvers, as a suspended run names them.
+    pub fn questions(&self) -> Vec<SuspendedRequest> {
+        let run = &self.run.run_ref;
+        let named = |ask| SuspendedRequest { run: run.clone(), ask };
+        self.open_requests().into_iter().map(named).collect()
+    }
+
+    /// True if nothing happens until a person decides.
+    pub fn only_waits_for_people(&self) -> bool {
+        self.machine.state().only_waits_for_people()
+    }
+
+    /// Adds the events that follow those that it has. They are durable afterwards, and then shown.
+    pub async fn extend(&mut self, events: Vec<Event>) -> Result<(), EngineError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let run = &self.run;
+        let session = Arc::clone(&run.session);
+        let ticket = session.store.append(EventBatch {
+            run: run.run_ref.id.clone(),
+            token: run.ownership.token.clone(),
+            after: Some(self.count),
+            new: self.new.take(),
+            events: events.clone(),
+        });
+        if let Some(owned) = self.owned.take() {
+            self.fence = Some(owned.await?);
+        }
+        let appended = ticket.await?;
+        self.count = appended.last;
+        for event in &events {
+            self.machine.replay(event)?;
+            self.note(event);
+            session.observe(|observer| observer.event(&self.run.run_ref, event));
+        }
+        publish::durable(&self.run, &appended, events);
+        Ok(())
+    }
+
+    /// Lets those that work for the run know of an event that the machine has.
+    fn note(&mut self, event: &Event) {
+        self.run.note_event(event);
+        match &event.fact {
+            EventKind::RoundCompleted(round) => {
+                self.run.note_plan(self.machine.plan());
+                memory::remember(&self.run, event);
+                self.run.forget_keys(&round.reopened);
+            }
+            EventKind::MemoryApplied { .. } => {
+                self.run.note_plan(self.machine.plan());
+                memory::remember(&self.run, event);
+            }
+            EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.place, files),
+            _ => {}
+        }
+        self.requests.note(&self.run, event);
+        self.end = self.end.take().or_else(|| finished_run_of(&self.run.run_ref.id, event));
+    }
+
+    /// Returns the input with which the run begins, in the workspace as it is here.
+    pub fn begin(&self) -> Result<InputKind, EngineError> {
+        Ok(evidence::begin(&self.run)?)
+    }
+
+    /// Returns the work that an effect asks for; `None`: it is not work. `stop` ends it.
+    pub fn work(
+        &self,
+        effect: Effect,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Option<impl Future<Output = Result<WorkInputs, EngineError>> + Send + 'static> {
+        let run = Arc::clone(&self.run);
+        let work = (EffectUnit::of(Arc::clone(&run), effect)?.begin)(stop);
+        Some(async move {
+            let input = work.await?;
+            // Before the end of the work that relied on them: that may be the last of the run.
+            let stale = run.take_stale().into_iter().map(InputKind::Stale);
+            Ok(stale.chain(input).collect())
+        })
+    }
+
+    /// Returns the work of counting signed answers to a request: an input as soon as they are enough.
+    pub fn decide(
+        &self,
+        ask: ApprovalRequest,
+        tokens: &[String],
+    ) -> impl Future<Output = Result<WorkInputs, EngineError>> + Send + 'static {
+        let tokens = tokens.iter().filter_map(|token| ApprovalToken::parse(token).ok()).collect();
+        let work = asking::decide(Arc::clone(&self.run), Box::new(ask), tokens);
+        async move { Ok(work.await?.into_iter().collect()) }
+    }
+}

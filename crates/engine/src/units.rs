@@ -1,0 +1,165 @@
+//! The unit of work that carries out an effect, whoever decides about the run: the dispatcher in this process, or a
+//! machine elsewhere for which this process works.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use wf_core::machine::{AgentRecord, Attempt, Effect, TaskId};
+use wf_exec::StopLevel;
+use wf_model::StepWork;
+
+use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
+use super::attempt_task::AttemptTask;
+use super::dispatch::UnitResult;
+use super::gating::GateEvaluation;
+use super::judging::CheckSubject;
+use super::run::RunContext;
+use super::{cache, current_step, evidence, generated, guidance, judging, planning, worktrees};
+
+/// The work of a unit, until it has ended.
+pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;
+
+/// A unit that has not begun.
+pub(super) struct EffectUnit {
+    /// True if it can be stopped: with its attempt, or with the work for the plan itself.
+    pub(super) is_stoppable: bool,
+    /// The attempt that it is stopped with.
+    pub(super) attempt: Option<Attempt>,
+    /// The task that executes in it, which needs a permit for that.
+    pub(super) executes: Option<TaskId>,
+    /// The attempt that is a nested run.
+    pub(super) nested: Option<Attempt>,
+    /// Begins it, given the stop requests that it heeds.
+    pub(super) begin: Box<dyn FnOnce(watch::Receiver<StopLevel>) -> UnitWork + Send>,
+}
+
+impl EffectUnit {
+    /// A unit that nothing stops.
+    fn unstoppable(work: impl Future<Output = UnitResult> + Send + 'static) -> Self {
+        Self {
+            is_stoppable: false,
+            attempt: None,
+            executes: None,
+            nested: None,
+            begin: Box::new(|_| Box::pin(work)),
+        }
+    }
+
+    /// A unit that is stopped with an attempt, or with the work for the plan.
+    fn stoppable<W, F>(attempt: Option<Attempt>, begin: W) -> Self
+    where
+        W: FnOnce(watch::Receiver<StopLevel>) -> F + Send + 'static,
+        F: Future<Output = UnitResult> + Send + 'static,
+    {
+        Self {
+            is_stoppable: true,
+            attempt,
+            executes: None,
+            nested: None,
+            begin: Box::new(|stop| Box::pin(begin(stop))),
+        }
+    }
+
+    /// A unit in which a step executes.
+    fn execution<W, F>(attempt: Attempt, begin: W) -> Self
+    where
+        W: FnOnce(watch::Receiver<StopLevel>) -> F + Send + 'static,
+        F: Future<Output = UnitResult> + Send + 'static,
+    {
+        let executes = Some(attempt.place.clone());
+        Self { executes, ..Self::stoppable(Some(attempt), begin) }
+    }
+
+    /// Returns the unit that carries out an effect; `None`: it is not work, but concerns waits and the loop of the run.
+    pub(super) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+        Some(match effect {
+            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
+                let task = AttemptTask::new(run, attempt, item_value, reads);
+                Self::of_attempt(AttemptTask { correction, tool_args, ..task }, None)
+            }
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent, generated } => {
+                let task = AttemptTask::new(run, attempt, item_value, reads);
+                let since = Some(since);
+                Self::of_attempt(AttemptTask { since, correction, tool_args, generated, ..task }, agent)
+            }
+            Effect::Check { attempt, phase, item_value: item, reads } => {
+                let subject = attempt.clone();
+                let case = CheckSubject { run, attempt, phase: Some(phase), item, reads };
+                match subject {
+                    Some(attempt) => Self::execution(attempt, |stop| judging::check(case, stop)),
+                    None => Self::stoppable(None, |stop| judging::check(case, stop)),
+                }
+            }
+            Effect::Gate(question) => {
+                Self::stoppable(question.attempt(), |stop| GateEvaluation { run, question }.ask(stop))
+            }
+            Effect::Lookup { place, item_value, reads } => {
+                Self::unstoppable(cache::restore_cached(run, place, item_value, reads))
+            }
+            Effect::Remember { place, outputs, artifacts } => {
+                Self::unstoppable(cache::remember(run, place, outputs, artifacts))
+            }
+            Effect::Plan { request } => Self::stoppable(None, |stop| planning::ask(run, request, stop)),
+            Effect::Guide { request } => {
+                Self::stoppable(Some(request.attempt.clone()), |stop| guidance::ask(run, request, stop))
+            }
+            Effect::PrepareMerge { attempt } => Self::unstoppable(worktrees::prepare(run, attempt)),
+            Effect::Merge(start) => Self::unstoppable(worktrees::merge(run, *start)),
+            Effect::Confirm { places } => Self::unstoppable(evidence::confirm(run, places)),
+            other => return Self::of_agent(run, other),
+        })
+    }
+
+    /// Returns the unit that an agent needs.
+    fn of_agent(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+        Some(match effect {
+            Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
+                let call =
+                    ModelCall { attempt: attempt.clone(), call, repairs, refusals, context, supplement };
+                Self::execution(attempt, |stop| agent::call_model(run, call, stop))
+            }
+            Effect::CallTool { id, waited_ms, children, answer, untrusted } => {
+                let (attempt, waited) = (id.attempt.clone(), Duration::from_millis(waited_ms));
+                let order = ToolOrder { id, waited, children, answer, untrusted };
+                Self::execution(attempt, |stop| agent::call_tool(run, order, stop))
+            }
+            Effect::ServeClient { attempt, call, refusals, repairs } => {
+                let turn = ClientTurn { attempt: attempt.clone(), call, refusals, repairs };
+                Self::execution(attempt, |stop| agent::serve_client(run, turn, stop))
+            }
+            Effect::Compact { request } => {
+                let attempt = request.start.attempt.clone();
+                Self::stoppable(Some(attempt), |stop| agent::compact(run, request, stop))
+            }
+            Effect::EndAgent { attempt, exit, answer, untrusted } => {
+                Self::unstoppable(agent::end(run, AgentEnding { attempt, exit, answer, untrusted }))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the unit that begins the work of an attempt, or goes on with it.
+    fn of_attempt(task: AttemptTask, record: Option<Box<AgentRecord>>) -> Self {
+        let step = current_step::step_of(&task.run, &task.attempt.place);
+        let attempt = task.attempt.clone();
+        let is_nested = matches!(step.work, StepWork::Uses(_)) || task.generated.is_some();
+        let nested = is_nested.then(|| attempt.clone());
+        let unit = match step.work {
+            StepWork::Agent(_) => Self::stoppable(Some(attempt), |stop| task.brief(record, stop)),
+            StepWork::Generated(_) if task.generated.is_none() => {
+                Self::stoppable(Some(attempt), |_| generated::read(task))
+            }
+            // They wait: for runs, whose steps ask for themselves, for time, or for people.
+            StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+                Self::stoppable(Some(attempt), |stop| task.work(stop))
+            }
+            StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => {
+                Self::execution(attempt, |stop| task.work(stop))
+            }
+        };
+        Self { nested, ..unit }
+    }
+}

@@ -1,0 +1,53 @@
+//! The words between a driver and whoever waits for it.
+
+use wf_base::time::Moment;
+use wf_core::machine::TimerKind;
+
+use crate::order::{OpenReport, RequestAnswer, WorkOrder};
+
+/// A command for whoever waits.
+#[derive(Clone, Debug)]
+pub enum DriverCommand {
+    /// Have work done.
+    Work {
+        /// The number that its end is reported with.
+        key: u64,
+        /// A name for people who look at the history.
+        name: String,
+        /// The task queue.
+        queue: String,
+        /// The work.
+        order: Box<WorkOrder>,
+    },
+    /// Wake the run at an instant.
+    Wake {
+        /// The instant.
+        at: Moment,
+        /// The timer that goes off then.
+        timer: TimerKind,
+    },
+    /// Tell work to end.
+    Stop {
+        /// Its number.
+        key: u64,
+    },
+}
+
+/// An occurrence that a run reacts to.
+pub enum Occurrence {
+    /// Work has ended.
+    Reported {
+        /// Its number.
+        key: u64,
+        /// The report; nothing stands for work that no worker can report about.
+        report: Option<OpenReport>,
+    },
+    /// A timer went off.
+    Woke(TimerKind),
+    /// Somebody wants the run to end.
+    Cancel(String),
+    /// An approver answered.
+    Answered(RequestAnswer),
+    /// Nothing that changes anything.
+    Nothing,
+}

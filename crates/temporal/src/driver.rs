@@ -1,0 +1,351 @@
+//! The loop of a run without its waits: what happened goes in, and commands for those who wait come out.
+//!
+//! It is what the dispatcher of the local engine is, for a run whose work is done by workers anywhere. It decides nothing
+//! that the machine decides. **Invariant:** the same occurrences give the same commands; it reads no clock and does no I/O
+//! but to write objects, whose names are their content.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::machine::{
+    Attempt, AttemptEnd, Effect, InputKind, Machine, MachineInput, MachineState, MachineTurn, RunOutcome,
+    WorkExit,
+};
+use wf_model::{Plan, StepWork};
+
+use crate::command::{DriverCommand, Occurrence};
+use crate::objects::{ObjectError, Objects};
+use crate::open_work::{OpenWork, name_of, relies_on_log, without_conflict};
+use crate::order::{
+    Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
+    UnstoredLog, WorkOrder,
+};
+use crate::tree::{TreeConflict, TreeHistory, TreeNode, TreeRef};
+
+/// The name of the task queue for steps that name none.
+pub const DEFAULT_QUEUE: &str = "default";
+
+/// The number of events that are stored together, at most.
+const PAGE_EVENTS: usize = 256;
+
+/// A run, between two occurrences.
+pub struct RunDriver {
+    order: RunOrder,
+    spec: Arc<RunSpec>,
+    machine: Machine,
+    objects: Objects,
+    log: LogRef,
+    rest: UnstoredLog,
+    tree: TreeRef,
+    history: TreeHistory,
+    open: BTreeMap<u64, OpenWork>,
+    next_key: u64,
+    /// The task queues of the hosts where agents work, which have their conversation.
+    hosts: BTreeMap<Attempt, String>,
+    /// The answers to requests that wait.
+    tokens: BTreeMap<u32, Vec<String>>,
+    inputs: VecDeque<InputKind>,
+    now: Moment,
+    commands: Vec<DriverCommand>,
+}
+
+/// A run as it is stored while its history begins anew.
+#[derive(Serialize, Deserialize)]
+struct StoredProgress {
+    state: MachineState,
+    log: LogRef,
+    tree: TreeRef,
+    history: TreeHistory,
+    next_key: u64,
+    tokens: BTreeMap<u32, Vec<String>>,
+    now: Moment,
+}
+
+/// The reason why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// The object store does not do what it should.
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
+    /// The plan of the run cannot be read by this version.
+    #[error("the plan of the run cannot be read by this version of wf")]
+    Plan,
+    /// The driver is not open: nothing asks it before that.
+    #[error("the run has not begun")]
+    Closed,
+    /// The state was stored by another version, or is damaged.
+    #[error(transparent)]
+    State(#[from] wf_core::machine::RestoreError),
+}
+
+impl RunDriver {
+    /// Opens a run, given its plan; nothing happens until [`RunDriver::begin`].
+    pub fn open(
+        order: RunOrder,
+        spec: Arc<RunSpec>,
+        plan: Arc<Plan>,
+        objects: Objects,
+    ) -> Result<Self, DriverError> {
+        let stored: Option<StoredProgress> =
+            order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
+        let fresh = TreeRef { base: spec.tree, last: None };
+        let mut driver = Self {
+            machine: Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone()),
+            order,
+            spec,
+            objects,
+            log: LogRef::default(),
+            rest: UnstoredLog::default(),
+            tree: fresh,
+            history: TreeHistory::default(),
+            open: BTreeMap::new(),
+            next_key: 0,
+            hosts: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            inputs: VecDeque::new(),
+            now: Moment::default(),
+            commands: Vec::new(),
+        };
+        if let Some(stored) = stored {
+            let StoredProgress { state, log, tree, history, next_key, tokens, now } = stored;
+            driver.machine = Machine::from_state(plan, state)?;
+            driver = Self { log, tree, history, next_key, tokens, now, ..driver };
+        }
+        Ok(driver)
+    }
+
+    /// Begins the run, or lets it go on from its stored state.
+    pub fn begin(&mut self, at: Moment) -> Result<Vec<DriverCommand>, DriverError> {
+        self.now = self.now.max(at);
+        if self.machine.has_begun() {
+            let turn = self.machine.resume(self.now);
+            self.record(turn)?;
+            self.settle()?;
+            let waiting: Vec<u32> = self.tokens.keys().copied().collect();
+            for request in waiting {
+                self.decide(request)?;
+            }
+        } else {
+            self.order_work("begin".into(), OpenWork::for_run(&self.machine), None, &Job::Begin)?;
+        }
+        Ok(std::mem::take(&mut self.commands))
+    }
+
+    /// Processes what happened.
+    pub fn step(&mut self, at: Moment, occurrence: Occurrence) -> Result<Vec<DriverCommand>, DriverError> {
+        self.now = self.now.max(at);
+        match occurrence {
+            Occurrence::Reported { key, report } => self.on_report(key, report)?,
+            Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
+            Occurrence::Cancel(reason) => self.inputs.push_back(InputKind::Cancel { reason }),
+            Occurrence::Nothing => {}
+            Occurrence::Answered(RequestAnswer { request, token }) => {
+                let tokens = self.tokens.entry(request).or_default();
+                if !tokens.contains(&token) {
+                    tokens.push(token);
+                    self.decide(request)?;
+                }
+            }
+        }
+        self.settle()?;
+        Ok(std::mem::take(&mut self.commands))
+    }
+
+    /// Begins no further work, so that the history can begin anew once what is under way has ended. Returns true if
+    /// nothing is.
+    pub fn drain(&mut self) -> bool {
+        self.machine.drain();
+        self.open.is_empty()
+    }
+
+    /// True if a request waits for approvers.
+    pub fn is_asking(&self, request: u32) -> bool {
+        self.machine.state().open_requests().any(|ask| ask.request == request)
+    }
+
+    /// Stores the run, and returns the order that goes on with it. Nothing may be under way.
+    pub fn store(&mut self) -> Result<RunOrder, DriverError> {
+        self.seal()?;
+        let stored = StoredProgress {
+            state: self.machine.state().clone(),
+            log: self.log,
+            tree: self.tree,
+            history: self.history.clone(),
+            next_key: self.next_key,
+            tokens: self.tokens.clone(),
+            now: self.now,
+        };
+        let progress = Some(self.objects.put_json_now(&stored)?);
+        Ok(RunOrder { progress, ..self.order.clone() })
+    }
+
+    /// Returns what whoever follows the run needs to know.
+    pub fn news(&self) -> Result<RunNews, DriverError> {
+        let rest = Parcel::pack_now(&self.rest, &self.objects)?;
+        Ok(RunNews { log: self.log, rest, outcome: self.machine.outcome() })
+    }
+
+    /// Returns the outcome, once the run is over and nothing is under way.
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        self.machine.outcome().filter(|_| self.open.is_empty())
+    }
+
+    fn on_report(&mut self, key: u64, report: Option<OpenReport>) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
+        let Some(report) = report else {
+            let lost = open.attempt.filter(|_| open.is_attempt);
+            let lost = lost.map(|attempt| AttemptEnd::new(attempt, WorkExit::Interrupted));
+            self.inputs.extend(lost.map(InputKind::Ended));
+            return Ok(());
+        };
+        let OpenReport { mut inputs, change, files, host } = report;
+        self.note_files(files);
+        if let Some(change) = change
+            && let Err(conflict) = self.apply(change)?
+        {
+            inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
+        }
+        if let Some(attempt) = open.attempt
+            && self.is_agent(&attempt)
+        {
+            self.hosts.insert(attempt, host);
+        }
+        if open.prepares && open.round < self.machine.replans() {
+            inputs.retain(|input| !input.prepares());
+        }
+        for input in &inputs {
+            match input {
+                InputKind::Ended(end) => drop(self.hosts.remove(&end.attempt)),
+                InputKind::Answered { number, .. } => drop(self.tokens.remove(number)),
+                _ => {}
+            }
+        }
+        self.inputs.extend(inputs);
+        Ok(())
+    }
+
+    /// Adds a change to the tree, or what makes it good again.
+    fn apply(&mut self, change: crate::tree::TreeChange) -> Result<Result<(), TreeConflict>, DriverError> {
+        let (change, conflict) = match self.history.accept(change) {
+            Ok(change) => (change, None),
+            Err(conflict) => (conflict.reversal.clone(), Some(conflict)),
+        };
+        let node = TreeNode { before: self.tree.last, change };
+        self.tree.last = Some(self.objects.put_json_now(&node)?);
+        Ok(conflict.map_or(Ok(()), Err))
+    }
+
+    /// Takes the inputs that wait, until nothing more follows from them.
+    fn settle(&mut self) -> Result<(), DriverError> {
+        while let Some(kind) = self.inputs.pop_front() {
+            let turn = self.machine.turn(MachineInput { at: self.now, kind });
+            self.record(turn)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
+        self.rest.events.extend(turn.events);
+        if self.rest.events.len() >= PAGE_EVENTS {
+            self.seal()?;
+        }
+        turn.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
+    }
+
+    /// Stores the rest of the log as a page.
+    fn seal(&mut self) -> Result<(), DriverError> {
+        if self.rest.events.is_empty() && self.rest.files.is_empty() {
+            return Ok(());
+        }
+        let UnstoredLog { events, files } = std::mem::take(&mut self.rest);
+        let count = self.log.count + events.len() as u64;
+        let page = LogPage { before: self.log, events, files };
+        self.log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
+        Ok(())
+    }
+
+    fn note_files(&mut self, files: Vec<RunFile>) {
+        for file in files {
+            self.rest.files.retain(|known| known.path != file.path);
+            self.rest.files.push(file);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<(), DriverError> {
+        match effect {
+            Effect::Wake { timer, at } => self.commands.push(DriverCommand::Wake { at, timer }),
+            Effect::Kill { attempt, .. } => {
+                let own = self.open.iter().filter(|(_, open)| open.attempt == attempt);
+                self.commands.extend(own.map(|(key, _)| DriverCommand::Stop { key: *key }));
+            }
+            // No other run works in the files of this one, and the machine keeps its tasks apart. Locks with a name are
+            // refused before a run starts.
+            Effect::Lock { place, .. } => self.inputs.push_back(InputKind::Locked { place }),
+            Effect::Lookup { place, .. } => {
+                self.inputs.push_back(InputKind::Looked { place, found: None });
+            }
+            Effect::Dismiss { number } => drop(self.tokens.remove(&number)),
+            Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            effect => {
+                let open = OpenWork::of(&effect, &self.machine);
+                let name = name_of(&effect);
+                let queue = open.attempt.as_ref().and_then(|attempt| self.hosts.get(attempt)).cloned();
+                self.order_work(name, open, queue, &Job::Effect(Box::new(effect)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the answers to a request counted, if it waits for them.
+    fn decide(&mut self, request: u32) -> Result<(), DriverError> {
+        let ask = self.machine.state().open_requests().find(|ask| ask.request == request).cloned();
+        let Some(ask) = ask else {
+            return Ok(());
+        };
+        let tokens = self.tokens.get(&request).cloned().unwrap_or_default();
+        let job = Job::Decide { ask: Box::new(ask), tokens };
+        self.order_work(format!("decide {request}"), OpenWork::for_run(&self.machine), None, &job)
+    }
+
+    fn order_work(
+        &mut self,
+        name: String,
+        open: OpenWork,
+        queue: Option<String>,
+        job: &Job,
+    ) -> Result<(), DriverError> {
+        if relies_on_log(job) {
+            self.seal()?;
+        }
+        let queue = queue.or_else(|| self.spec.queues.get(DEFAULT_QUEUE).cloned()).unwrap_or_default();
+        let key = self.next_key;
+        self.next_key += 1;
+        self.open.insert(key, open);
+        let order = Box::new(WorkOrder {
+            run: self.order.run.clone(),
+            spec: self.order.spec,
+            tree: self.tree,
+            log: self.log,
+            job: Parcel::pack_now(job, &self.objects)?,
+        });
+        self.commands.push(DriverCommand::Work { key, name, queue, order });
+        Ok(())
+    }
+
+    fn is_agent(&self, attempt: &Attempt) -> bool {
+        let plan = self.machine.plan();
+        let step = plan.find(attempt.place.step.as_str()).map(|ix| plan.step(ix));
+        step.is_some_and(|step| matches!(step.work, StepWork::Agent(_)))
+    }
+
+    /// Returns the digest of the last page of the log, for tests.
+    pub fn log_digest(&self) -> Option<Sha256Digest> {
+        self.log.last
+    }
+}

@@ -1,0 +1,35 @@
+//! Runs of `wf` on a Temporal server: any number of workers, and no process that must live.
+//!
+//! A run is a workflow around the same machine that the local engine drives ([`driver`] and [`workflow`]), and each effect
+//! of the machine is an activity that carries it out with the code of the local engine ([`site`]). What is large goes
+//! through an object store ([`objects`]) and not through the history: texts of plans, logs, artifacts, the files of the
+//! workspace ([`tree`]). `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be
+//! recorded and shown where the command was given.
+//!
+//! **Invariant:** a workflow has no rule of its own about steps: it waits, and asks the machine.
+
+mod activities;
+mod backend;
+mod caller;
+mod checkout;
+pub mod command;
+mod connect;
+pub mod driver;
+mod follow;
+pub mod objects;
+mod open_work;
+pub mod order;
+mod plan;
+mod pool;
+mod run_folder;
+pub mod site;
+mod terminal;
+pub mod tree;
+mod worker;
+pub mod workflow;
+
+pub use backend::configured_backend;
+pub use connect::{ConnectError, connect};
+pub use follow::{FollowError, follow, say};
+pub use terminal::note;
+pub use worker::{WorkerFailure, WorkerPlace, work};

@@ -1,0 +1,108 @@
+//! The program of backends on Temporal: `wf-temporal worker` does the work of runs, and `wf run --on NAME` starts
+//! `wf-temporal follow`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use wf_app::config::Backend;
+use wf_app::{CliExitCode, CommandError, Host, keep};
+use wf_engine::FromBackend;
+use wf_exec::{agent_tool, sandbox};
+use wf_temporal::{WorkerPlace, configured_backend, connect, follow, note, say, work};
+
+/// Runs of wf on Temporal.
+#[derive(Parser, Debug)]
+#[command(version)]
+struct WorkerCli {
+    #[command(subcommand)]
+    command: WorkerCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum WorkerCommand {
+    /// Do the work of runs until this program is told to end
+    Worker {
+        /// Backend, as wf.yaml names it
+        #[arg(value_name = "NAME")]
+        backend: String,
+        /// Name of a queue whose steps this worker does
+        #[arg(long = "queue", value_name = "QUEUE", default_value = "default")]
+        queues: Vec<String>,
+        /// Folder for the runs of this worker, which nothing else uses
+        #[arg(long, value_name = "DIR")]
+        folder: PathBuf,
+        /// Name of this worker, which no other one has
+        #[arg(long, value_name = "NAME")]
+        identity: Option<String>,
+    },
+    /// Follow the run that standard input names: `wf run --on` does this
+    #[command(hide = true)]
+    Follow {
+        /// Backend, as wf.yaml names it
+        #[arg(value_name = "NAME")]
+        backend: String,
+    },
+}
+
+fn main() -> ExitCode {
+    let args: Vec<_> = std::env::args_os().collect();
+    let stage = sandbox::stage(&args).or_else(|| agent_tool::stage(&args));
+    if let Some(ended) = stage.or_else(|| keep::run_supervisor(&args)) {
+        return ended;
+    }
+    let cli = WorkerCli::parse();
+    let is_follow = matches!(cli.command, WorkerCommand::Follow { .. });
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) if is_follow => {
+            say(&FromBackend::Failed(reason));
+            ExitCode::FAILURE
+        }
+        Err(reason) => {
+            note(&format!("error: {reason}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: WorkerCommand) -> Result<(), String> {
+    // Clients of object stores take the provider of the process; that there is one already is no mistake.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    let host = Host::read().map_err(|error| error.message)?;
+    runtime.block_on(async {
+        match command {
+            WorkerCommand::Worker { backend, queues, folder, identity } => {
+                let identity = identity.unwrap_or_else(|| std::process::id().to_string());
+                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
+                let client = connect(&backend.temporal, key, identity.clone()).await;
+                let client = client.map_err(|error| error.to_string())?;
+                let place = WorkerPlace { folder, queues, identity, host };
+                work(&backend, client, place).await.map_err(|error| error.to_string())
+            }
+            WorkerCommand::Follow { backend } => {
+                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
+                let client = connect(&backend.temporal, key, "wf".to_owned()).await;
+                let client = client.map_err(|error| error.to_string())?;
+                follow(&backend, client, &host).await.map_err(|error| error.to_string())
+            }
+        }
+    })
+}
+
+/// Returns a backend of the workspace, and its key.
+fn backend_of(host: &Host, name: &str) -> Result<(Backend, Option<String>), CommandError> {
+    let backend = configured_backend(host, name)?;
+    let key = match &backend.temporal.key {
+        None => None,
+        Some(variable) => Some(host.var(variable).map(str::to_owned).ok_or_else(|| {
+            let message =
+                format!("the variable {variable}, which has the key of backend `{name}`, is not set");
+            CommandError::new(CliExitCode::Usage, message)
+        })?),
+    };
+    Ok((backend, key))
+}

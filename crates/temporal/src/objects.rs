@@ -1,0 +1,200 @@
+//! The object store that workers, workflows and drivers share: bytes under the SHA-256 of their content.
+//!
+//! **Invariant:** an object never changes, so writing one twice is writing it once, and a workflow may read one whenever it
+//! likes: the digest decides what it gets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as ObjectPath;
+use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
+
+use wf_base::digest::Sha256Digest;
+
+/// The bytes of objects that are kept in memory, at most: a workflow reads the same few again and again.
+const CACHE_BYTES: usize = 32 * 1024 * 1024;
+
+/// The reason why an object cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// The address is none of an object store.
+    #[error("`{0}` is not an address of an object store; write `file:///folder` or `s3://bucket/prefix`")]
+    Address(String),
+    /// The object store does not answer, or refuses.
+    #[error("cannot {doing} in the object store: {cause}")]
+    Store {
+        /// The operation.
+        doing: String,
+        /// The answer.
+        cause: object_store::Error,
+    },
+    /// The object is not what its digest says.
+    #[error("object {0} was altered in the object store")]
+    Altered(Sha256Digest),
+    /// The object is not of the expected kind.
+    #[error("object {digest} cannot be read: {cause}")]
+    Content {
+        /// The object.
+        digest: Sha256Digest,
+        /// The mistake.
+        cause: serde_json::Error,
+    },
+    /// A file of this machine cannot be read or written.
+    #[error("cannot access {path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// The error of the system.
+        cause: std::io::Error,
+    },
+}
+
+/// An object store.
+#[derive(Clone)]
+pub struct Objects {
+    store: Arc<dyn ObjectStore>,
+    prefix: ObjectPath,
+    cache: Arc<Mutex<ObjectCache>>,
+    runtime: Handle,
+}
+
+#[derive(Default)]
+struct ObjectCache {
+    objects: BTreeMap<Sha256Digest, Arc<Vec<u8>>>,
+    bytes: usize,
+}
+
+impl Objects {
+    /// Opens the object store at an address, within a runtime that does its work.
+    pub fn open(address: &str) -> Result<Self, ObjectError> {
+        let unknown = || ObjectError::Address(address.to_owned());
+        let failed = |cause| ObjectError::Store { doing: format!("open {address}"), cause };
+        let (store, prefix): (Arc<dyn ObjectStore>, &str) = match address.split_once("://") {
+            Some(("file", folder)) if folder.starts_with('/') => {
+                let created = std::fs::create_dir_all(folder);
+                created.map_err(|cause| ObjectError::File { path: folder.to_owned(), cause })?;
+                (Arc::new(LocalFileSystem::new_with_prefix(folder).map_err(failed)?), "")
+            }
+            Some(("s3", place)) => {
+                let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+                let store = AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(failed)?;
+                (Arc::new(store), prefix)
+            }
+            _ => return Err(unknown()),
+        };
+        let prefix = ObjectPath::parse(prefix).map_err(|_| unknown())?;
+        Ok(Self { store, prefix, cache: Arc::default(), runtime: Handle::current() })
+    }
+
+    fn place(&self, digest: &Sha256Digest) -> ObjectPath {
+        let name = digest.to_string();
+        let name = name.strip_prefix("sha256:").unwrap_or(&name);
+        let folder = name.get(..2).unwrap_or_default();
+        self.prefix.clone().join("sha256").join(folder).join(name)
+    }
+
+    /// Stores bytes.
+    pub async fn put(&self, bytes: Vec<u8>) -> Result<Sha256Digest, ObjectError> {
+        let digest = Sha256Digest::of_bytes(&bytes);
+        let payload = PutPayload::from(bytes);
+        let stored = self.store.put(&self.place(&digest), payload).await;
+        stored.map_err(|cause| ObjectError::Store { doing: format!("write {digest}"), cause })?;
+        Ok(digest)
+    }
+
+    /// Stores the content of a file, unless it is there.
+    pub async fn put_file(&self, path: &Path, digest: &Sha256Digest) -> Result<(), ObjectError> {
+        if self.store.head(&self.place(digest)).await.is_ok() {
+            return Ok(());
+        }
+        let bytes = std::fs::read(path)
+            .map_err(|cause| ObjectError::File { path: path.display().to_string(), cause })?;
+        let stored = self.put(bytes).await?;
+        if stored == *digest { Ok(()) } else { Err(ObjectError::Altered(*digest)) }
+    }
+
+    /// Returns an object.
+    pub async fn get(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
+        if let Some(known) = self.cached(digest) {
+            return Ok(known);
+        }
+        let failed = |cause| ObjectError::Store { doing: format!("read {digest}"), cause };
+        let answer = self.store.get(&self.place(digest)).await.map_err(failed)?;
+        let bytes = answer.bytes().await.map_err(failed)?.to_vec();
+        if Sha256Digest::of_bytes(&bytes) != *digest {
+            return Err(ObjectError::Altered(*digest));
+        }
+        let bytes = Arc::new(bytes);
+        self.remember(*digest, &bytes);
+        Ok(bytes)
+    }
+
+    /// Stores a value as JSON.
+    pub async fn put_json<T: Serialize + Sync>(&self, value: &T) -> Result<Sha256Digest, ObjectError> {
+        self.put(json(value)).await
+    }
+
+    /// Returns a value that was stored as JSON.
+    pub async fn get_json<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
+        parse(*digest, &self.get(digest).await?)
+    }
+
+    /// Stores a value as JSON, from the code of a workflow, which may not wait for anything but its history.
+    pub fn put_json_now<T: Serialize>(&self, value: &T) -> Result<Sha256Digest, ObjectError> {
+        let (objects, bytes) = (self.clone(), json(value));
+        self.now(async move { objects.put(bytes).await })
+    }
+
+    /// Returns a value that was stored as JSON, to the code of a workflow.
+    pub fn get_json_now<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
+        let (objects, digest) = (self.clone(), *digest);
+        let bytes = self.now(async move { objects.get(&digest).await })?;
+        parse(digest, &bytes)
+    }
+
+    /// Does work on the runtime, and blocks this thread until it is done. The runtime has other threads.
+    fn now<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, ObjectError>> + Send + 'static,
+    ) -> Result<T, ObjectError> {
+        let (done, wait) = mpsc::sync_channel(1);
+        self.runtime.spawn(async move { done.send(work.await) });
+        wait.recv().unwrap_or_else(|_| {
+            let cause = object_store::Error::NotImplemented {
+                operation: "work while the program ends".into(),
+                implementer: "the runtime".into(),
+            };
+            Err(ObjectError::Store { doing: "work".into(), cause })
+        })
+    }
+
+    fn cached(&self, digest: &Sha256Digest) -> Option<Arc<Vec<u8>>> {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.objects.get(digest).cloned()
+    }
+
+    fn remember(&self, digest: Sha256Digest, bytes: &Arc<Vec<u8>>) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.bytes + bytes.len() > CACHE_BYTES {
+            *cache = ObjectCache::default();
+        }
+        if bytes.len() <= CACHE_BYTES && cache.objects.insert(digest, Arc::clone(bytes)).is_none() {
+            cache.bytes += bytes.len();
+        }
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> Vec<u8> {
+    // Values of this crate have text as keys and no number that JSON lacks.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn parse<T: DeserializeOwned>(digest: Sha256Digest, bytes: &[u8]) -> Result<T, ObjectError> {
+    serde_json::from_slice(bytes).map_err(|cause| ObjectError::Content { digest, cause })
+}

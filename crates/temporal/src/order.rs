@@ -1,0 +1,234 @@
+//! The messages between a driver, a workflow and its workers. Large parts go by digest.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{ApprovalRequest, Effect, Event, InputKind, RunApproval, RunOutcome};
+use wf_model::JsonObject;
+use wf_sign::approval::Approvers;
+
+use crate::objects::{ObjectError, Objects};
+use crate::tree::{TreeChange, TreeRef};
+
+/// The bytes of a value that is sent as it is, at most.
+const INLINE_BYTES: usize = 4 * 1024;
+
+/// A value in a message: the value itself if it is small, else an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parcel {
+    /// The value.
+    Inline(Value),
+    /// The object that has it.
+    Object(Sha256Digest),
+}
+
+impl Parcel {
+    /// Packs a value, from the code of a workflow.
+    pub fn pack_now<T: Serialize>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json_now(value)?)),
+        }
+    }
+
+    /// Packs a value.
+    pub async fn pack<T: Serialize + Sync>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json(value).await?)),
+        }
+    }
+
+    fn inline<T: Serialize>(value: &T) -> Option<Self> {
+        let value = serde_json::to_value(value).ok()?;
+        (value.to_string().len() <= INLINE_BYTES).then_some(Self::Inline(value))
+    }
+
+    /// Unpacks the value, in the code of a workflow.
+    pub fn open_now<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json_now(&digest),
+        }
+    }
+
+    /// Unpacks the value.
+    pub async fn open<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json(&digest).await,
+        }
+    }
+}
+
+fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
+    let digest = Sha256Digest::of_bytes(b"");
+    serde_json::from_value(value).map_err(|cause| ObjectError::Content { digest, cause })
+}
+
+/// The input of the workflow of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunOrder {
+    /// The run.
+    pub run: RunId,
+    /// The object with its [`RunSpec`].
+    pub spec: Sha256Digest,
+    /// The state that it goes on with, after the history became too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Sha256Digest>,
+}
+
+/// The definition of a run, the same for its whole life.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The path of its plan, relative to the workspace.
+    pub path: String,
+    /// The texts that it runs by: its own first.
+    pub sources: Vec<(String, String)>,
+    /// Its resolved parameters.
+    pub params: JsonObject,
+    /// Its approval, if it has one.
+    pub approved: Option<RunApproval>,
+    /// The configuration that it runs under.
+    pub config: Value,
+    /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
+    pub tree: Sha256Digest,
+    /// The approvers whose answers count.
+    pub approvers: Approvers,
+    /// The task queues by their names in plans, with `default`.
+    pub queues: BTreeMap<String, String>,
+}
+
+/// Work for a run, as an activity.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkOrder {
+    /// The run.
+    pub run: RunId,
+    /// The object with its [`RunSpec`].
+    pub spec: Sha256Digest,
+    /// The files of its workspace.
+    pub tree: TreeRef,
+    /// Its log, as far as the work may rely on it.
+    pub log: LogRef,
+    /// The work: a [`Job`].
+    pub job: Parcel,
+}
+
+/// The work that is wanted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// To look at the workspace before anything runs in it.
+    Begin,
+    /// To carry out an effect of the machine.
+    Effect(Box<Effect>),
+    /// To count the answers to a request for approval.
+    Decide {
+        /// The request.
+        ask: Box<ApprovalRequest>,
+        /// The signed answers, as approvers gave them.
+        tokens: Vec<String>,
+    },
+}
+
+/// The result of work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkReport {
+    /// The inputs of the machine: a list of [`InputKind`].
+    pub inputs: Parcel,
+    /// The difference that the work made in the workspace: a [`TreeChange`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Parcel>,
+    /// The files that it left in the folder of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RunFile>,
+    /// The task queue of the host where it was done.
+    pub host: String,
+}
+
+/// The content of a report.
+pub struct OpenReport {
+    /// The inputs of the machine.
+    pub inputs: Vec<InputKind>,
+    /// The difference that the work made in the workspace.
+    pub change: Option<TreeChange>,
+    /// The files that it left in the folder of the run.
+    pub files: Vec<RunFile>,
+    /// The task queue of the host where it was done.
+    pub host: String,
+}
+
+impl WorkReport {
+    /// Unpacks the report, in the code of a workflow.
+    pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
+        let Self { inputs, change, files, host } = self;
+        let change = change.map(|change| change.open_now(objects)).transpose()?;
+        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, files, host })
+    }
+}
+
+/// A file in the folder of a run: the log of an attempt, a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Its path in that folder.
+    pub path: String,
+    /// The object with its content.
+    pub digest: Sha256Digest,
+}
+
+/// A log as far as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRef {
+    /// The object with its last [`LogPage`].
+    pub last: Option<Sha256Digest>,
+    /// The number of its events.
+    pub count: u64,
+}
+
+/// A part of a log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogPage {
+    /// The log before it.
+    pub before: LogRef,
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// The files of the run that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RunFile>,
+}
+
+/// The answer of a workflow to whoever follows its run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunNews {
+    /// The log as far as it is stored.
+    pub log: LogRef,
+    /// The rest of it.
+    pub rest: Parcel,
+    /// The outcome, once the run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<RunOutcome>,
+}
+
+/// The events and files that are not stored as a page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UnstoredLog {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// The files of the run that came with them.
+    pub files: Vec<RunFile>,
+}
+
+/// A signed answer to a request of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestAnswer {
+    /// The number of the request.
+    pub request: u32,
+    /// The answer, signed.
+    pub token: String,
+}

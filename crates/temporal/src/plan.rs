@@ -1,0 +1,48 @@
+//! The plans of runs, read once in each process, and the approvers that a run was started with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wf_app::RunOptions;
+use wf_app::load::collect_plan;
+use wf_base::digest::Sha256Digest;
+use wf_lang::InMemoryFiles;
+use wf_model::Plan;
+use wf_sign::approval::{ApprovalRefusal, ApprovalToken, signers};
+
+use crate::order::RunSpec;
+
+/// The number of plans that are kept.
+const PLANS: usize = 64;
+
+/// The plans that this process has read, by the digest of what a run is.
+#[derive(Default)]
+pub struct PlanCache(Mutex<BTreeMap<Sha256Digest, Arc<Plan>>>);
+
+impl PlanCache {
+    /// Returns the plan of a run; `None`: its texts contain none.
+    pub fn plan(&self, digest: &Sha256Digest, spec: &RunSpec) -> Option<Arc<Plan>> {
+        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = plans.get(digest) {
+            return Some(Arc::clone(known));
+        }
+        let plan = collect_plan(&files(spec), &spec.path, RunOptions::recorded(&spec.config))?;
+        if plans.len() >= PLANS {
+            plans.clear();
+        }
+        plans.insert(*digest, Arc::clone(&plan));
+        Some(plan)
+    }
+}
+
+/// Returns the texts that a run was started with, as files.
+pub fn files(spec: &RunSpec) -> InMemoryFiles {
+    let texts = spec.sources.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
+    InMemoryFiles(texts.collect())
+}
+
+/// Checks that an answer is signed, by approvers of the run alone. What it says is checked where it is counted.
+pub fn require_approver(spec: &RunSpec, token: &str) -> Result<(), ApprovalRefusal> {
+    let token = ApprovalToken::parse(token)?;
+    signers(&token, &spec.approvers).map(drop)
+}

@@ -1,0 +1,254 @@
+//! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
+
+use wf_app::session::open_session_for;
+use wf_app::watch::AuditedSession;
+use wf_app::{CommandError, Host, RunOptions, Workspace, load};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{Effect, Event, EventKind, InputKind};
+use wf_engine::{EngineError, RunReplica, RunRequest};
+use wf_exec::StopLevel;
+use wf_report::follow::CombinedObserver;
+use wf_store::StoreError;
+
+use crate::caller::WorkerCaller;
+use crate::checkout::Checkout;
+use crate::objects::{ObjectError, Objects};
+use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
+use crate::plan::files;
+use crate::run_folder::RunFolder;
+
+/// The reason why a worker cannot do what it was ordered.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The object store does not do what it should.
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
+    /// The engine cannot.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The state of this worker cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run cannot be opened here.
+    #[error("{0}")]
+    Run(String),
+}
+
+impl From<CommandError> for WorkerError {
+    fn from(error: CommandError) -> Self {
+        Self::Run(error.message)
+    }
+}
+
+/// The folders of a worker.
+pub struct Sites {
+    folder: PathBuf,
+    host: Host,
+    queue: String,
+    objects: Objects,
+    open: Mutex<BTreeMap<RunId, Arc<OnceCell<Site>>>>,
+}
+
+/// A run in its folder.
+struct Site {
+    checkout: AsyncMutex<Checkout>,
+    replica: AsyncMutex<RunReplica>,
+    run_folder: AsyncMutex<RunFolder>,
+    session: AuditedSession,
+}
+
+impl Sites {
+    /// Takes a folder for the runs of a worker, which has a task queue of its own. What an earlier worker left in it is
+    /// removed: its work counts as lost.
+    pub fn new(folder: &Path, host: Host, queue: String, objects: Objects) -> Result<Self, ObjectError> {
+        let failed = |cause| ObjectError::File { path: folder.display().to_string(), cause };
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => std::fs::create_dir_all(folder).map_err(failed)?,
+        }
+        Ok(Self { folder: folder.to_owned(), host, queue, objects, open: Mutex::default() })
+    }
+
+    /// Does what was ordered. `is_again`: it was ordered before, of a worker that is lost.
+    pub async fn work(
+        &self,
+        order: WorkOrder,
+        is_again: bool,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<WorkReport, WorkerError> {
+        let cell = {
+            let mut sites = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(sites.entry(order.run.clone()).or_default())
+        };
+        let site = cell.get_or_try_init(|| self.open(&order)).await?;
+        site.update(&order, &self.objects).await?;
+        let job: Job = order.job.open(&self.objects).await?;
+        let inputs = site.carry_out(job, is_again, stop).await?;
+        self.report(site, inputs).await
+    }
+
+    async fn report(&self, site: &Site, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
+        let objects = &self.objects;
+        for digest in inputs.iter().flat_map(stored_files) {
+            let blobs = site.session.store.blobs();
+            objects.put_file(&blobs.path(&digest), &digest).await?;
+        }
+        let files: Vec<RunFile> = site.run_folder.lock().await.take_new(objects).await?;
+        let change = site.checkout.lock().await.take_change(objects).await?;
+        let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
+        let inputs = Parcel::pack(&inputs, objects).await?;
+        Ok(WorkReport { inputs, change, files, host: self.queue.clone() })
+    }
+
+    async fn open(&self, order: &WorkOrder) -> Result<Site, WorkerError> {
+        let spec: RunSpec = self.objects.get_json(&order.spec).await?;
+        let folder = self.folder.join(order.run.as_str());
+        let (root, state) = (folder.join("workspace"), folder.join("state"));
+        let checkout = Checkout::create(&root, &spec.tree, &self.objects).await?;
+        let host = self.host.of_folder(&root, &state);
+        let caller = WorkerCaller(host);
+        let workspace = Workspace { root, state: state.clone() };
+        let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&spec.config) };
+        let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
+        let observer = Box::new(CombinedObserver::default());
+        let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
+        let request = RunRequest {
+            run: order.run.clone(),
+            plan: Arc::clone(&ready.plan),
+            path: spec.path,
+            sources: spec.sources,
+            params: spec.params,
+            session: None,
+            past: None,
+            approved: spec.approved,
+            config: spec.config,
+            claim: None,
+        };
+        let replica = RunReplica::open(&session, request).await?;
+        let run_folder = RunFolder::new(session.store.folder().run(&order.run));
+        Ok(Site {
+            checkout: AsyncMutex::new(checkout),
+            replica: AsyncMutex::new(replica),
+            run_folder: AsyncMutex::new(run_folder),
+            session,
+        })
+    }
+}
+
+impl Site {
+    /// Brings the files and the log to where the work begins.
+    async fn update(&self, order: &WorkOrder, objects: &Objects) -> Result<(), WorkerError> {
+        let mut replica = self.replica.lock().await;
+        if replica.event_count() < order.log.count {
+            let (events, _) = log_since(objects, order.log, replica.event_count()).await?;
+            for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
+                restore_blob(&self.session, objects, &digest).await?;
+            }
+            replica.extend(events).await?;
+        }
+        Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
+    }
+
+    async fn carry_out(
+        &self,
+        job: Job,
+        is_again: bool,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<Vec<InputKind>, WorkerError> {
+        let replica = self.replica.lock().await;
+        let effect = match job {
+            Job::Begin => return Ok(vec![replica.begin()?]),
+            Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?),
+            Job::Effect(effect) if is_again => self.again(*effect),
+            Job::Effect(effect) => *effect,
+        };
+        let work = replica.work(effect, stop);
+        // Work takes long, and other work needs the log meanwhile.
+        drop(replica);
+        match work {
+            Some(work) => Ok(work.await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns what is to be done about work whose worker was lost: nobody knows how far it went.
+    fn again(&self, effect: Effect) -> Effect {
+        match effect {
+            Effect::Start { attempt, item_value, reads, correction, tool_args } => Effect::Watch {
+                attempt,
+                since: self.session.clock.now(),
+                item_value,
+                reads,
+                correction,
+                tool_args,
+                agent: None,
+                generated: None,
+            },
+            other => other,
+        }
+    }
+}
+
+/// Returns the events of a log after a number of them, and the files that came with them.
+pub async fn log_since(
+    objects: &Objects,
+    log: LogRef,
+    count: u64,
+) -> Result<(Vec<Event>, Vec<RunFile>), ObjectError> {
+    let mut pages = Vec::new();
+    let mut next = log;
+    while let Some(digest) = next.last
+        && next.count > count
+    {
+        let page: LogPage = objects.get_json(&digest).await?;
+        next = page.before;
+        pages.push(page);
+    }
+    let known = usize::try_from(count.saturating_sub(next.count)).unwrap_or(usize::MAX);
+    let (mut events, mut files) = (Vec::new(), Vec::new());
+    for page in pages.into_iter().rev() {
+        events.extend(page.events);
+        files.extend(page.files);
+    }
+    Ok((events.into_iter().skip(known).collect(), files))
+}
+
+/// Puts a stored file of a run among those of this state, unless it is there.
+pub async fn restore_blob(
+    session: &AuditedSession,
+    objects: &Objects,
+    digest: &Sha256Digest,
+) -> Result<(), WorkerError> {
+    let blobs = session.store.blobs();
+    if !blobs.path(digest).exists() {
+        let content = objects.get(digest).await?;
+        blobs.put_bytes(&content)?;
+    }
+    Ok(())
+}
+
+/// Returns the stored files that an event names.
+pub fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
+    let files = match fact {
+        EventKind::AttemptEnded { artifacts, .. } => artifacts,
+        EventKind::EvidenceTaken { files, .. } => files,
+        _ => return Vec::new(),
+    };
+    files.iter().map(|file| file.digest).collect()
+}
+
+/// Returns the stored files that the result of work names.
+fn stored_files(input: &InputKind) -> Vec<Sha256Digest> {
+    let files = match input {
+        InputKind::Ended(end) => &end.artifacts,
+        _ => return Vec::new(),
+    };
+    files.iter().map(|file| file.digest).collect()
+}

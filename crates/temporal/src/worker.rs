@@ -1,0 +1,89 @@
+//! A worker: it does the work of runs, and drives their workflows.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use temporalio_client::Client;
+use temporalio_sdk::runtime::RuntimeOptions;
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+
+use wf_app::Host;
+use wf_app::config::Backend;
+
+use crate::activities::WorkActivities;
+use crate::driver::DEFAULT_QUEUE;
+use crate::objects::Objects;
+use crate::plan::PlanCache;
+use crate::site::Sites;
+use crate::terminal::note;
+use crate::workflow::RunWorkflow;
+
+/// A worker's place.
+pub struct WorkerPlace {
+    /// The folder for its runs, which it alone uses.
+    pub folder: PathBuf,
+    /// The names of the queues whose steps it does.
+    pub queues: Vec<String>,
+    /// A name that no other worker has.
+    pub identity: String,
+    /// Its environment.
+    pub host: Host,
+}
+
+/// The reason why a worker ended.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerFailure {
+    /// The backend has no such queue.
+    #[error("the backend has no queue `{queue}`; it has {known}")]
+    Queue {
+        /// The queue.
+        queue: String,
+        /// The queues that there are.
+        known: String,
+    },
+    /// The object store cannot be used.
+    #[error(transparent)]
+    Objects(#[from] crate::objects::ObjectError),
+    /// The server does not accept it, or went away for good.
+    #[error("the worker ended: {0}")]
+    Worker(String),
+}
+
+/// Works until the process is told to end.
+pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Result<(), WorkerFailure> {
+    let WorkerPlace { folder, queues, identity, host } = place;
+    let objects = Objects::open(&backend.objects)?;
+    let own_queue = format!("wf-host-{identity}");
+    let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone())?);
+    let plans = Arc::new(PlanCache::default());
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;
+    let mut task_queues = vec![own_queue];
+    for name in queues {
+        let queue = backend.queues.get(&name).ok_or_else(|| WorkerFailure::Queue {
+            queue: name.clone(),
+            known: backend.queues.keys().cloned().collect::<Vec<_>>().join(", "),
+        })?;
+        task_queues.push(queue.clone());
+    }
+    let default = backend.queues.get(DEFAULT_QUEUE);
+    let mut workers = Vec::new();
+    for queue in &task_queues {
+        let mut options = WorkerOptions::new(queue.clone())
+            .client_identity_override(identity.clone())
+            .register_activities(WorkActivities::new(Arc::clone(&sites)));
+        if Some(queue) == default {
+            let (objects, plans) = (objects.clone(), Arc::clone(&plans));
+            let create = move || RunWorkflow::new(objects.clone(), Arc::clone(&plans));
+            options = options.register_workflow_with_factory::<RunWorkflow, _>(create).map_err(failed)?;
+        }
+        workers.push(Worker::new(&runtime, client.clone(), options.build()).map_err(failed)?);
+    }
+    note(&format!("{identity} works for {}", task_queues.join(", ")));
+    let all = workers.iter_mut().map(|worker| Box::pin(worker.run()));
+    let (ended, _, _) = futures::future::select_all(all).await;
+    ended.map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> WorkerFailure {
+    WorkerFailure::Worker(error.to_string())
+}

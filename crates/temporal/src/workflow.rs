@@ -1,0 +1,244 @@
+//! The workflow of a run: it waits, and passes on what happens.
+#![expect(missing_docs, reason = "the macro makes constants of the methods")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityCancellationType, ActivityOptions, ContinueAsNewOptions, SyncWorkflowContext,
+    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
+};
+
+use wf_base::time::Moment;
+use wf_core::machine::{RunOutcome, TimerKind};
+
+use crate::activities::WorkActivities;
+use crate::command::{DriverCommand, Occurrence};
+use crate::driver::{DriverError, RunDriver};
+use crate::objects::Objects;
+use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport};
+use crate::plan::{PlanCache, require_approver};
+use crate::pool::Pool;
+
+/// The longest time that work is silent before its worker counts as lost.
+pub const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The longest time that one piece of work takes: the limits of steps are shorter, and no other is needed.
+const LONGEST_WORK: Duration = Duration::from_hours(30 * 24);
+
+/// The number of events after which a history begins anew, whatever the server suggests.
+const HISTORY_EVENTS: u32 = 8_000;
+
+/// A run as a workflow.
+#[workflow]
+pub struct RunWorkflow {
+    objects: Objects,
+    plans: Arc<PlanCache>,
+    inbox: VecDeque<OutsideMessage>,
+    driver: Option<RunDriver>,
+    spec: Option<Arc<RunSpec>>,
+}
+
+/// A message from outside.
+enum OutsideMessage {
+    Cancel(String),
+    Answer(RequestAnswer),
+}
+
+/// An end in the workflow.
+enum Ended {
+    Work(u64, Option<WorkReport>),
+    Timer(TimerKind),
+}
+
+impl RunWorkflow {
+    /// Creates a workflow that has not begun.
+    pub fn new(objects: Objects, plans: Arc<PlanCache>) -> Self {
+        Self { objects, plans, inbox: VecDeque::new(), driver: None, spec: None }
+    }
+
+    fn open(&mut self, order: RunOrder) -> Result<(), DriverError> {
+        let spec: Arc<RunSpec> = Arc::new(self.objects.get_json_now(&order.spec)?);
+        let plan = self.plans.plan(&order.spec, &spec).ok_or(DriverError::Plan)?;
+        self.driver = Some(RunDriver::open(order, Arc::clone(&spec), plan, self.objects.clone())?);
+        self.spec = Some(spec);
+        Ok(())
+    }
+}
+
+#[workflow_methods(factory_only)]
+impl RunWorkflow {
+    /// Lets the run go on until it is over, or until its history begins anew.
+    #[run(name = "wf.run.v1")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, order: RunOrder) -> WorkflowResult<RunOutcome> {
+        sure(ctx, ctx.state_mut(|state| state.open(order))).await;
+        let mut at = now(ctx);
+        let mut commands = drive(ctx, |driver| driver.begin(at)).await;
+        let mut waits = Waits::default();
+        loop {
+            for command in commands.drain(..) {
+                waits.begin(ctx, at, command);
+            }
+            if let Some(outcome) = drive(ctx, |driver| Ok(driver.outcome())).await {
+                return Ok(outcome);
+            }
+            if ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS {
+                let is_idle = drive(ctx, |driver| Ok(driver.drain())).await;
+                if is_idle && ctx.state(|state| state.inbox.is_empty()) {
+                    let order = drive(ctx, RunDriver::store).await;
+                    ctx.continue_as_new(order, ContinueAsNewOptions::default())?;
+                }
+            }
+            let occurrence = waits.next(ctx).await;
+            at = now(ctx);
+            commands = drive(ctx, |driver| driver.step(at, occurrence)).await;
+        }
+    }
+
+    /// Asks the run to end; a second time, at once.
+    #[signal(name = "cancel")]
+    pub fn cancel(&mut self, _: &mut SyncWorkflowContext<Self>, reason: String) {
+        self.inbox.push_back(OutsideMessage::Cancel(reason));
+    }
+
+    /// Refuses an answer that nobody waits for, or that no approver of the run has signed.
+    #[update_validator(answer)]
+    fn check_answer(
+        &self,
+        _: &WorkflowContextView,
+        answer: &RequestAnswer,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let (Some(driver), Some(spec)) = (&self.driver, &self.spec) else {
+            return Err("the run has not begun".into());
+        };
+        if !driver.is_asking(answer.request) {
+            return Err(format!("the run does not wait for an answer to request {}", answer.request).into());
+        }
+        require_approver(spec, &answer.token).map_err(Into::into)
+    }
+
+    /// Takes the answer of an approver.
+    #[update(name = "answer")]
+    pub fn answer(&mut self, _: &mut SyncWorkflowContext<Self>, answer: RequestAnswer) {
+        self.inbox.push_back(OutsideMessage::Answer(answer));
+    }
+
+    /// Returns what whoever follows the run needs to know.
+    #[query(name = "news")]
+    pub fn news(&self, _: &WorkflowContextView, (): ()) -> Option<RunNews> {
+        self.driver.as_ref().and_then(|driver| driver.news().ok())
+    }
+}
+
+/// The waits of the workflow.
+#[derive(Default)]
+struct Waits {
+    pool: Pool<Ended>,
+    stops: BTreeMap<u64, WorkflowCancellationToken>,
+    timers: u64,
+}
+
+impl Waits {
+    fn begin(&mut self, ctx: &WorkflowContext<RunWorkflow>, at: Moment, command: DriverCommand) {
+        match command {
+            DriverCommand::Work { key, name, queue, order } => {
+                let stop = WorkflowCancellationToken::new();
+                self.stops.insert(key, stop.clone());
+                let work = work(ctx.clone(), stop, format!("{key} {name}"), queue, *order);
+                self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, report)));
+            }
+            DriverCommand::Wake { at: due, timer } => {
+                self.timers += 1;
+                let (ctx, wait) = (ctx.clone(), due.since(at));
+                let sleep = async move { ctx.timer(wait).await };
+                self.pool.insert(self.timers << 1 | 1, sleep.map(move |_| Ended::Timer(timer)));
+            }
+            DriverCommand::Stop { key } => {
+                if let Some(stop) = self.stops.get(&key) {
+                    stop.cancel();
+                }
+            }
+        }
+    }
+
+    /// Waits for the next occurrence.
+    async fn next(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> Occurrence {
+        let arrived = ctx.wait_condition(|state| !state.inbox.is_empty());
+        let mut arrived = std::pin::pin!(arrived);
+        let ended = {
+            let mut pool = std::pin::pin!(self.pool.next().fuse());
+            temporalio_sdk::workflows::select! {
+                ended = pool => Some(ended),
+                // The workflow itself was cancelled, as an operator of the server may.
+                cancelled = arrived => match cancelled {
+                    Err(_) => return Occurrence::Cancel("cancelled on the Temporal server".into()),
+                    Ok(()) => None,
+                },
+            }
+        };
+        match ended {
+            Some(Ended::Work(key, report)) => {
+                self.stops.remove(&key);
+                let objects = ctx.state(|state| state.objects.clone());
+                let report = report.map(|report| report.open_now(&objects)).transpose();
+                let report = sure(ctx, report.map_err(DriverError::from)).await;
+                Occurrence::Reported { key, report }
+            }
+            Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
+            None => match ctx.state_mut(|state| state.inbox.pop_front()) {
+                Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
+                Some(OutsideMessage::Cancel(reason)) => Occurrence::Cancel(reason),
+                None => Occurrence::Nothing,
+            },
+        }
+    }
+}
+
+/// Has the driver act.
+async fn drive<T>(
+    ctx: &WorkflowContext<RunWorkflow>,
+    act: impl FnOnce(&mut RunDriver) -> Result<T, DriverError>,
+) -> T {
+    let acted = ctx.state_mut(|state| state.driver.as_mut().map_or(Err(DriverError::Closed), act));
+    sure(ctx, acted).await
+}
+
+/// Returns a result. Without one, the task of the workflow fails, and is tried again later, maybe by a worker that can do
+/// better: the run itself is as it was.
+async fn sure<T>(ctx: &WorkflowContext<RunWorkflow>, result: Result<T, DriverError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => {
+            ctx.force_task_fail(error);
+            std::future::pending().await
+        }
+    }
+}
+
+/// Has work done, however often its worker is lost. Work that is told to end ends with a report of that; without one it
+/// was never begun.
+async fn work(
+    ctx: WorkflowContext<RunWorkflow>,
+    stop: WorkflowCancellationToken,
+    id: String,
+    queue: String,
+    order: WorkOrder,
+) -> Option<WorkReport> {
+    let options = ActivityOptions::with_start_to_close_timeout(LONGEST_WORK)
+        .activity_id(id)
+        .task_queue(queue)
+        .heartbeat_timeout(HEARTBEAT)
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+        .cancellation_token(stop)
+        .build();
+    ctx.execute_activity(WorkActivities::work, order, options).await.ok()
+}
+
+fn now(ctx: &WorkflowContext<RunWorkflow>) -> Moment {
+    let since = ctx.workflow_time().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let millis = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    Moment::from_millis(millis)
+}

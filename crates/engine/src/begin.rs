@@ -67,8 +67,8 @@ fn resume_run(
         if let Some(name) = &watched {
             session.store.log_reader()?.session(name)?.require_active().map_err(StoreError::Session)?;
         }
-        let RecordedRun { run: ongoing, machine, events } =
-            RecordedRun::of(session, fence.token(), plan, past)?;
+        let ReplayedRun { run: ongoing, machine, events } =
+            ReplayedRun::of(session, fence.token(), plan, past)?;
         copies::release_recorded(&ongoing, &events);
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(stop_level);
@@ -131,13 +131,13 @@ impl BegunRun {
 }
 
 /// A run that is recorded, as far as it went.
-pub(super) struct RecordedRun {
+pub(super) struct ReplayedRun {
     pub(super) run: Arc<RunContext>,
     pub(super) machine: Machine,
     pub(super) events: Vec<(u64, Event)>,
 }
 
-impl RecordedRun {
+impl ReplayedRun {
     /// Reads a run that this process owns.
     pub(super) fn of(
         session: &Arc<EngineSession>,

@@ -13,7 +13,7 @@ use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
-use super::begin::{BegunRun, RecordedRun};
+use super::begin::{BegunRun, ReplayedRun};
 use super::end::finished_run_of;
 use super::preferences::OpenRequests;
 use super::run::RunContext;
@@ -53,8 +53,8 @@ impl RunReplica {
             return Ok(Self::new(run, machine, Some(new), Some(owned)));
         }
         let fence = session.store.own_run(&request.run, &keeper).await?;
-        let RecordedRun { run, machine, events } =
-            RecordedRun::of(session, fence.token(), request.plan, request.past)?;
+        let ReplayedRun { run, machine, events } =
+            ReplayedRun::of(session, fence.token(), request.plan, request.past)?;
         let mut replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
         for (number, event) in &events {
             replica.count = *number;

@@ -53,11 +53,11 @@ pub struct Sites {
     host: Host,
     queue: String,
     objects: Objects,
-    open: Mutex<BTreeMap<RunId, Arc<OnceCell<Site>>>>,
+    open: Mutex<BTreeMap<RunId, Arc<OnceCell<RunSite>>>>,
 }
 
 /// A run in its folder.
-struct Site {
+struct RunSite {
     checkout: AsyncMutex<Checkout>,
     replica: AsyncMutex<RunReplica>,
     run_folder: AsyncMutex<RunFolder>,
@@ -94,7 +94,7 @@ impl Sites {
         self.report(site, inputs).await
     }
 
-    async fn report(&self, site: &Site, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
+    async fn report(&self, site: &RunSite, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
         let objects = &self.objects;
         for digest in inputs.iter().flat_map(stored_files) {
             let blobs = site.session.store.blobs();
@@ -107,7 +107,7 @@ impl Sites {
         Ok(WorkReport { inputs, change, files, host: self.queue.clone() })
     }
 
-    async fn open(&self, order: &WorkOrder) -> Result<Site, WorkerError> {
+    async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
         let spec: RunSpec = self.objects.get_json(&order.spec).await?;
         let folder = self.folder.join(order.run.as_str());
         let (root, state) = (folder.join("workspace"), folder.join("state"));
@@ -133,7 +133,7 @@ impl Sites {
         };
         let replica = RunReplica::open(&session, request).await?;
         let run_folder = RunFolder::new(session.store.folder().run(&order.run));
-        Ok(Site {
+        Ok(RunSite {
             checkout: AsyncMutex::new(checkout),
             replica: AsyncMutex::new(replica),
             run_folder: AsyncMutex::new(run_folder),
@@ -142,7 +142,7 @@ impl Sites {
     }
 }
 
-impl Site {
+impl RunSite {
     /// Brings the files and the log to where the work begins.
     async fn update(&self, order: &WorkOrder, objects: &Objects) -> Result<(), WorkerError> {
         let mut replica = self.replica.lock().await;

@@ -23,15 +23,22 @@ const BACKEND: &str = "backend";
 /// Returns the program of a backend for a plan, which is refused if it needs what no backend has.
 pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
     let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
-    if !ready.config.backends.keys().any(|known| known.as_str() == name) {
+    let backend = ready.config.backends.iter().find(|(known, _)| known.as_str() == name);
+    let Some((_, backend)) = backend else {
         let known: Vec<&str> = ready.config.backends.keys().map(Name::as_str).collect();
         let hint = match known.as_slice() {
             [] => "add it under `backends` in wf.yaml".to_owned(),
             known => format!("wf.yaml has {}", known.join(", ")),
         };
         return Err(usage(format!("there is no backend `{name}`")).hint(hint));
-    }
+    };
     for plan in family(&ready.plan) {
+        let mut queues = plan.steps().iter().filter_map(|step| Some((step, step.runs_on.as_ref()?)));
+        if let Some((step, queue)) = queues.find(|(_, queue)| !backend.queues.contains_key(queue.as_str())) {
+            let message =
+                format!("backend `{name}` has no queue `{queue}`, on which step `{}` runs", step.id);
+            return Err(usage(message).hint(format!("add it under `queues` of `{name}` in wf.yaml")));
+        }
         if let Some((step, reason)) = plan.steps().iter().find_map(|step| Some((step, unsupported(step)?))) {
             let message = format!("step `{}` of `{}` cannot run on a backend: {reason}", step.id, plan.id());
             return Err(usage(message).hint("run the plan here, without `--on`"));

@@ -59,6 +59,7 @@ impl RunReplica {
         for (number, event) in &events {
             replica.count = *number;
             replica.note(event);
+            session.observe(|observer| observer.replayed(&replica.run.run_ref, event));
         }
         Ok(replica)
     }

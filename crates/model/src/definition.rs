@@ -181,6 +181,7 @@ mod tests {
             timeout: Some(Duration::from_secs(9)),
             idempotent: true,
             concurrency: Some("lock".into()),
+            runs_on: Some(name("gpu")),
             ..step()
         };
         assert_eq!(equality(step(), limited), [true; 3]);

@@ -87,6 +87,9 @@ pub struct Step {
     /// The named lock held while it runs.
     #[serde(skip)]
     pub concurrency: Option<String>,
+    /// The queue of a backend whose workers run it.
+    #[serde(skip)]
+    pub runs_on: Option<Name>,
     /// The effect of its failure on the run.
     #[serde(skip)]
     pub on_error: OnStepError,
@@ -161,6 +164,7 @@ impl Step {
             writes: Vec::new(),
             cache: None,
             concurrency: None,
+            runs_on: None,
             on_error: OnStepError::Fail,
             allow: None,
             limits: ResourceLimits::default(),

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::machine::{
     Attempt, AttemptEnd, Effect, InputKind, Machine, MachineInput, MachineState, MachineTurn, RunOutcome,
     WorkExit,
 };
-use wf_model::{Plan, StepWork};
+use wf_model::{Plan, Step, StepWork};
 
 use crate::command::{DriverCommand, Occurrence};
 use crate::objects::{ObjectError, Objects};
@@ -323,7 +324,7 @@ impl RunDriver {
         if relies_on_log(job) {
             self.seal()?;
         }
-        let queue = queue.or_else(|| self.spec.queues.get(DEFAULT_QUEUE).cloned()).unwrap_or_default();
+        let queue = queue.or_else(|| self.queue_of(open.attempt.as_ref())).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;
         self.open.insert(key, open);
@@ -338,10 +339,19 @@ impl RunDriver {
         Ok(())
     }
 
-    fn is_agent(&self, attempt: &Attempt) -> bool {
+    /// Returns the task queue for work that no host has to do.
+    fn queue_of(&self, attempt: Option<&Attempt>) -> Option<String> {
+        let queue = attempt.and_then(|attempt| self.step_of(attempt)?.runs_on.as_ref());
+        self.spec.queues.get(queue.map_or(DEFAULT_QUEUE, Name::as_str)).cloned()
+    }
+
+    fn step_of(&self, attempt: &Attempt) -> Option<&Step> {
         let plan = self.machine.plan();
-        let step = plan.find(attempt.place.step.as_str()).map(|ix| plan.step(ix));
-        step.is_some_and(|step| matches!(step.work, StepWork::Agent(_)))
+        Some(plan.step(plan.find(attempt.place.step.as_str())?))
+    }
+
+    fn is_agent(&self, attempt: &Attempt) -> bool {
+        self.step_of(attempt).is_some_and(|step| matches!(step.work, StepWork::Agent(_)))
     }
 
     /// Returns the digest of the last page of the log, for tests.

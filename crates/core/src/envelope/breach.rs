@@ -130,6 +130,7 @@ impl EnvelopeCheck<'_> {
             writes,
             cache,
             concurrency,
+            runs_on,
             allow,
             gates,
             on_stuck,
@@ -164,6 +165,7 @@ impl EnvelopeCheck<'_> {
             (!writes.is_empty(), "writes"),
             (cache.is_some(), "cache"),
             (concurrency.is_some(), "concurrency"),
+            (runs_on.is_some(), "runs_on"),
             (!gates.is_empty(), "gates"),
         ];
         for (_, key) in refused.iter().filter(|(is_set, _)| *is_set) {

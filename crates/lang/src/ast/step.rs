@@ -90,6 +90,8 @@ record! {
         optional cache: Box<Spanned<CacheSpec>>,
         /// The name of a lock held while it runs.
         optional concurrency: Box<Spanned<String>>,
+        /// The queue of a backend whose workers run it: `default` if absent. A run on this machine needs none.
+        optional runs_on: Box<Spanned<Name>>,
         /// The effect of its failure on the run: `fail` if absent.
         default on_error: OnStepError,
         /// The permissions: with them, the step runs in a sandbox.

@@ -47,12 +47,7 @@ pub(super) fn step(
     let lock = conversation.map(ConversationUse::lock).or_else(own_lock);
     let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
     let container = step.container.as_ref().filter(|_| in_container);
-    let no_container = container.map(|_| FailureClassRule {
-        exit_code: vec![CONTAINER_NOT_RUN],
-        signal: None,
-        output: None,
-        class: FailureClass::Environmental,
-    });
+    let no_container = container.map(|_| not_run());
     Ok(Step {
         id: step.id.value.clone(),
         title: step.title.as_deref().cloned(),
@@ -77,6 +72,7 @@ pub(super) fn step(
         writes: step.writes.iter().map(|g| g.value.clone()).collect(),
         cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
         concurrency: lock,
+        runs_on: step.runs_on.as_ref().map(|queue| queue.value.clone()),
         on_error: step.on_error,
         allow: step
             .allow
@@ -91,6 +87,16 @@ pub(super) fn step(
         alternatives: alternatives(step, among, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
+}
+
+/// Returns the rule about a container that could not be run, which is no failure of the step.
+fn not_run() -> FailureClassRule {
+    FailureClassRule {
+        exit_code: vec![CONTAINER_NOT_RUN],
+        signal: None,
+        output: None,
+        class: FailureClass::Environmental,
+    }
 }
 
 /// The alternatives of a step.

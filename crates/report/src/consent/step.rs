@@ -2,6 +2,7 @@ use super::exact::{exact_duration, json};
 use super::plan::{ShownPlans, about, bound, env, limits};
 use super::{RiskDirection, SummaryBuilder, SummaryLineKind, check, gate, work};
 use wf_base::name::Name;
+use wf_model::expr::Expr;
 use wf_model::expr::{ExprReference, SpannedReference, Template};
 use wf_model::{
     Alternative, Check, CheckPhase, FailureClassRule, OnReworkExhausted, OnStepError, Plan, RequiredOutput,
@@ -33,6 +34,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
         writes,
         cache: kept,
         concurrency,
+        runs_on,
         on_error,
         allow: _,  // It stands with the sandbox,
         limits: _, // and so do these.
@@ -47,9 +49,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     let prose = briefing.as_deref().filter(|_| !matches!(does, StepWork::Agent(_)));
     about(sheet, title.as_deref(), prose);
     dependencies(depends_on, plan, sheet);
-    if let Some(when) = when {
-        sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "when", when.source());
-    }
+    condition(when.as_deref(), sheet);
     fan(over, *max_parallel, sheet);
     gate::names(gates, sheet);
     work_word("tool", tool.as_deref(), sheet);
@@ -64,6 +64,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     retry(again, sheet);
     super::replan::guidance(*on_stuck, sheet);
     flags(*idempotent, *on_error, concurrency.as_deref(), sheet);
+    queue(runs_on.as_ref(), sheet);
     checks(verify, *loops, sheet);
     input_lines(outputs, external, sheet);
     files(artifacts, writes, sheet);
@@ -232,6 +233,19 @@ fn flags(idempotent: bool, on_error: OnStepError, lock: Option<&str>, sheet: &mu
     if let Some(lock) = lock {
         let text = format!("it holds the lock {lock}");
         sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "concurrency", text);
+    }
+}
+
+fn condition(when: Option<&Expr>, sheet: &mut SummaryBuilder) {
+    if let Some(when) = when {
+        sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "when", when.source());
+    }
+}
+
+fn queue(runs_on: Option<&Name>, sheet: &mut SummaryBuilder) {
+    if let Some(queue) = runs_on {
+        let text = format!("the workers of the queue {queue} run it, on a backend");
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "runs_on", text);
     }
 }
 

@@ -107,6 +107,7 @@ steps:
     retry: {max: 22, backoff: 23s, factor: 2.4, max_delay: 25m, jitter: 0.26, on: [interrupted]}
     idempotent: true
     concurrency: the-lock
+    runs_on: gpu
     on_error: continue
     artifacts: [out/artifact.txt]
     cache: {inputs: [in/cached.txt], outputs: [out/cached.txt]}

@@ -59,10 +59,12 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     let ready = load::load_recorded(ui, &reader, &run)?;
     let past = retried_run(&reader, &row, &ready.plan)?;
     reauthorize(ui, &reader, &run, &ready)?;
-    warn_of_changed_results(ui, &reader, &run, &ready)?;
     let given = secrets_of_run(&reader, &run, &ready.plan)?;
     let approved = approval_of_run(&reader, &run)?;
     let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &ready)?;
+    if elsewhere.is_none() {
+        warn_of_changed_results(ui, &reader, &run, &ready)?;
+    }
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
     if let Some(RecordedBackendRun { request, backend }) = elsewhere {

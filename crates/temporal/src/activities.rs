@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use temporalio_client::WorkflowQueryOptions;
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -10,9 +11,12 @@ use tokio::sync::watch;
 
 use wf_exec::StopLevel;
 
-use crate::order::{WorkOrder, WorkReport};
+use crate::order::{WorkOrder, WorkReport, WorkWish};
 use crate::site::Sites;
-use crate::workflow::HEARTBEAT;
+use crate::workflow::{HEARTBEAT, RunWorkflow};
+
+/// The interval between two looks for a wish of the workflow, after the first.
+const WISH_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The work that a worker does.
 pub struct WorkActivities {
@@ -36,21 +40,35 @@ impl WorkActivities {
         order: WorkOrder,
     ) -> Result<WorkReport, ActivityError> {
         let (stop, heard) = watch::channel(StopLevel::No);
-        let is_again = ctx.info().attempt > 1;
+        let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let mut work = std::pin::pin!(self.sites.work(order, is_again, heard));
+        let mut left = std::pin::pin!(heed(&ctx, key, stop));
         let mut beat = tokio::time::interval(HEARTBEAT / 4);
-        let mut grace = std::pin::pin!(tokio::time::sleep(Duration::MAX));
-        let mut is_told = false;
         loop {
             tokio::select! {
                 report = &mut work => return report.map_err(|error| ApplicationFailure::new(error).into()),
+                () = &mut left => return Ok(self.sites.report_left()),
                 _ = beat.tick() => ctx.record_heartbeat(()).await?,
-                () = ctx.cancelled(), if !is_told => {
-                    is_told = true;
-                    stop.send_replace(StopLevel::Gently);
-                }
-                () = &mut grace => {}
             }
         }
+    }
+}
+
+/// Passes on the wishes of the workflow, once the server says that there is one. Returns if the work is to be left.
+async fn heed(ctx: &ActivityContext, key: u64, stop: watch::Sender<StopLevel>) {
+    ctx.cancelled().await;
+    loop {
+        let wish = match ctx.workflow_handle::<RunWorkflow>() {
+            Some(handle) => handle.query(RunWorkflow::wish, key, WorkflowQueryOptions::default()).await.ok(),
+            None => None,
+        };
+        // A workflow that was ended by force has no wish any more.
+        match wish.unwrap_or(WorkWish::End) {
+            WorkWish::GoOn => {}
+            WorkWish::Leave => return,
+            WorkWish::End => drop(stop.send_replace(StopLevel::Gently)),
+            WorkWish::Kill => drop(stop.send_replace(StopLevel::AtOnce)),
+        }
+        tokio::time::sleep(WISH_POLL_INTERVAL).await;
     }
 }

@@ -26,7 +26,12 @@ pub enum DriverCommand {
         /// The timer that goes off then.
         timer: TimerKind,
     },
-    /// Tell work to end.
+    /// Tell the run once that what is under way takes long.
+    Grace {
+        /// The instant.
+        at: Moment,
+    },
+    /// Tell the worker of some work that there is a wish about it.
     Stop {
         /// Its number.
         key: u64,
@@ -44,6 +49,8 @@ pub enum Occurrence {
     },
     /// A timer went off.
     Woke(TimerKind),
+    /// What is under way while the run is drained takes long.
+    GraceOver,
     /// Somebody wants the run to end.
     Cancel(String),
     /// An approver answered.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ use crate::objects::{ObjectError, Objects};
 use crate::open_work::{OpenWork, name_of, relies_on_log, without_conflict};
 use crate::order::{
     Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
-    UnstoredLog, WorkOrder,
+    UnstoredLog, WorkOrder, WorkWish,
 };
 use crate::tree::{TreeConflict, TreeHistory, TreeNode, TreeRef};
 
@@ -32,6 +33,9 @@ pub const DEFAULT_QUEUE: &str = "default";
 
 /// The number of events that are stored together, at most.
 const PAGE_EVENTS: usize = 256;
+
+/// The time that work has while the run is drained, before it is left.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A run, between two occurrences.
 pub struct RunDriver {
@@ -45,7 +49,8 @@ pub struct RunDriver {
     history: TreeHistory,
     open: BTreeMap<u64, OpenWork>,
     next_key: u64,
-    /// The task queues of the hosts where agents work, which have their conversation.
+    is_draining: bool,
+    /// The task queues of the hosts where agents work, which have their conversation, and where work was left.
     hosts: BTreeMap<Attempt, String>,
     /// The answers to requests that wait.
     tokens: BTreeMap<u32, Vec<String>>,
@@ -62,6 +67,7 @@ struct StoredProgress {
     tree: TreeRef,
     history: TreeHistory,
     next_key: u64,
+    hosts: Vec<(Attempt, String)>,
     tokens: BTreeMap<u32, Vec<String>>,
     now: Moment,
 }
@@ -105,6 +111,7 @@ impl RunDriver {
             history: TreeHistory::default(),
             open: BTreeMap::new(),
             next_key: 0,
+            is_draining: false,
             hosts: BTreeMap::new(),
             tokens: BTreeMap::new(),
             inputs: VecDeque::new(),
@@ -112,9 +119,10 @@ impl RunDriver {
             commands: Vec::new(),
         };
         if let Some(stored) = stored {
-            let StoredProgress { state, log, tree, history, next_key, tokens, now } = stored;
+            let StoredProgress { state, log, tree, history, next_key, hosts, tokens, now } = stored;
             driver.machine = Machine::from_state(plan, state)?;
-            driver = Self { log, tree, history, next_key, tokens, now, ..driver };
+            let hosts = hosts.into_iter().collect();
+            driver = Self { log, tree, history, next_key, hosts, tokens, now, ..driver };
         }
         Ok(driver)
     }
@@ -144,6 +152,7 @@ impl RunDriver {
             Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
             Occurrence::Cancel(reason) => self.inputs.push_back(InputKind::Cancel { reason }),
             Occurrence::Nothing => {}
+            Occurrence::GraceOver => self.leave(),
             Occurrence::Answered(RequestAnswer { request, token }) => {
                 let tokens = self.tokens.entry(request).or_default();
                 if !tokens.contains(&token) {
@@ -156,11 +165,24 @@ impl RunDriver {
         Ok(std::mem::take(&mut self.commands))
     }
 
-    /// Begins no further work, so that the history can begin anew once what is under way has ended. Returns true if
-    /// nothing is.
-    pub fn drain(&mut self) -> bool {
+    /// Begins no further work, so that the history can begin anew once nothing is under way. Work that takes longer than
+    /// a grace period is left: it goes on, and the next workflow waits for it.
+    pub fn drain(&mut self) -> Vec<DriverCommand> {
+        if std::mem::replace(&mut self.is_draining, true) {
+            return Vec::new();
+        }
         self.machine.drain();
+        vec![DriverCommand::Grace { at: self.now.after(GRACE) }]
+    }
+
+    /// True if no work is under way.
+    pub fn is_idle(&self) -> bool {
         self.open.is_empty()
+    }
+
+    /// Returns the wish about some work.
+    pub fn wish(&self, key: u64) -> WorkWish {
+        self.open.get(&key).map_or(WorkWish::GoOn, |open| open.wish)
     }
 
     /// True if a request waits for approvers.
@@ -177,6 +199,7 @@ impl RunDriver {
             tree: self.tree,
             history: self.history.clone(),
             next_key: self.next_key,
+            hosts: self.hosts.clone().into_iter().collect(),
             tokens: self.tokens.clone(),
             now: self.now,
         };
@@ -195,6 +218,15 @@ impl RunDriver {
         self.machine.outcome().filter(|_| self.open.is_empty())
     }
 
+    /// Leaves the work of attempts that is under way to the next workflow.
+    fn leave(&mut self) {
+        let is_long = |open: &OpenWork| open.is_attempt && open.wish == WorkWish::GoOn;
+        for (key, open) in self.open.iter_mut().filter(|(_, open)| is_long(open)) {
+            open.wish = WorkWish::Leave;
+            self.commands.push(DriverCommand::Stop { key: *key });
+        }
+    }
+
     fn on_report(&mut self, key: u64, report: Option<OpenReport>) -> Result<(), DriverError> {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
@@ -205,7 +237,7 @@ impl RunDriver {
             self.inputs.extend(lost.map(InputKind::Ended));
             return Ok(());
         };
-        let OpenReport { mut inputs, change, files, host } = report;
+        let OpenReport { mut inputs, change, files, host, is_left } = report;
         self.note_files(files);
         if let Some(change) = change
             && let Err(conflict) = self.apply(change)?
@@ -213,7 +245,7 @@ impl RunDriver {
             inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
         }
         if let Some(attempt) = open.attempt
-            && self.is_agent(&attempt)
+            && (is_left || self.is_agent(&attempt))
         {
             self.hosts.insert(attempt, host);
         }
@@ -281,9 +313,11 @@ impl RunDriver {
     fn carry_out(&mut self, effect: Effect) -> Result<(), DriverError> {
         match effect {
             Effect::Wake { timer, at } => self.commands.push(DriverCommand::Wake { at, timer }),
-            Effect::Kill { attempt, .. } => {
-                let own = self.open.iter().filter(|(_, open)| open.attempt == attempt);
-                self.commands.extend(own.map(|(key, _)| DriverCommand::Stop { key: *key }));
+            Effect::Kill { attempt, force } => {
+                for (key, open) in self.open.iter_mut().filter(|(_, open)| open.attempt == attempt) {
+                    open.wish = if force { WorkWish::Kill } else { WorkWish::End };
+                    self.commands.push(DriverCommand::Stop { key: *key });
+                }
             }
             // No other run works in the files of this one, and the machine keeps its tasks apart. Locks with a name are
             // refused before a run starts.
@@ -334,6 +368,7 @@ impl RunDriver {
             tree: self.tree,
             log: self.log,
             job: Parcel::pack_now(job, &self.objects)?,
+            key,
         });
         self.commands.push(DriverCommand::Work { key, name, queue, order });
         Ok(())

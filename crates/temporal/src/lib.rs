@@ -22,6 +22,7 @@ pub mod order;
 mod plan;
 mod pool;
 mod run_folder;
+mod running;
 pub mod site;
 mod terminal;
 pub mod tree;

@@ -3,7 +3,7 @@
 use wf_core::machine::{Attempt, AttemptEnd, Effect, InputKind, Machine, WorkExit};
 use wf_model::FailureClass;
 
-use crate::order::Job;
+use crate::order::{Job, WorkWish};
 use crate::tree::TreeConflict;
 
 /// Work that has not been reported.
@@ -17,16 +17,24 @@ pub(crate) struct OpenWork {
     pub(crate) round: u32,
     /// True if it is for the next attempt of a task.
     pub(crate) prepares: bool,
+    /// The wish about it.
+    pub(crate) wish: WorkWish,
 }
 
 impl OpenWork {
     pub(crate) fn for_run(machine: &Machine) -> Self {
-        Self { attempt: None, is_attempt: false, round: machine.replans(), prepares: false }
+        Self {
+            attempt: None,
+            is_attempt: false,
+            round: machine.replans(),
+            prepares: false,
+            wish: WorkWish::GoOn,
+        }
     }
 
     pub(crate) fn of(effect: &Effect, machine: &Machine) -> Self {
         let is_attempt = matches!(effect, Effect::Start { .. } | Effect::Watch { .. });
-        Self { attempt: effect.attempt(), is_attempt, round: machine.replans(), prepares: effect.prepares() }
+        Self { attempt: effect.attempt(), is_attempt, prepares: effect.prepares(), ..Self::for_run(machine) }
     }
 }
 

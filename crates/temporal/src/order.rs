@@ -118,6 +118,8 @@ pub struct WorkOrder {
     pub log: LogRef,
     /// The work: a [`Job`].
     pub job: Parcel,
+    /// The number under which its workflow knows it.
+    pub key: u64,
 }
 
 /// The work that is wanted.
@@ -150,6 +152,23 @@ pub struct WorkReport {
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
     pub host: String,
+    /// True if the work goes on there, and nobody waits for it any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left: bool,
+}
+
+/// The wish of a workflow about work that it has told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkWish {
+    /// It shall go on: there is no such work, or nothing is wanted of it.
+    GoOn,
+    /// It shall go on, and be reported at once: another workflow of the run will wait for it.
+    Leave,
+    /// It shall end.
+    End,
+    /// It shall end at once.
+    Kill,
 }
 
 /// The content of a report.
@@ -162,14 +181,16 @@ pub struct OpenReport {
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
     pub host: String,
+    /// True if the work goes on there, and nobody waits for it any more.
+    pub is_left: bool,
 }
 
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, change, files, host } = self;
+        let Self { inputs, change, files, host, is_left } = self;
         let change = change.map(|change| change.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, files, host })
+        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, files, host, is_left })
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
+use tokio::time::Instant;
 
 use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
@@ -12,7 +15,7 @@ use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Effect, Event, EventKind, InputKind};
-use wf_engine::{EngineError, RunReplica, RunRequest};
+use wf_engine::{EngineError, RunReplica, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_report::follow::CombinedObserver;
 use wf_store::StoreError;
@@ -23,6 +26,7 @@ use crate::objects::{ObjectError, Objects};
 use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::RunFolder;
+use crate::running::{RunningWork, WorkResult};
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -54,14 +58,21 @@ pub struct Sites {
     queue: String,
     objects: Objects,
     open: Mutex<BTreeMap<RunId, Arc<OnceCell<RunSite>>>>,
+    opened: AtomicU64,
 }
+
+/// The time after which a run that no work came for is closed. It is opened anew if work comes.
+const UNUSED: Duration = Duration::from_mins(10);
 
 /// A run in its folder.
 struct RunSite {
     checkout: AsyncMutex<Checkout>,
     replica: AsyncMutex<RunReplica>,
     run_folder: AsyncMutex<RunFolder>,
+    running: RunningWork,
+    used: Mutex<Instant>,
     session: AuditedSession,
+    folder: PathBuf,
 }
 
 impl Sites {
@@ -73,7 +84,14 @@ impl Sites {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => std::fs::create_dir_all(folder).map_err(failed)?,
         }
-        Ok(Self { folder: folder.to_owned(), host, queue, objects, open: Mutex::default() })
+        Ok(Self {
+            folder: folder.to_owned(),
+            host,
+            queue,
+            objects,
+            open: Mutex::default(),
+            opened: AtomicU64::new(0),
+        })
     }
 
     /// Does what was ordered. `is_again`: it was ordered before, of a worker that is lost.
@@ -85,6 +103,7 @@ impl Sites {
     ) -> Result<WorkReport, WorkerError> {
         let cell = {
             let mut sites = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            sites.retain(|run, site| *run == order.run || !close_if_unused(site));
             Arc::clone(sites.entry(order.run.clone()).or_default())
         };
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
@@ -92,6 +111,12 @@ impl Sites {
         let job: Job = order.job.open(&self.objects).await?;
         let inputs = site.carry_out(job, is_again, stop).await?;
         self.report(site, inputs).await
+    }
+
+    /// Returns the report about work that goes on here without anybody who waits for it.
+    pub fn report_left(&self) -> WorkReport {
+        let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
+        WorkReport { inputs, change: None, files: Vec::new(), host: self.queue.clone(), is_left: true }
     }
 
     async fn report(&self, site: &RunSite, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
@@ -104,12 +129,14 @@ impl Sites {
         let change = site.checkout.lock().await.take_change(objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
-        Ok(WorkReport { inputs, change, files, host: self.queue.clone() })
+        Ok(WorkReport { inputs, change, files, host: self.queue.clone(), is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
         let spec: RunSpec = self.objects.get_json(&order.spec).await?;
-        let folder = self.folder.join(order.run.as_str());
+        // A run that comes back after its folder was removed gets another one: programs of it may still use that one.
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let folder = self.folder.join(format!("{}-{number}", order.run));
         let (root, state) = (folder.join("workspace"), folder.join("state"));
         let checkout = Checkout::create(&root, &spec.tree, &self.objects).await?;
         let host = self.host.of_folder(&root, &state);
@@ -137,17 +164,38 @@ impl Sites {
             checkout: AsyncMutex::new(checkout),
             replica: AsyncMutex::new(replica),
             run_folder: AsyncMutex::new(run_folder),
+            running: RunningWork::default(),
+            used: Mutex::new(Instant::now()),
             session,
+            folder,
         })
     }
+}
+
+/// Closes a run that nothing was done for in a while, and removes its folder. Returns true if it did.
+fn close_if_unused(cell: &Arc<OnceCell<RunSite>>) -> bool {
+    let Some(site) = cell.get() else { return false };
+    let used = *site.used.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_unused = Arc::strong_count(cell) == 1 && site.running.is_idle() && used.elapsed() > UNUSED;
+    if is_unused {
+        let _ = std::fs::remove_dir_all(&site.folder);
+    }
+    is_unused
 }
 
 impl RunSite {
     /// Brings the files and the log to where the work begins.
     async fn update(&self, order: &WorkOrder, objects: &Objects) -> Result<(), WorkerError> {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let mut replica = self.replica.lock().await;
         if replica.event_count() < order.log.count {
             let (events, _) = log_since(objects, order.log, replica.event_count()).await?;
+            for event in &events {
+                if let EventKind::AttemptStarted(attempt) = &event.fact {
+                    // Its predecessor is over, and nobody asks for its result again.
+                    self.running.forget_before(attempt);
+                }
+            }
             for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
                 restore_blob(&self.session, objects, &digest).await?;
             }
@@ -169,8 +217,17 @@ impl RunSite {
             Job::Effect(effect) if is_again => self.again(*effect),
             Job::Effect(effect) => *effect,
         };
-        let work = replica.work(effect, stop);
         // Work takes long, and other work needs the log meanwhile.
+        if let Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } = &effect {
+            let attempt = attempt.clone();
+            let wait = self.running.find_or_begin(&attempt, |heard| ended(replica.work(effect, heard)));
+            drop(replica);
+            return wait.wait(stop).await.map_err(|reason| {
+                self.running.forget(&attempt);
+                WorkerError::Run(reason)
+            });
+        }
+        let work = replica.work(effect, stop);
         drop(replica);
         match work {
             Some(work) => Ok(work.await?),
@@ -193,6 +250,14 @@ impl RunSite {
             },
             other => other,
         }
+    }
+}
+
+/// Returns the result of work that may have to be remembered.
+async fn ended(work: Option<impl Future<Output = Result<WorkInputs, EngineError>>>) -> WorkResult {
+    match work {
+        Some(work) => work.await.map_err(|error| error.to_string()),
+        None => Ok(Vec::new()),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::objects::Objects;
 use crate::plan::PlanCache;
 use crate::site::Sites;
 use crate::terminal::note;
-use crate::workflow::RunWorkflow;
+use crate::workflow::{HOST_QUEUE, RunWorkflow};
 
 /// A worker's place.
 pub struct WorkerPlace {
@@ -53,7 +53,7 @@ pub enum WorkerFailure {
 pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Result<(), WorkerFailure> {
     let WorkerPlace { folder, queues, identity, host } = place;
     let objects = Objects::open(&backend.objects)?;
-    let own_queue = format!("wf-host-{identity}");
+    let own_queue = format!("{HOST_QUEUE}{identity}");
     let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone())?);
     let plans = Arc::new(PlanCache::default());
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;

@@ -19,7 +19,7 @@ use crate::activities::WorkActivities;
 use crate::command::{DriverCommand, Occurrence};
 use crate::driver::{DriverError, RunDriver};
 use crate::objects::Objects;
-use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport};
+use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
 use crate::plan::{PlanCache, require_approver};
 use crate::pool::Pool;
 
@@ -28,6 +28,12 @@ pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The longest time that one piece of work takes: the limits of steps are shorter, and no other is needed.
 const LONGEST_WORK: Duration = Duration::from_hours(30 * 24);
+
+/// The beginning of the names of task queues that one worker alone has.
+pub const HOST_QUEUE: &str = "wf-host-";
+
+/// The time that a worker has to take work that only it can do, before it counts as lost.
+const HOST_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The number of events after which a history begins anew, whatever the server suggests.
 const HISTORY_EVENTS: u32 = 8_000;
@@ -52,6 +58,7 @@ enum OutsideMessage {
 enum Ended {
     Work(u64, Option<WorkReport>),
     Timer(TimerKind),
+    Grace,
 }
 
 impl RunWorkflow {
@@ -86,7 +93,10 @@ impl RunWorkflow {
                 return Ok(outcome);
             }
             if ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS {
-                let is_idle = drive(ctx, |driver| Ok(driver.drain())).await;
+                for command in drive(ctx, |driver| Ok(driver.drain())).await {
+                    waits.begin(ctx, at, command);
+                }
+                let is_idle = drive(ctx, |driver| Ok(driver.is_idle())).await;
                 if is_idle && ctx.state(|state| state.inbox.is_empty()) {
                     let order = drive(ctx, RunDriver::store).await;
                     ctx.continue_as_new(order, ContinueAsNewOptions::default())?;
@@ -126,6 +136,12 @@ impl RunWorkflow {
         self.inbox.push_back(OutsideMessage::Answer(answer));
     }
 
+    /// Returns the wish about some work.
+    #[query(name = "wish")]
+    pub fn wish(&self, _: &WorkflowContextView, key: u64) -> WorkWish {
+        self.driver.as_ref().map_or(WorkWish::GoOn, |driver| driver.wish(key))
+    }
+
     /// Returns what whoever follows the run needs to know.
     #[query(name = "news")]
     pub fn news(&self, _: &WorkflowContextView, (): ()) -> Option<RunNews> {
@@ -155,6 +171,12 @@ impl Waits {
                 let (ctx, wait) = (ctx.clone(), due.since(at));
                 let sleep = async move { ctx.timer(wait).await };
                 self.pool.insert(self.timers << 1 | 1, sleep.map(move |_| Ended::Timer(timer)));
+            }
+            DriverCommand::Grace { at: due } => {
+                self.timers += 1;
+                let (ctx, wait) = (ctx.clone(), due.since(at));
+                let sleep = async move { ctx.timer(wait).await };
+                self.pool.insert(self.timers << 1 | 1, sleep.map(|_| Ended::Grace));
             }
             DriverCommand::Stop { key } => {
                 if let Some(stop) = self.stops.get(&key) {
@@ -188,6 +210,7 @@ impl Waits {
                 Occurrence::Reported { key, report }
             }
             Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
+            Some(Ended::Grace) => Occurrence::GraceOver,
             None => match ctx.state_mut(|state| state.inbox.pop_front()) {
                 Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
                 Some(OutsideMessage::Cancel(reason)) => Occurrence::Cancel(reason),
@@ -227,7 +250,10 @@ async fn work(
     queue: String,
     order: WorkOrder,
 ) -> Option<WorkReport> {
+    // A host that is gone does not come back under its name.
+    let patience = queue.starts_with(HOST_QUEUE).then_some(HOST_PATIENCE);
     let options = ActivityOptions::with_start_to_close_timeout(LONGEST_WORK)
+        .maybe_schedule_to_start_timeout(patience)
         .activity_id(id)
         .task_queue(queue)
         .heartbeat_timeout(HEARTBEAT)

@@ -1,6 +1,7 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+mod flood;
 mod rooms;
 mod runs;
 mod secrets;

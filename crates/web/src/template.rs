@@ -11,7 +11,6 @@ use minijinja::{
 use serde::Serialize;
 
 use crate::respond::plain;
-use crate::site::Site;
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
@@ -70,9 +69,8 @@ impl PageTemplates {
         Self(environment)
     }
 
-    /// Returns a page of a site, made from a view.
-    pub fn page<T: Serialize>(&self, site: &Site, template: &str, view: &T) -> Response {
-        let log = site.log.borrow().clone();
+    /// Returns a page, made from a view that was read when all views had a version.
+    pub fn page<T: Serialize>(&self, log: &str, template: &str, view: &T) -> Response {
         self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
     }
 

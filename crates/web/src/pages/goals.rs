@@ -45,11 +45,11 @@ pub(crate) struct PauseForm {
 
 /// The goals of a workspace.
 pub(crate) async fn goals(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| {
+    respond::view(&site, "goals.html", |caller| {
         let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
         Ok(Some(GoalsView { goals }))
-    });
-    respond::page(&site, "goals.html", view.await)
+    })
+    .await
 }
 
 /// A goal, with its slots.
@@ -60,11 +60,11 @@ pub(crate) async fn goal(
     Query(query): Query<CalendarQuery>,
 ) -> Response {
     let may_operate = access >= LoginAccess::Operate;
-    let view = site.read(move |caller| {
+    respond::view(&site, "goal.html", move |caller| {
         let shown = goal_view(caller, &goal, &query.month)?;
         Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
-    });
-    respond::page(&site, "goal.html", view.await)
+    })
+    .await
 }
 
 /// Pauses a goal.

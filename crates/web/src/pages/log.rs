@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::changes::KEEP_ALIVE;
+use crate::limits::{StreamPlace, no_stream};
 use crate::respond;
 use crate::site::Site;
 use wf_app::CommandError;
@@ -48,10 +49,14 @@ pub(crate) async fn stream(
 ) -> Response {
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let start = seen.or(query.from).map_or(LogStart::Recent, LogStart::Offset);
+    let Some(place) = site.limits.open_stream() else {
+        return no_stream(&site, &headers);
+    };
     let opened = site.read(move |caller| log_feed(caller, &run, &task, query.attempt, start));
     match opened.await {
         Ok(Some(feed)) => {
-            let followed = FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None };
+            let followed =
+                FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None, _place: place };
             let events = stream::unfold(followed, |mut followed| async move {
                 let event = followed.next_event().await?;
                 Some((Ok::<_, Infallible>(event), followed))
@@ -94,6 +99,7 @@ struct FollowedLog {
     feed: Option<LogFeed>,
     /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.
     is_over: Option<bool>,
+    _place: StreamPlace,
 }
 
 impl FollowedLog {

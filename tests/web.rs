@@ -4,6 +4,7 @@ pub mod answers;
 mod flood;
 mod rooms;
 mod runs;
+mod samples;
 mod secrets;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -39,4 +39,6 @@ pub use server::{BindError, WebServer};
 pub use site::SiteOptions;
 
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 22] = [
+pub(crate) const TEMPLATES: [(&str, &str); 22] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
@@ -80,9 +80,19 @@ impl PageTemplates {
         self.render(status, "refusal.html", context! { title, message, log => is_let_in.then_some(0) })
     }
 
+    /// Renders a template.
+    pub fn html(&self, template: &str, values: Value) -> Result<String, minijinja::Error> {
+        self.0.get_template(template)?.render(values)
+    }
+
+    /// Adds a template of a test.
+    #[cfg(test)]
+    pub fn add(&mut self, name: &'static str, source: &'static str) {
+        self.0.add_template(name, source).unwrap();
+    }
+
     fn render(&self, status: StatusCode, template: &str, values: Value) -> Response {
-        let rendered = self.0.get_template(template).and_then(|template| template.render(values));
-        match rendered {
+        match self.html(template, values) {
             Ok(html) => (status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
             Err(error) => {
                 let reason = format!("a bug in wf: the page {template} cannot be made: {error}\n");

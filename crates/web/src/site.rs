@@ -15,7 +15,8 @@ use crate::template::PageTemplates;
 use crate::{changes, guard, limits, pages, respond};
 use wf_app::{Caller as _, CliExitCode, CommandError, Host};
 
-/// The most views that are read at once. A reader of a large run takes memory.
+/// The most views that are read at once, the most parts of streams, and the most changes. A reader of a large run takes
+/// memory.
 const MAX_READERS: usize = 4;
 
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
@@ -47,6 +48,8 @@ pub(crate) struct Site {
     pub limits: Arc<RequestLimits>,
     caller: Arc<PageCaller>,
     readers: Arc<Semaphore>,
+    stream_readers: Arc<Semaphore>,
+    writers: Arc<Semaphore>,
 }
 
 impl Site {
@@ -62,6 +65,8 @@ impl Site {
             limits: Arc::new(RequestLimits::new()),
             caller,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
+            stream_readers: Arc::new(Semaphore::new(MAX_READERS)),
+            writers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
 
@@ -81,13 +86,38 @@ impl Site {
         &self,
         view: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
+        self.work(&self.readers, view).await
+    }
+
+    /// Reads a part of a stream in the same way. It does not wait for pages, however long they take.
+    pub async fn read_stream<T: Send + 'static>(
+        &self,
+        part: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.work(&self.stream_readers, part).await
+    }
+
+    /// Drafts, records or changes something in the same way. It does not wait for pages either.
+    pub async fn change<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.work(&self.writers, act).await
+    }
+
+    /// Does some work when there is a place for it, and keeps the place until it is done, even if nobody waits any more.
+    async fn work<T: Send + 'static>(
+        &self,
+        places: &Arc<Semaphore>,
+        work: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
         let caller = Arc::clone(&self.caller);
-        let permit = Arc::clone(&self.readers).acquire_owned().await;
-        let read = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            view(&caller)
+        let place = Arc::clone(places).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work(&caller)
         });
-        read.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
+        done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
     /// Returns the pages.

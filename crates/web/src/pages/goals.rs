@@ -80,21 +80,21 @@ pub(crate) async fn pause(
     }
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
-    let done = site.read(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
+    let done = site.change(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 
 /// Ends the pause of a goal.
 pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.read(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
+    let done = site.change(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 
 /// Makes a reconciliation of a goal due now.
 pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.read(move |caller| request_reconciliation(caller, &name)).await;
+    let done = site.change(move |caller| request_reconciliation(caller, &name)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 

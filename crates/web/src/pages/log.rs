@@ -52,7 +52,7 @@ pub(crate) async fn stream(
     let Some(place) = site.limits.open_stream() else {
         return no_stream(&site, &headers);
     };
-    let opened = site.read(move |caller| log_feed(caller, &run, &task, query.attempt, start));
+    let opened = site.read_stream(move |caller| log_feed(caller, &run, &task, query.attempt, start));
     match opened.await {
         Ok(Some(feed)) => {
             let followed =
@@ -109,7 +109,8 @@ impl FollowedLog {
             let mut feed = self.feed.take()?;
             if self.is_over.is_none() || self.log.has_changed().unwrap_or(false) {
                 self.log.mark_unchanged();
-                let looked = self.site.read(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
+                let looked =
+                    self.site.read_stream(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
                 (self.is_over, feed) = (Some(looked.0), looked.1);
             }
             let is_over = self.is_over == Some(true);
@@ -133,7 +134,7 @@ async fn next_part(
     mut feed: LogFeed,
     is_over: bool,
 ) -> Result<(LogFeed, Option<LogPart>), CommandError> {
-    site.read(move |_| {
+    site.read_stream(move |_| {
         let part = feed.next_part(is_over)?;
         Ok((feed, part))
     })

@@ -71,7 +71,7 @@ pub(crate) async fn draft(
     let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
         return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
     };
-    let drafted = site.read(move |caller| draft_answer(caller, &name.into(), &answer)).await;
+    let drafted = site.change(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
         Err(error) => refused(&error),
@@ -84,7 +84,7 @@ pub(crate) async fn answer(
     Path(name): Path<RequestAddress>,
     body: String,
 ) -> Response {
-    let recorded = site.read(move |caller| submit_answer(caller, &name.into(), &body)).await;
+    let recorded = site.change(move |caller| submit_answer(caller, &name.into(), &body)).await;
     match recorded {
         Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
         Err(error) => refused(&error),

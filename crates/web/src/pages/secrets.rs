@@ -59,8 +59,8 @@ pub(crate) async fn enter(
         }
         Err(rejection) => return refused(&site, rejection.status(), "send a form with one field, `value`"),
     };
-    let entered =
-        site.read(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
+    let entered = site
+        .change(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
     match entered.await {
         Ok(Ok(())) if accepts_json(&headers) => Json(json!({"stored": true})).into_response(),
         Ok(Ok(())) => (StatusCode::SEE_OTHER, [(LOCATION, "/secrets")]).into_response(),

@@ -2,7 +2,9 @@
 //!
 //! The runs are recorded by the store, event by event, as an engine does; `wf serve` shows them, in a process of its own. Measured
 //! are the time of pages and the most memory of that process, the time from the commit of an event until each of 200 open
-//! pages hears of it, and how many requests for a small page are answered in a second.
+//! pages hears of it, and how many requests for small pages are answered and refused in a second.
+//!
+//! With `-- flood`, that last part alone, without the large runs.
 
 #![expect(
     clippy::disallowed_methods,
@@ -13,16 +15,20 @@
 
 #[path = "pages/client.rs"]
 mod client;
+#[path = "pages/flood.rs"]
+mod flood;
 #[path = "pages/large.rs"]
 mod large;
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::{PageConnection, PageServer, listen};
+use client::{PROGRAM, PageConnection, PageServer, listen};
+use flood::flood;
 use large::{Shape, append, record_run};
 use wf_store::{Store, StoreDurability};
 
@@ -37,22 +43,54 @@ const ROUNDS: usize = 5;
 const OPEN_PAGES: usize = 200;
 const EVENTS: usize = 50;
 
-/// The connections that ask for a small page again and again, and for how long.
-const ASKERS: usize = 16;
-const ASKING: Duration = Duration::from_secs(5);
+/// The connections of a flood: fewer than the server lets wait, and more.
+const ASKERS: [usize; 2] = [64, 256];
+
+/// A plan that waits for a person.
+const ASKS: &str =
+    "---\nkind: plan\nid: release\nsteps:\n  - {id: agree, approve: {message: 'Publish?'}}\n---\n";
 
 fn main() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let clock = std::sync::Arc::new(wf_base::time::SystemClock);
     let state = dir.path().join(".wf");
     let store = Store::open(&state, StoreDurability::Normal, clock).expect("the store opens");
-    let began = Instant::now();
-    let items = record_run(&store, Shape::Items, TASKS);
-    let steps = record_run(&store, Shape::Steps, TASKS);
     let small = record_run(&store, Shape::Items, FEW_TASKS);
-    println!("recorded two runs of {TASKS} tasks in {:.1} s", began.elapsed().as_secs_f64());
     fs::write(dir.path().join("plan.md"), Shape::Items.plan(FEW_TASKS)).expect("a file can be written");
+    ask_for_approval(dir.path());
+    if std::env::args().all(|argument| argument != "flood") {
+        measure_large_runs(dir.path(), &store, &small);
+    }
     let server = PageServer::start(dir.path());
+    println!("memory at the start: {} MB", server.peak_megabytes());
+    for (what, path) in [
+        ("style sheet", "/style.css".to_owned()),
+        ("small run", format!("/runs/{small}")),
+        ("stream", "/".to_owned()),
+        ("review", "/review".to_owned()),
+    ] {
+        for askers in ASKERS {
+            flood(&server, askers, what, &path);
+        }
+    }
+}
+
+/// Starts a run that waits for a person.
+fn ask_for_approval(workspace: &Path) {
+    fs::write(workspace.join("release.md"), ASKS).expect("a file can be written");
+    let mut command = Command::new(PROGRAM);
+    command.args(["run", "release.md"]).current_dir(workspace).env("HOME", workspace);
+    let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("wf starts");
+    assert_eq!(ended.code(), Some(5), "the run waits");
+}
+
+/// Records the large runs, and measures their pages and the streams.
+fn measure_large_runs(workspace: &Path, store: &Store, small: &wf_base::name::RunId) {
+    let began = Instant::now();
+    let items = record_run(store, Shape::Items, TASKS);
+    let steps = record_run(store, Shape::Steps, TASKS);
+    println!("recorded two runs of {TASKS} tasks in {:.1} s", began.elapsed().as_secs_f64());
+    let server = PageServer::start(workspace);
     println!("memory at the start: {} MB", server.peak_megabytes());
     let (run, steps) = (format!("/runs/{items}"), format!("/runs/{steps}"));
     for (what, path) in [
@@ -69,9 +107,7 @@ fn main() {
     ] {
         time_page(&server, what, &path);
     }
-    time_streams(&server, &store, &small);
-    time_requests(&server, &format!("/runs/{small}"));
-    time_requests(&server, "/style.css");
+    time_streams(&server, store, small);
     println!("memory at the end: {} MB", server.peak_megabytes());
 }
 
@@ -130,30 +166,5 @@ fn time_streams(server: &PageServer, store: &Store, run: &wf_base::name::RunId) 
         at(50),
         at(99),
         at(100)
-    );
-}
-
-/// Asks for a page from several connections as fast as it is answered.
-fn time_requests(server: &PageServer, path: &str) {
-    let (answered, failed, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-    let began = Instant::now();
-    thread::scope(|scope| {
-        for _ in 0..ASKERS {
-            scope.spawn(|| {
-                let mut connection = PageConnection::open(server);
-                while !is_over.load(Ordering::Relaxed) {
-                    let count = if connection.get(path).is_some() { &answered } else { &failed };
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        thread::sleep(ASKING);
-        is_over.store(true, Ordering::Relaxed);
-    });
-    let each = answered.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
-    let path = path.split('/').next_back().unwrap_or_default();
-    println!(
-        "{ASKERS} connections, {path}: {each:.0} requests a second, {} failed",
-        failed.load(Ordering::Relaxed)
     );
 }

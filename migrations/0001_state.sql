@@ -22,10 +22,11 @@ CREATE INDEX events_apart ON events (run, kind, run_seq)
         OR body -> '$.usage' IS NOT NULL OR body -> '$.verdict.judgement' IS NOT NULL;
 
 -- The texts of plans, gates and skills that runs execute, each once.
+-- With a row id: where texts are in the tree of the digests, a search reads each long text that it passes.
 CREATE TABLE source_texts (
-    digest BLOB PRIMARY KEY,
+    digest BLOB NOT NULL PRIMARY KEY,
     text   TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Projections: these six tables can be rebuilt from the log. An item of -1 is no item.
 CREATE TABLE runs (

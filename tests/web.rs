@@ -1,8 +1,10 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+mod flood;
 mod rooms;
 mod runs;
+mod samples;
 mod secrets;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -5,6 +5,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+/// The program.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_wf");
+
 /// `wf serve` of a workspace; it ends when this is dropped.
 pub struct PageServer {
     child: Child,
@@ -15,7 +18,7 @@ pub struct PageServer {
 impl PageServer {
     /// Starts it at a free port, and opens its link.
     pub fn start(workspace: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
+        let mut command = Command::new(PROGRAM);
         command.args(["serve", "--no-open", "--listen", "127.0.0.1:0"]).current_dir(workspace);
         let mut child = command.env("HOME", workspace).stdout(Stdio::piped()).spawn().expect("wf starts");
         let mut link = String::new();
@@ -67,6 +70,12 @@ impl PageConnection {
     pub fn get(&mut self, path: &str) -> Option<Vec<u8>> {
         let (head, body) = self.exchange(path);
         head.starts_with("HTTP/1.1 200 ").then_some(body)
+    }
+
+    /// Returns the status of the answer for a page; `None` if there is none.
+    pub fn status(&mut self, path: &str) -> Option<u16> {
+        let (head, _) = self.exchange(path);
+        head.split(' ').nth(1)?.parse().ok()
     }
 
     /// Sends a request.

@@ -18,8 +18,13 @@ pub struct RecordedCalls(BTreeMap<CallTarget, TargetHealth>);
 impl RecordedCalls {
     /// Reads the record. Without a state there is none; a state that cannot be read is reported elsewhere.
     pub fn read(host: &Host) -> Self {
-        let health = StoreReader::open(&host.workspace().state).and_then(|reader| reader.health());
-        Self(health.unwrap_or_default())
+        let reader = StoreReader::open(&host.workspace().state);
+        reader.map(|reader| Self::of_state(&reader)).unwrap_or_default()
+    }
+
+    /// Reads the record of a state that is open.
+    pub fn of_state(reader: &StoreReader) -> Self {
+        Self(reader.health().unwrap_or_default())
     }
 
     /// Returns the calls of a target, if there were some.

@@ -1,3 +1,4 @@
+use crate::views::ViewResources;
 use crate::{CommandError, Host};
 use wf_base::diag::CheckedFile;
 use wf_base::untrusted::styled_line;
@@ -37,6 +38,11 @@ pub trait Caller: Sync {
 
     /// Asks a person without showing the answer, and returns its line.
     fn ask_hidden(&self, question: &str) -> Result<String, CommandError>;
+
+    /// Returns what it keeps for its views. A command, which shows one view, keeps nothing.
+    fn view_resources(&self) -> ViewResources {
+        ViewResources::default()
+    }
 
     /// Shows one line, whatever characters are in it.
     fn message_line(&self, line: &str) {

@@ -18,11 +18,12 @@ use wf_core::goal::ReconciliationPart;
 use wf_lang::{self as lang, DiskFiles, InMemoryFiles, LoadedSpec, LoweringError, SpecFileSource};
 use wf_model::{Goal, Plan};
 use wf_sign::approval::{Approvers, ReviewPolicy};
-use wf_store::{StoreError, StoreReader};
+use wf_store::StoreReader;
 
 mod diagnostics;
 mod generated;
 mod other;
+mod plan_cache;
 mod recorded;
 mod settings;
 mod within;
@@ -33,6 +34,8 @@ use recorded::RecordedFiles;
 
 pub use diagnostics::diagnostics_by_file;
 pub use generated::SnapshotReader;
+pub use plan_cache::PlanCache;
+pub use recorded::{recorded_plan_if_valid, recorded_plan_or_current};
 pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
 pub use within::EnvelopeStep;
 
@@ -213,52 +216,6 @@ pub fn recorded_plan(
     Ok(load_recorded(caller, reader, run)?.plan)
 }
 
-/// The plan that a run was recorded with, or nothing if it is not a valid plan any more: it was
-/// recorded by another version, or deleted. Prints no diagnostics.
-pub fn recorded_plan_if_valid(reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
-    recorded_plan_unless(reader, run, |_, _, _| None)
-}
-
-/// The same, for a comparison with the plan as it is now: if that is made of the same texts in the
-/// same way, it is the very same plan, and nothing is read and checked twice.
-pub fn recorded_plan_or_current(
-    reader: &StoreReader,
-    run: &RunId,
-    now: &LoadedPlan,
-) -> Result<Option<Arc<Plan>>, CommandError> {
-    recorded_plan_unless(reader, run, |path, begun, texts| {
-        let same = path == now.path && begun.makes_same_plan(&now.options) && is_made_of(&now.sources, texts);
-        same.then(|| Arc::clone(&now.plan))
-    })
-}
-
-/// True if the recorded texts of a run are those that a plan is made of. The approval is also
-/// recorded, which makes no difference to it; a configuration would.
-fn is_made_of(sources: &[(String, String)], texts: &[(String, String)]) -> bool {
-    let rest = texts.strip_prefix(sources);
-    rest.is_some_and(|rest| rest.iter().all(|(path, _)| path != CONFIG))
-}
-
-/// The plan that a run was recorded with, if it is not known by its path, its options and its
-/// texts.
-fn recorded_plan_unless(
-    reader: &StoreReader,
-    run: &RunId,
-    known: impl FnOnce(&str, &RunOptions, &[(String, String)]) -> Option<Arc<Plan>>,
-) -> Result<Option<Arc<Plan>>, CommandError> {
-    let path = match reader.run(run) {
-        Ok(row) => row.path,
-        Err(StoreError::UnknownRun(_)) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let begun = RunOptions::recorded(&reader.config(run)?);
-    if let Some(plan) = known(&path, &begun, &reader.sources(run)?) {
-        return Ok(Some(plan));
-    }
-    let RecordedFiles { files, top } = RecordedFiles::of(reader, run)?;
-    Ok(collect_plan(&files, &path, RunOptions::recorded(&reader.config(&top)?)))
-}
-
 /// The plan in some files, or nothing if they contain none. Prints no diagnostics.
 pub fn collect_plan(files: &InMemoryFiles, path: &str, begun: RunOptions) -> Option<Arc<Plan>> {
     collect_plan_and_goal(files, path, begun).map(|(plan, _)| plan)
@@ -377,24 +334,4 @@ fn lowering_error(error: &LoweringError) -> CommandError {
         LoweringError::Unsound(_) => CliExitCode::Bug,
     };
     CommandError::new(exit, error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{CONFIG, is_made_of};
-
-    #[test]
-    fn what_is_made_of_the_same_texts_is_the_same() {
-        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
-        let plan = || text("plan.md", "a");
-        let sources = [plan(), text("gates/g.md", "g")];
-        let with = |more: &[(String, String)]| [&sources[..], more].concat();
-        assert!(is_made_of(&sources, &sources));
-        assert!(is_made_of(&sources, &with(&[text("plan.approval.json", "t")])));
-        // A configuration that was removed, or added since.
-        assert!(!is_made_of(&sources, &with(&[text(CONFIG, "")])));
-        assert!(!is_made_of(&with(&[text(CONFIG, "")]), &sources));
-        assert!(!is_made_of(&sources, &[plan()]));
-        assert!(!is_made_of(&[plan()], &[text("plan.md", "b")]));
-    }
 }

@@ -1,10 +1,14 @@
 //! The stored record of a run, read from the state.
 
+use std::sync::Arc;
+
 use crate::CommandError;
 use crate::lineage::outermost_run;
 use crate::load::recorded_plan_if_valid;
+use crate::views::StateReader;
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, Event};
+use wf_model::Plan;
 use wf_report::record::{
     AgentCalls, AskedCall, CallChain, CallSources, GapTrajectory, LoopedAttempt, ModelSpending,
     NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord, UnbegunChild,
@@ -30,24 +34,26 @@ pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, Comma
 /// of the runs nested in it in the same way. What it costs does not grow with the number of tasks that used nothing.
 ///
 /// The `progress` of its ledger is unknown.
-pub(crate) fn load_record_head(reader: &StoreReader, run: &RunId) -> Result<RunRecord, CommandError> {
+pub(crate) fn load_record_head(reader: &StateReader, run: &RunId) -> Result<RunRecord, CommandError> {
     let mut record = head_below(reader, run, MAX_DEPTH)?;
     record.top = Some(outermost_run(reader, run)?).filter(|top| top != run);
     Ok(record)
 }
 
-fn head_below(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
-    let nested = nested_below(reader, run, depth, head_below)?;
+fn head_below(reader: &StateReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
+    let nested = nested_below(reader, run, depth, |child, depth| head_below(reader, child, depth))?;
     let facts = reader.facts_apart(run, &fact_kinds())?;
     let mut ledger = BudgetLedger::of_events(&facts);
     ledger.attempts = ledger.attempts.saturating_add(reader.attempt_count(run)?);
-    record_of_facts(reader, run, &facts, ledger, nested)
+    record_of_facts(reader, run, &facts, ledger, nested, || reader.plan(run))
 }
 
 fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
-    let nested = nested_below(reader, run, depth, nested_records)?;
+    let nested = nested_below(reader, run, depth, |child, depth| nested_records(reader, child, depth))?;
     let facts = reader.facts(run, &fact_kinds())?;
-    let mut record = record_of_facts(reader, run, &facts, BudgetLedger::of_events(&facts), nested)?;
+    let ledger = BudgetLedger::of_events(&facts);
+    let plan = || recorded_plan_if_valid(reader, run);
+    let mut record = record_of_facts(reader, run, &facts, ledger, nested, plan)?;
     record.steps = reader.steps(run)?;
     record.attempts = reader.attempts(run)?;
     record.checks = reader.checks(run)?;
@@ -62,13 +68,13 @@ fn nested_below(
     reader: &StoreReader,
     run: &RunId,
     depth: usize,
-    read: impl Fn(&StoreReader, &RunId, usize) -> Result<RunRecord, CommandError>,
+    read: impl Fn(&RunId, usize) -> Result<RunRecord, CommandError>,
 ) -> Result<Vec<NestedRunRecord>, CommandError> {
     if depth == 0 {
         return Ok(Vec::new());
     }
     let children = reader.children(run)?.into_iter();
-    let read = |(child, attempt)| Ok(NestedRunRecord { attempt, record: read(reader, &child, depth - 1)? });
+    let read = |(child, attempt)| Ok(NestedRunRecord { attempt, record: read(&child, depth - 1)? });
     children.map(read).collect()
 }
 
@@ -86,17 +92,18 @@ fn fact_kinds() -> Vec<&'static str> {
     parts.concat()
 }
 
-/// Makes the record of a run of its facts, without its tasks.
+/// Makes the record of a run of its facts, without its tasks; with its plan, if the facts require that.
 fn record_of_facts(
     reader: &StoreReader,
     run: &RunId,
     facts: &[Event],
     ledger: BudgetLedger,
     nested: Vec<NestedRunRecord>,
+    plan: impl FnOnce() -> Result<Option<Arc<Plan>>, CommandError>,
 ) -> Result<RunRecord, CommandError> {
     let (agents, asked) = (AgentCalls::from_events(facts), AskedCall::from_events(facts));
     let sources = CallSources { agents: &agents, asked: &asked, nested: &nested };
-    let plan = if sources.is_empty() { None } else { recorded_plan_if_valid(reader, run)? };
+    let plan = if sources.is_empty() { None } else { plan()? };
     let call_chain = plan.map(|plan| CallChain::of(&plan, sources)).unwrap_or_default();
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
     Ok(RunRecord {

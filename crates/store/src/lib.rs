@@ -2,7 +2,7 @@
 //!
 //! One thread owns the write connection. Batches of events that wait together are committed
 //! together, and their senders get their answers only then. Readers have connections of their own
-//! and never block.
+//! and never block; those of pages stay open ([`ReaderPool`]).
 //!
 //! **Invariant:** events are only ever added, each bound to the one before by its hash; the
 //! tables beside them are projections that can be rebuilt from them.
@@ -64,6 +64,7 @@ mod project;
 mod prune;
 mod queue;
 mod reader;
+mod reader_pool;
 mod rebuild;
 mod restore;
 mod row_log;
@@ -117,6 +118,7 @@ pub use planning::{PlanningLog, PlanningStore};
 pub use process::{ProcessIdentity, ProcessLiveness};
 pub use prune::PruneResult;
 pub use reader::StoreReader;
+pub use reader_pool::{ReaderPool, ViewReader};
 pub use restore::restore;
 pub use schema::SchemaFault;
 pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval};

@@ -1,12 +1,27 @@
+use wf_app::views::ViewResources;
 use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
 use wf_base::diag::CheckedFile;
 
 /// The caller of a page: nobody hears what is said on the way, and nobody can be asked.
-pub(crate) struct PageCaller(pub Host);
+pub(crate) struct PageCaller {
+    host: Host,
+    views: ViewResources,
+}
+
+impl PageCaller {
+    /// Creates the caller of all pages of a workspace.
+    pub fn new(host: Host) -> Self {
+        Self { host, views: ViewResources::default() }
+    }
+}
 
 impl Caller for PageCaller {
     fn host(&self) -> &Host {
-        &self.0
+        &self.host
+    }
+
+    fn view_resources(&self) -> ViewResources {
+        self.views.clone()
     }
 
     fn message(&self, _: &str) {}

@@ -4,15 +4,17 @@
 //! the version is another one, and asks for its page again.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::stream::{self, Stream};
 use tokio::sync::watch;
-use wf_app::{Host, views};
+use wf_app::{CommandError, views};
 
 use crate::caller::PageCaller;
+use crate::limits::StreamPlace;
 
 /// The pause between two looks at the log.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -20,46 +22,54 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pause after a state could not be read, or while there is none.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
+/// The version of all views while there is no state.
+const NO_STATE: &str = "0";
+
 /// The time between two signs of life of a stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Watches the log of a workspace in a thread of its own, until nobody listens any more.
-pub(crate) fn watch_log(host: Host) -> watch::Receiver<String> {
-    let (sender, receiver) = watch::channel("0".to_owned());
-    tokio::task::spawn_blocking(move || look(&PageCaller(host), &sender));
+pub(crate) fn watch_log(caller: Arc<PageCaller>) -> watch::Receiver<String> {
+    let (sender, receiver) = watch::channel(NO_STATE.to_owned());
+    tokio::task::spawn_blocking(move || look(&caller, &sender));
     receiver
 }
 
 /// Looks at the log again and again.
 fn look(caller: &PageCaller, sender: &watch::Sender<String>) {
     while !sender.is_closed() {
-        // A state that was restored is another file: the reader is opened anew after each error.
-        if let Ok(Some(reader)) = views::state_reader(caller) {
-            while let Ok(version) = views::view_version(caller, &reader) {
-                if sender.is_closed() {
-                    return;
-                }
-                sender.send_if_modified(|known| {
-                    let is_known = *known == version;
-                    *known = version;
-                    !is_known
-                });
-                std::thread::sleep(LOOK_INTERVAL);
-            }
+        let version = version(caller);
+        let pause = if matches!(version, Ok(Some(_))) { LOOK_INTERVAL } else { RETRY_INTERVAL };
+        // A state that cannot be read is no news: its pages say so.
+        if let Ok(version) = version {
+            let version = version.unwrap_or_else(|| NO_STATE.to_owned());
+            sender.send_if_modified(|known| {
+                let is_known = *known == version;
+                *known = version;
+                !is_known
+            });
         }
-        std::thread::sleep(RETRY_INTERVAL);
+        std::thread::sleep(pause);
     }
+}
+
+/// Returns the version of all views; `None` if there is no state. It is read anew each time: a state that was restored is
+/// another file.
+fn version(caller: &PageCaller) -> Result<Option<String>, CommandError> {
+    let reader = views::state_reader(caller)?;
+    reader.map(|reader| views::view_version(caller, &reader)).transpose()
 }
 
 /// Returns a stream with an event for the log as it is, and one for each time that it grew.
 pub(crate) fn event_stream(
     mut log: watch::Receiver<String>,
+    place: StreamPlace,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     log.mark_changed();
-    let events = stream::unfold(log, |mut log| async move {
+    let events = stream::unfold((log, place), |(mut log, place)| async move {
         log.changed().await.ok()?;
         let version = log.borrow_and_update().clone();
-        Some((Ok(Event::default().id(&version).event("log").data(&version)), log))
+        Some((Ok(Event::default().id(&version).event("log").data(&version)), (log, place)))
     });
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

@@ -24,8 +24,10 @@ mod address;
 mod caller;
 mod changes;
 mod guard;
+mod limits;
 mod logins;
 mod pages;
+mod rate;
 mod respond;
 mod server;
 mod site;
@@ -36,5 +38,7 @@ pub use logins::LinkError;
 pub use server::{BindError, WebServer};
 pub use site::SiteOptions;
 
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rate::{RateLimit, RateUse};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
@@ -20,6 +21,12 @@ pub(crate) const MAX_TIME: Duration = Duration::from_hours(24 * 7);
 
 /// The most browsers, and the most links that nobody has opened; the oldest give way.
 const MAX_LOGINS: usize = 64;
+
+/// The rate at which a browser may change something: more than a person does, less than a flood.
+const POST_RATE: RateLimit = RateLimit { burst: 60, interval: Duration::from_millis(500) };
+
+/// The rate at which links that are not valid may be opened, and at which tokens may be wrong.
+const GUESS_RATE: RateLimit = RateLimit { burst: 20, interval: Duration::from_secs(3) };
 
 /// The system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +50,8 @@ pub enum LoginAccess {
 pub(crate) struct Logins {
     links: Mutex<BTreeMap<Sha256Digest, LoginLink>>,
     browsers: Mutex<BTreeMap<Sha256Digest, Login>>,
+    wrong_links: Mutex<RateUse>,
+    wrong_tokens: Mutex<RateUse>,
 }
 
 /// A link that nobody has opened.
@@ -58,6 +67,7 @@ struct Login {
     access: LoginAccess,
     since: Moment,
     last: Moment,
+    posts: RateUse,
 }
 
 impl Login {
@@ -87,7 +97,10 @@ impl Logins {
         let mut browsers = lock(&self.browsers);
         browsers.retain(|_, login| !login.is_over(now));
         make_room(&mut browsers, |login| login.last);
-        browsers.insert(digest(&key), Login { access: link.access, since: now, last: now });
+        browsers.insert(
+            digest(&key),
+            Login { access: link.access, since: now, last: now, posts: RateUse::default() },
+        );
         Ok(Some(key))
     }
 
@@ -97,6 +110,29 @@ impl Logins {
         let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now))?;
         login.last = now;
         Some(login.access)
+    }
+
+    /// Counts a change that the browser with a key asks for; the error is the time until it may.
+    pub fn take_post(&self, key: &str, now: Moment) -> Result<(), Duration> {
+        let mut browsers = lock(&self.browsers);
+        browsers.get_mut(&digest(key)).map_or(Ok(()), |login| login.posts.take(POST_RATE, now))
+    }
+
+    /// Counts a link that is not valid; the error is the time until the next one is looked at. A valid one is never
+    /// refused: its key cannot be guessed.
+    pub fn count_wrong_link(&self, now: Moment) -> Result<(), Duration> {
+        lock(&self.wrong_links).take(GUESS_RATE, now)
+    }
+
+    /// Returns the time during which no token is compared, since too many were wrong: a person chose it.
+    pub fn wait_for_token(&self, now: Moment) -> Option<Duration> {
+        lock(&self.wrong_tokens).wait(GUESS_RATE, now)
+    }
+
+    /// Counts a token that is wrong.
+    pub fn count_wrong_token(&self, now: Moment) {
+        // One that is wrong while others are counted is refused with the next.
+        let _ = lock(&self.wrong_tokens).take(GUESS_RATE, now);
     }
 
     /// Ends the login of a browser.
@@ -130,7 +166,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{IDLE_TIME, LINK_TIME, LoginAccess, Logins, MAX_LOGINS};
+    use super::{GUESS_RATE, IDLE_TIME, LINK_TIME, LoginAccess, Logins, MAX_LOGINS, POST_RATE};
     use wf_base::time::Moment;
 
     #[test]
@@ -183,5 +219,29 @@ mod tests {
         let now = Moment::from_millis(1_000);
         let open: Vec<bool> = keys.iter().map(|key| logins.access(key, now).is_some()).collect();
         assert_eq!((open.first(), open.get(1)), (Some(&false), Some(&true)));
+    }
+
+    #[test]
+    fn each_browser_changes_things_at_its_own_rate() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        let key = || logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap();
+        let (one, other) = (key(), key());
+        for _ in 0..POST_RATE.burst {
+            assert_eq!(logins.take_post(&one, now), Ok(()));
+        }
+        assert_eq!(logins.take_post(&one, now), Err(POST_RATE.interval));
+        assert_eq!(logins.take_post(&other, now), Ok(()));
+        assert_eq!(logins.take_post(&one, now.after(POST_RATE.interval)), Ok(()));
+    }
+
+    #[test]
+    fn wrong_links_and_wrong_tokens_are_counted_apart() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        for _ in 0..GUESS_RATE.burst {
+            assert_eq!(logins.wait_for_token(now), None);
+            logins.count_wrong_token(now);
+        }
+        assert_eq!(logins.wait_for_token(now), Some(GUESS_RATE.interval));
+        assert_eq!(logins.count_wrong_link(now), Ok(()));
     }
 }

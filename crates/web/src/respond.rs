@@ -1,9 +1,13 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use crate::caller::PageCaller;
 use crate::site::Site;
 use wf_app::CommandError;
 use wf_base::untrusted;
@@ -13,14 +17,18 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
 }
 
-/// Returns the page of a view; the page of its error if it could not be read.
-pub(crate) fn page<T: Serialize>(
+/// Reads a view and returns its page, away from the thread that answers; the page of its error if it cannot be read.
+pub(crate) async fn view<T: Serialize>(
     site: &Site,
-    template: &str,
-    view: Result<Option<T>, CommandError>,
+    template: &'static str,
+    read: impl FnOnce(&PageCaller) -> Result<Option<T>, CommandError> + Send + 'static,
 ) -> Response {
-    match view {
-        Ok(Some(view)) => site.templates.page(site, template, &view),
+    // Older than what is read, never newer: the script of a page asks again for all that came later.
+    let log = site.log.borrow().clone();
+    let templates = Arc::clone(&site.templates);
+    let page = site.read(move |caller| Ok(read(caller)?.map(|view| templates.page(&log, template, &view))));
+    match page.await {
+        Ok(Some(page)) => page,
         Ok(None) => missing(site),
         Err(error) => failure(site, &error),
     }
@@ -47,4 +55,25 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
 /// Answers requests for other addresses.
 pub(crate) async fn no_page(State(site): State<Site>) -> Response {
     missing(&site)
+}
+
+/// Refuses a request that comes while there are too many, or too soon after others, and says when to send it again: with a
+/// page, if that is what the browser asks for.
+pub(crate) fn too_many(
+    site: &Site,
+    headers: &HeaderMap,
+    status: StatusCode,
+    reason: &str,
+    wait: Duration,
+) -> Response {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let message = format!("{reason} Try again in {seconds} s.");
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut response = if accepts.contains("text/html") {
+        site.templates.refusal(status, "Too many requests", &message)
+    } else {
+        plain(status, &(message + "\n"))
+    };
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    response
 }

@@ -8,13 +8,15 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::address::SiteAddress;
 use crate::caller::PageCaller;
+use crate::limits::RequestLimits;
 use crate::logins::{LinkError, LoginAccess, Logins};
 use crate::pages::metrics::CountedMetrics;
 use crate::template::PageTemplates;
-use crate::{changes, guard, pages, respond};
-use wf_app::{CliExitCode, CommandError, Host};
+use crate::{changes, guard, limits, pages, respond};
+use wf_app::{Caller as _, CliExitCode, CommandError, Host};
 
-/// The most views that are read at once. A reader of a large run takes memory.
+/// The most views that are read at once, the most parts of streams, and the most changes. A reader of a large run takes
+/// memory.
 const MAX_READERS: usize = 4;
 
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
@@ -33,7 +35,7 @@ pub struct SiteOptions {
 #[derive(Clone)]
 pub(crate) struct Site {
     /// The address of the site.
-    pub address: SiteAddress,
+    pub address: Arc<SiteAddress>,
     /// The browsers that may look.
     pub logins: Arc<Logins>,
     /// The templates of pages.
@@ -42,32 +44,40 @@ pub(crate) struct Site {
     pub log: watch::Receiver<String>,
     /// The page of the metrics.
     pub metrics: Arc<CountedMetrics>,
-    host: Host,
+    /// The limits on requests.
+    pub limits: Arc<RequestLimits>,
+    caller: Arc<PageCaller>,
     readers: Arc<Semaphore>,
+    stream_readers: Arc<Semaphore>,
+    writers: Arc<Semaphore>,
 }
 
 impl Site {
     /// Opens the site of a workspace.
     pub fn new(host: Host, options: SiteOptions) -> Self {
+        let caller = Arc::new(PageCaller::new(host));
         Self {
-            address: options.address,
+            address: Arc::new(options.address),
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
             logins: Arc::default(),
             templates: Arc::new(PageTemplates::new()),
-            log: changes::watch_log(host.clone()),
-            host,
+            log: changes::watch_log(Arc::clone(&caller)),
+            limits: Arc::new(RequestLimits::new()),
+            caller,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
+            stream_readers: Arc::new(Semaphore::new(MAX_READERS)),
+            writers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
 
     /// Returns the environment.
     pub fn host(&self) -> &Host {
-        &self.host
+        self.caller.host()
     }
 
     /// Returns the address of a page that lets one browser in, with an access.
     pub fn add_link(&self, access: LoginAccess) -> Result<String, LinkError> {
-        let key = self.logins.add_link(access, self.host.now())?;
+        let key = self.logins.add_link(access, self.host().now())?;
         Ok(format!("{}/login?key={key}", self.address.origin()))
     }
 
@@ -76,37 +86,80 @@ impl Site {
         &self,
         view: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        let caller = PageCaller(self.host.clone());
-        let permit = Arc::clone(&self.readers).acquire_owned().await;
-        let read = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            view(&caller)
+        self.work(&self.readers, view).await
+    }
+
+    /// Reads a part of a stream in the same way. It does not wait for pages, however long they take.
+    pub async fn read_stream<T: Send + 'static>(
+        &self,
+        part: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.work(&self.stream_readers, part).await
+    }
+
+    /// Drafts, records or changes something in the same way. It does not wait for pages either.
+    pub async fn change<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.work(&self.writers, act).await
+    }
+
+    /// Does some work when there is a place for it, and keeps the place until it is done, even if nobody waits any more.
+    async fn work<T: Send + 'static>(
+        &self,
+        places: &Arc<Semaphore>,
+        work: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let caller = Arc::clone(&self.caller);
+        let place = Arc::clone(places).acquire_owned().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work(&caller)
         });
-        read.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
+        done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
     /// Returns the pages.
     pub fn router(self) -> Router {
-        let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
-        let operations = Router::new()
-            .route("/goals/{goal}/pause", post(pages::goals::pause))
-            .route("/goals/{goal}/resume", post(pages::goals::resume))
-            .route("/goals/{goal}/run", post(pages::goals::run_now))
-            .route("/secrets/{connection}/{ref_id}", post(pages::secrets::enter).layer(secret_size))
-            .layer(from_fn_with_state(self.clone(), guard::require_operator));
-        let behind_login = Router::new()
-            .merge(operations)
+        let behind_login = self
+            .views()
+            .merge(self.changes())
+            .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
+            .route("/events", get(pages::events))
+            .layer(from_fn_with_state(self.clone(), guard::require_login));
+        Router::new()
+            .route("/login", get(pages::login::login))
+            .route("/style.css", get(pages::style))
+            .route("/live.js", get(pages::script))
+            .route("/log.js", get(pages::log::script))
+            .route("/sign.js", get(pages::sign_script))
+            .route("/key.js", get(pages::key_script))
+            .merge(behind_login)
+            .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
+            .fallback(respond::no_page)
+            .layer(DefaultBodyLimit::max(MAX_BODY_SIZE))
+            .layer(from_fn_with_state(self.clone(), guard::check_origin))
+            .layer(from_fn(guard::add_headers))
+            .with_state(self)
+    }
+
+    /// Returns pages of which only so many are made at once.
+    fn limited(&self, pages: Router<Self>) -> Router<Self> {
+        pages.layer(from_fn_with_state(self.clone(), limits::limit_pages))
+    }
+
+    /// Returns the pages that show something.
+    fn views(&self) -> Router<Self> {
+        let pages = Router::new()
             .route("/", get(pages::stream::stream))
             .route("/review", get(pages::review::requests))
             .route("/review/{run}/{number}", get(pages::review::request))
-            .route("/review/{run}/{number}/draft", post(pages::review::draft))
-            .route("/review/{run}/{number}/answer", post(pages::review::answer))
             .route("/keys", get(pages::keys::key))
             .route("/runs", get(pages::runs::runs))
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::step::step))
-            .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))
             .route("/goals", get(pages::goals::goals))
             .route("/goals/{goal}", get(pages::goals::goal))
@@ -119,24 +172,25 @@ impl Site {
             .route("/secrets", get(pages::secrets::secrets))
             .route("/audit", get(pages::audit::records))
             .route("/audit/verify", get(pages::audit::verification))
-            .route("/audit/{number}", get(pages::audit::record))
-            .route("/events", get(pages::events))
+            .route("/audit/{number}", get(pages::audit::record));
+        self.limited(pages)
+    }
+
+    /// Returns what a browser sends to change something.
+    fn changes(&self) -> Router<Self> {
+        let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
+        let operations = Router::new()
+            .route("/goals/{goal}/pause", post(pages::goals::pause))
+            .route("/goals/{goal}/resume", post(pages::goals::resume))
+            .route("/goals/{goal}/run", post(pages::goals::run_now))
+            .route("/secrets/{connection}/{ref_id}", post(pages::secrets::enter).layer(secret_size))
+            .layer(from_fn_with_state(self.clone(), guard::require_operator));
+        Router::new()
+            .merge(operations)
+            .route("/review/{run}/{number}/draft", post(pages::review::draft))
+            .route("/review/{run}/{number}/answer", post(pages::review::answer))
             .route("/links", post(pages::login::add_link))
             .route("/logout", post(pages::login::logout))
-            .layer(from_fn_with_state(self.clone(), guard::require_login));
-        Router::new()
-            .route("/login", get(pages::login::login))
-            .route("/metrics", get(pages::metrics::metrics))
-            .route("/style.css", get(pages::style))
-            .route("/live.js", get(pages::script))
-            .route("/log.js", get(pages::log::script))
-            .route("/sign.js", get(pages::sign_script))
-            .route("/key.js", get(pages::key_script))
-            .merge(behind_login)
-            .fallback(respond::no_page)
-            .layer(DefaultBodyLimit::max(MAX_BODY_SIZE))
-            .layer(from_fn_with_state(self.clone(), guard::check_origin))
-            .layer(from_fn(guard::add_headers))
-            .with_state(self)
+            .layer(from_fn_with_state(self.clone(), limits::limit_posts))
     }
 }

@@ -11,13 +11,12 @@ use minijinja::{
 use serde::Serialize;
 
 use crate::respond::plain;
-use crate::site::Site;
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, moment};
 use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
-const TEMPLATES: [(&str, &str); 22] = [
+pub(crate) const TEMPLATES: [(&str, &str); 22] = [
     ("base.html", include_str!("templates/base.html")),
     ("parts.html", include_str!("templates/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
@@ -70,9 +69,8 @@ impl PageTemplates {
         Self(environment)
     }
 
-    /// Returns a page of a site, made from a view.
-    pub fn page<T: Serialize>(&self, site: &Site, template: &str, view: &T) -> Response {
-        let log = site.log.borrow().clone();
+    /// Returns a page, made from a view that was read when all views had a version.
+    pub fn page<T: Serialize>(&self, log: &str, template: &str, view: &T) -> Response {
         self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
     }
 
@@ -82,9 +80,19 @@ impl PageTemplates {
         self.render(status, "refusal.html", context! { title, message, log => is_let_in.then_some(0) })
     }
 
+    /// Renders a template.
+    pub fn html(&self, template: &str, values: Value) -> Result<String, minijinja::Error> {
+        self.0.get_template(template)?.render(values)
+    }
+
+    /// Adds a template of a test.
+    #[cfg(test)]
+    pub fn add(&mut self, name: &'static str, source: &'static str) {
+        self.0.add_template(name, source).unwrap();
+    }
+
     fn render(&self, status: StatusCode, template: &str, values: Value) -> Response {
-        let rendered = self.0.get_template(template).and_then(|template| template.render(values));
-        match rendered {
+        match self.html(template, values) {
             Ok(html) => (status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
             Err(error) => {
                 let reason = format!("a bug in wf: the page {template} cannot be made: {error}\n");

@@ -64,7 +64,18 @@ impl Served {
 
     /// Opens the link, and returns the header that lets in.
     fn log_in(&self) -> String {
-        let answer = self.ask("GET", &self.link, "");
+        self.open_link(&self.link)
+    }
+
+    /// Does the same with another link, of a browser that is let in.
+    fn log_in_with(&self, login: &str) -> String {
+        let page = self.post("/links", login, "access=operate").replace("&#x2f;", "/");
+        let link = page.split(&format!("http://{}", self.address)).last().unwrap();
+        self.open_link(link.split('<').next().unwrap())
+    }
+
+    fn open_link(&self, link: &str) -> String {
+        let answer = self.ask("GET", link, "");
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         let cookie =
             answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie is set");
@@ -222,4 +233,68 @@ fn a_browser_that_may_only_look_changes_nothing() {
     assert_eq!(status(&link(&looker, "look")), "200");
     assert_eq!(status(&link(&operator, "operate")), "200");
     assert_eq!(status(&link(&operator, "everything")), "422");
+}
+
+#[test]
+fn a_login_that_sends_more_than_a_person_can_is_told_to_wait() {
+    let served = serve();
+    let one = served.log_in();
+    let other = served.log_in_with(&one);
+    let answers: Vec<String> = (0..80).map(|_| served.post("/goals/mirror/run", &one, "")).collect();
+    let refused = answers.iter().filter(|answer| status(answer) == "429").count();
+    assert!((1..=21).contains(&refused), "{refused} of 80");
+    let last = answers.last().unwrap();
+    assert!(last.contains("retry-after: 1\r\n") && last.contains("more than a person can"), "{last}");
+    assert_eq!(
+        status(&served.post("/goals/mirror/run", &other, "")),
+        "409",
+        "another login is not concerned"
+    );
+    assert_eq!(status(&served.ask("GET", "/goals", &one)), "200", "nor are pages");
+    let page = served.post("/logout", &format!("{one}Accept: text/html\r\n"), "");
+    assert!(page.contains("<h1>Too many requests</h1>"), "a browser gets a page: {page}");
+}
+
+#[test]
+fn whoever_guesses_is_told_to_wait() {
+    let served = serve();
+    let guesses = (0..25).map(|number| served.ask("GET", &format!("/login?key={number}"), ""));
+    let answers: Vec<String> = guesses.map(|answer| status(&answer).to_owned()).collect();
+    assert_eq!((answers[0].as_str(), answers[24].as_str()), ("401", "429"));
+    let login = served.log_in();
+    assert_eq!(status(&served.ask("GET", "/goals", &login)), "200", "a valid link is not refused");
+    let token = |token: &str| served.ask("GET", "/metrics", &format!("Authorization: Bearer {token}\r\n"));
+    assert_eq!(status(&token("t0ken")), "200");
+    assert!((0..25).any(|_| status(&token("t0kem")) == "429"));
+    let refused = token("t0ken");
+    assert_eq!(status(&refused), "429", "none is compared for a while");
+    assert!(refused.contains("retry-after: "), "{refused}");
+    assert_eq!(status(&served.ask("GET", "/metrics", &login)), "200", "a login reads them all the same");
+}
+
+#[test]
+fn only_so_many_streams_are_open_and_a_closed_one_makes_room() {
+    let served = serve();
+    let login = served.log_in();
+    let open = || {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let request = format!("GET /events HTTP/1.1\r\nHost: {}\r\n{login}\r\n", served.address);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        (stream, head)
+    };
+    let mut streams: Vec<_> = (0..256).map(|_| open()).collect();
+    assert!(streams.iter().all(|(_, head)| head == b"HTTP/1.1 200"));
+    let refused = served.ask("GET", "/events", &login);
+    assert_eq!(status(&refused), "503");
+    assert!(refused.contains("retry-after: 5\r\n"), "{refused}");
+    assert_eq!(status(&served.ask("GET", "/goals", &login)), "200", "pages have places of their own");
+    drop(streams.pop());
+    let is_room = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        open().1 == *b"HTTP/1.1 200"
+    });
+    assert!(is_room);
 }

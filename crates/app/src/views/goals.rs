@@ -24,10 +24,17 @@ pub struct GoalListing {
 
 /// Lists the goals of a workspace, by path.
 pub fn goal_listings(caller: &dyn Caller) -> Result<Vec<GoalListing>, CommandError> {
-    let reader = state_reader(caller)?;
+    goal_listings_of(caller, state_reader(caller)?.as_deref())
+}
+
+/// Does the same with a state that is open; `None`: there is none yet.
+pub(super) fn goal_listings_of(
+    caller: &dyn Caller,
+    reader: Option<&StoreReader>,
+) -> Result<Vec<GoalListing>, CommandError> {
     let now = caller.host().now();
     let files = list_goals_with_acceptance(caller, &caller.host().workspace());
-    files.into_iter().map(|found| GoalListing::of(found, reader.as_ref(), now)).collect()
+    files.into_iter().map(|found| GoalListing::of(found, reader, now)).collect()
 }
 
 impl GoalListing {

@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
 use super::calendar::{CalendarMonth, calendar};
-use super::{goal_listings, state_reader};
+use super::goals::goal_listings_of;
+use super::state_reader;
 use crate::goals::{AutonomyStatus, GoalSource};
 use crate::load::load_goal;
 use crate::{Caller, CommandError};
@@ -132,17 +133,18 @@ pub struct UpcomingSlot {
 
 /// Returns a goal with its history and the slots of a month, by default of the present one; `None` if there is no such goal.
 pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<GoalView>, CommandError> {
-    let listings = goal_listings(caller)?;
+    let reader = state_reader(caller)?;
+    let listings = goal_listings_of(caller, reader.as_deref())?;
     let Some(listing) = listings.iter().find(|listing| listing.found.id.as_deref() == Some(id)) else {
         return Ok(None);
     };
     let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
     if let Ok(goal) = &listing.found.goal {
         let mut rows = Vec::new();
-        if let Some(reader) = state_reader(caller)? {
+        if let Some(reader) = &reader {
             rows = reader.latest_slots(&goal.id, CALENDAR_ROWS)?;
             history =
-                goal_history(&reader, &goal.id, HISTORY)?.iter().rev().map(GoalHistoryEntry::json).collect();
+                goal_history(reader, &goal.id, HISTORY)?.iter().rev().map(GoalHistoryEntry::json).collect();
         }
         let mut at = caller.host().now();
         shown_month = Some(calendar(goal, &rows, month, at));
@@ -153,19 +155,18 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
             upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
         }
     }
-    let autonomy = goal_autonomy(caller, &listing.found.path);
+    let autonomy = goal_autonomy(caller, reader.as_deref(), &listing.found.path);
     Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
 }
 
 /// Returns what a goal may do unattended, as `wf goal autonomy --json` has it; `None` if its file or its approval cannot be
 /// read, or it needs no approval.
-fn goal_autonomy(caller: &dyn Caller, path: &str) -> Option<Value> {
+fn goal_autonomy(caller: &dyn Caller, reader: Option<&StoreReader>, path: &str) -> Option<Value> {
     let workspace = caller.host().workspace();
     let files = GoalSource::Disk.files(&workspace);
     let loaded = load_goal(caller, &*files, workspace, path, ReconciliationPart::Look);
     let (ready, goal) = loaded.ok()?;
-    let reader = state_reader(caller).ok()?;
-    let status = AutonomyStatus::of(caller, &ready, &goal, reader.as_ref()).ok()?;
+    let status = AutonomyStatus::of(caller, &ready, &goal, reader).ok()?;
     status.approval.as_ref()?;
     Some(status.json(caller.host().now()))
 }

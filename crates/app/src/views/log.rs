@@ -218,3 +218,6 @@ impl LogFeed {
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::new(CliExitCode::State, format!("cannot read the log {}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-use super::{GoalListing, goal_listings, state_reader};
+use super::goals::goal_listings_of;
+use super::{GoalListing, state_reader};
 use crate::{Caller, CommandError};
 use wf_report::metrics::{Exposition, MetricsFormat, WorkspaceMetrics};
 
@@ -11,7 +12,8 @@ pub fn metrics_text(
     metrics: &mut WorkspaceMetrics,
     format: MetricsFormat,
 ) -> Result<String, CommandError> {
-    if let Some(reader) = state_reader(caller)? {
+    let reader = state_reader(caller)?;
+    if let Some(reader) = &reader {
         if reader.log_end()?.is_none_or(|end| end.seq < metrics.last()) {
             // Another state has been restored in its place.
             *metrics = WorkspaceMetrics::default();
@@ -28,7 +30,7 @@ pub fn metrics_text(
     }
     let mut text = Exposition::new(format);
     metrics.write(&mut text);
-    write_goals(&goal_listings(caller)?, &mut text);
+    write_goals(&goal_listings_of(caller, reader.as_deref())?, &mut text);
     Ok(text.end())
 }
 

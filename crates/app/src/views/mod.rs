@@ -43,6 +43,6 @@ pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
-pub use state::{find_run, state_reader, view_version};
+pub use state::{StateReader, ViewResources, find_run, state_reader, view_version};
 pub use stream::{StreamView, stream_view};
 pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{RequestView, state_reader};
+use super::RequestView;
 use crate::approve::standing_approval;
 use crate::call_findings::RecordedCalls;
 use crate::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
@@ -9,6 +9,7 @@ use crate::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
 use wf_model::GoalApproval;
+use wf_store::StoreReader;
 
 /// Something that needs attention and is no request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,26 +24,30 @@ pub struct Notice {
     pub page: Option<String>,
 }
 
-/// Returns what needs attention in a workspace, besides the open requests.
-pub fn notices(caller: &dyn Caller, open: &[RequestView]) -> Result<Vec<Notice>, CommandError> {
+/// Returns what needs attention in a workspace, besides the open requests; with its state, if there is one.
+pub fn notices(
+    caller: &dyn Caller,
+    reader: Option<&StoreReader>,
+    open: &[RequestView],
+) -> Result<Vec<Notice>, CommandError> {
     let now = caller.host().now();
     let mut notices: Vec<Notice> = check_goals_scheduled(caller).iter().filter_map(goal_notice).collect();
     notices.extend(standing_approval_notices(caller, now)?);
-    let breakers = RecordedCalls::read(caller.host()).open_breakers(now);
+    let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
     notices.extend(breakers.into_iter().map(|found| Notice {
         subject: "breaker",
         text: found.found,
         command: "wf doctor".into(),
         page: Some("/connections".into()),
     }));
-    if let Some(reader) = state_reader(caller)? {
-        notices.extend(find_interrupted_runs(&reader).map(|found| Notice {
+    if let Some(reader) = reader {
+        notices.extend(find_interrupted_runs(reader).map(|found| Notice {
             subject: "interrupted",
             text: format!("nobody works on these runs any more: {}", found.found),
             command: "wf resume".into(),
             page: Some("/runs?state=interrupted".into()),
         }));
-        notices.extend(queue_entries(&reader)?.iter().filter_map(dead_letter_notice));
+        notices.extend(queue_entries(reader)?.iter().filter_map(dead_letter_notice));
     }
     notices.extend(open.iter().filter_map(|request| expiry_notice(request, now)));
     Ok(notices)

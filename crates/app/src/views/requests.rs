@@ -1,9 +1,9 @@
 use serde::Serialize;
 
+use super::state::StateReader;
 use crate::CommandError;
 use crate::approve::{RunApprovalRequest, approval_requests};
 use crate::lineage::outermost_run;
-use crate::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_base::untrusted::plain;
 use wf_core::machine::{AnswerOptions, ApprovalRequest};
@@ -11,7 +11,7 @@ use wf_core::risk::ActionRisk;
 use wf_engine::{EVIDENCE_EVENTS, recorded_evidence};
 use wf_report::card::RequestCard;
 use wf_report::questions::{REQUEST_TEXT_EVENTS, approval_request_text};
-use wf_store::{RunFilter, RunState, StoreReader};
+use wf_store::{RunFilter, RunState};
 
 /// A request of a run for an approval or an answer, as a card shows it.
 #[derive(Debug, Serialize)]
@@ -54,7 +54,7 @@ pub struct ShownValue {
 }
 
 /// Returns the requests that wait: first those that nobody has answered, the one that expires first before the others.
-pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandError> {
+pub fn open_requests(reader: &StateReader) -> Result<Vec<RequestView>, CommandError> {
     let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
     let mut open = Vec::new();
     for row in reader.runs(usize::MAX, &filter)? {
@@ -70,14 +70,14 @@ pub fn open_requests(reader: &StoreReader) -> Result<Vec<RequestView>, CommandEr
 }
 
 /// Returns the requests of a run, and of those nested in it, that wait.
-pub(super) fn open_requests_of(reader: &StoreReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
+pub(super) fn open_requests_of(reader: &StateReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
     let posed = approval_requests(reader, run)?.into_iter().filter(|posed| posed.outcome.is_none());
     posed.map(|posed| RequestView::of(reader, &posed)).collect()
 }
 
 impl RequestView {
     /// Describes a request.
-    fn of(reader: &StoreReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
+    fn of(reader: &StateReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
         let (row, ask) = (reader.run(&posed.run)?, &posed.request);
         let events = reader.facts_apart(&posed.run, &REQUEST_TEXT_EVENTS)?;
         let evidence = if ask.covers_steps.is_empty() {
@@ -85,7 +85,7 @@ impl RequestView {
         } else {
             recorded_evidence(&reader.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
         };
-        let plan = recorded_plan_if_valid(reader, &posed.run)?;
+        let plan = reader.plan(&posed.run)?;
         let values = ask.show.iter().map(|(name, value)| ShownValue {
             name: name.clone(),
             text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),

@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 use super::graph::{RunGraph, run_graph};
 use super::log::{LogTailView, log_tail};
 use super::requests::{RequestView, open_requests_of};
+use super::state::StateReader;
+use crate::CommandError;
 use crate::record::load_record_head;
-use crate::{CommandError, load};
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
 use wf_report::draw::rounds_plot;
 use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
-use wf_store::{StepSelection, StoreReader};
+use wf_store::StepSelection;
 
 /// The most tasks of a page.
 const PAGE_TASKS: usize = 200;
@@ -83,7 +84,7 @@ pub struct RunView {
 
 /// Returns a run with a page of its tasks.
 pub fn run_view(
-    reader: &StoreReader,
+    reader: &StateReader,
     run: &RunId,
     filter: StepFilter,
     now: Moment,
@@ -113,7 +114,7 @@ pub fn run_view(
     record.steps = read.steps;
     let mut record = record.with_waiting_tasks();
     let is_drawn = reader.source_bytes(run)? <= MAX_DRAWN_BYTES;
-    let plan = if is_drawn { load::recorded_plan_if_valid(reader, run)? } else { None };
+    let plan = if is_drawn { reader.plan(run)? } else { None };
     let times = reader.step_times(run)?;
     let graph = plan.map(|plan| run_graph(&plan, &record, &times, filter.open));
     let files = reader.first_artifacts(run, PAGE_ARTIFACTS)?;
@@ -170,7 +171,7 @@ pub struct TaskView {
 }
 
 /// Returns a task of a run, by its step and the number of its item: `probe[2]`; `None` if there is none.
-pub fn task_view(reader: &StoreReader, run: &RunId, name: &str) -> Result<Option<TaskView>, CommandError> {
+pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option<TaskView>, CommandError> {
     let Ok(place) = name.parse::<TaskId>() else {
         return Ok(None);
     };

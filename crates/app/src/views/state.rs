@@ -1,12 +1,47 @@
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::connections::waiting_secrets;
+use crate::load::PlanCache;
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
-use wf_store::{FindError, StoreError, StoreReader};
+use wf_model::Plan;
+use wf_store::{FindError, ReaderPool, StoreError, StoreReader, ViewReader};
 
-/// Opens the state for reading; `None` if there is none yet.
-pub fn state_reader(caller: &dyn Caller) -> Result<Option<StoreReader>, CommandError> {
-    match StoreReader::open(&caller.host().workspace().state) {
-        Ok(reader) => Ok(Some(reader)),
+/// The things that the views of one server have in common: readers of the state that stay open, and plans that were read.
+#[derive(Clone, Debug, Default)]
+pub struct ViewResources {
+    readers: ReaderPool,
+    plans: Arc<PlanCache>,
+}
+
+/// The state as of one instant, as a view reads it.
+#[derive(Debug)]
+pub struct StateReader {
+    reader: ViewReader,
+    plans: Arc<PlanCache>,
+}
+
+impl StateReader {
+    /// Returns the plan that a run was recorded with; `None` if it is not a valid plan any more.
+    pub(crate) fn plan(&self, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
+        self.plans.plan(&self.reader, run)
+    }
+}
+
+impl Deref for StateReader {
+    type Target = StoreReader;
+
+    fn deref(&self) -> &StoreReader {
+        &self.reader
+    }
+}
+
+/// Opens the state for a view; `None` if there is none yet.
+pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandError> {
+    let ViewResources { readers, plans } = caller.view_resources();
+    match readers.view(&caller.host().workspace().state) {
+        Ok(reader) => Ok(Some(StateReader { reader, plans })),
         Err(StoreError::NoState(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }

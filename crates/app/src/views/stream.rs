@@ -1,10 +1,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    GoalListing, Notice, RequestView, goal_listings, notices, open_requests, run_documents, runs,
-    state_reader,
-};
+use super::goals::goal_listings_of;
+use super::{GoalListing, Notice, RequestView, notices, open_requests, run_documents, runs, state_reader};
 use crate::connections::{SecretPrompt, waiting_secrets};
 use crate::{Caller, CommandError};
 use wf_store::RunFilter;
@@ -30,20 +28,16 @@ pub struct StreamView {
 /// Returns the overview of a workspace.
 pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let reader = state_reader(caller)?;
-    let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
-    let Some(reader) = reader else {
-        return Ok(StreamView {
-            requests: Vec::new(),
-            secrets: Vec::new(),
-            runs: Vec::new(),
-            goals,
-            notices: notices(caller, &[])?,
-        });
+    let goals = goal_listings_of(caller, reader.as_deref())?.iter().map(GoalListing::json).collect();
+    let (requests, runs) = match &reader {
+        Some(reader) => {
+            let filter = RunFilter { plan: None, state: None, nested: false, session: None };
+            let rows = runs::with_owners(reader, reader.runs(STREAM_RUNS, &filter)?)?;
+            (open_requests(reader)?, run_documents(&rows))
+        }
+        None => (Vec::new(), Vec::new()),
     };
-    let filter = RunFilter { plan: None, state: None, nested: false, session: None };
-    let rows = runs::with_owners(&reader, reader.runs(STREAM_RUNS, &filter)?)?;
-    let requests = open_requests(&reader)?;
-    let notices = notices(caller, &requests)?;
+    let notices = notices(caller, reader.as_deref(), &requests)?;
     let secrets = waiting_secrets(caller);
-    Ok(StreamView { requests, secrets, runs: run_documents(&rows), goals, notices })
+    Ok(StreamView { requests, secrets, runs, goals, notices })
 }

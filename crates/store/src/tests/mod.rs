@@ -18,6 +18,7 @@ mod opinions;
 mod page;
 mod permits;
 mod prune;
+mod reader_pool;
 mod record;
 mod recorded;
 mod sessions;

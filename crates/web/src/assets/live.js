@@ -42,6 +42,10 @@ function replace(text) {
   }
 }
 
+function pause(seconds) {
+  return new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+}
+
 async function refresh() {
   if (busy) {
     again = true;
@@ -54,6 +58,10 @@ async function refresh() {
       const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
       if (response && response.status === 401) {
         connection.textContent = "this login has ended";
+      } else if (response && response.status === 503) {
+        // There are too many requests just now.
+        await pause(Number(response.headers.get("Retry-After")) || 1);
+        again = true;
       } else if (response && response.ok) {
         const text = await response.text();
         if (!isInUse()) {
@@ -76,7 +84,14 @@ function listen() {
       refresh();
     }
   });
-  events.addEventListener("error", () => { connection.textContent = "not connected; trying again"; });
+  events.addEventListener("error", () => {
+    connection.textContent = "not connected; trying again";
+    // A browser goes on by itself after a stream that broke, and not after one that was refused.
+    if (events?.readyState === EventSource.CLOSED) {
+      events = null;
+      pause(5).then(follow);
+    }
+  });
 }
 
 // Browsers open six connections to a server: a page that nobody sees gives its own back, and learns later what it missed.

@@ -41,7 +41,14 @@ function follow(log) {
   });
   source.addEventListener("part", hear);
   source.addEventListener("rest", hear);
-  source.addEventListener("end", () => source.close());
+  source.addEventListener("end", () => { source.hasEnded = true; source.close(); });
+  // A browser goes on by itself after a stream that broke, and not after one that was refused.
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED && !source.hasEnded && open.get(log) === source) {
+      open.delete(log);
+      setTimeout(update, 5000);
+    }
+  });
   return source;
 }
 

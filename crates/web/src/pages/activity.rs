@@ -28,7 +28,7 @@ struct ActivityView {
 
 /// The sentences about what was done, newest first.
 pub(crate) async fn activity(State(site): State<Site>, Query(search): Query<ActivitySearch>) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "activity.html", move |caller| {
         let query = ActivityQuery {
             text: search.q.clone(),
             plan: search.plan.clone(),
@@ -36,6 +36,6 @@ pub(crate) async fn activity(State(site): State<Site>, Query(search): Query<Acti
             before: search.before,
         };
         Ok(Some(ActivityView { page: activity_page(caller, &query)?, search }))
-    });
-    respond::page(&site, "activity.html", view.await)
+    })
+    .await
 }

@@ -33,7 +33,7 @@ struct VerificationView {
 
 /// The records of the audit log, newest first.
 pub(crate) async fn records(State(site): State<Site>, Query(search): Query<AuditSearch>) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "audit.html", move |caller| {
         let query = AuditQuery {
             kind: search.kind.clone(),
             run: search.run.clone(),
@@ -41,8 +41,8 @@ pub(crate) async fn records(State(site): State<Site>, Query(search): Query<Audit
             before: search.before,
         };
         Ok(Some(AuditView { page: audit_page(caller, &query)?, search }))
-    });
-    respond::page(&site, "audit.html", view.await)
+    })
+    .await
 }
 
 /// A record of the audit log.
@@ -50,12 +50,13 @@ pub(crate) async fn record(State(site): State<Site>, Path(number): Path<String>)
     let Ok(number) = number.parse() else {
         return respond::missing(&site);
     };
-    let view = site.read(move |caller| audit_record(caller, number));
-    respond::page(&site, "audit_record.html", view.await)
+    respond::view(&site, "audit_record.html", move |caller| audit_record(caller, number)).await
 }
 
 /// The verification of the hash chains of both logs.
 pub(crate) async fn verification(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| Ok(Some(VerificationView { verification: audit_verification(caller)? })));
-    respond::page(&site, "audit_verify.html", view.await)
+    respond::view(&site, "audit_verify.html", |caller| {
+        Ok(Some(VerificationView { verification: audit_verification(caller)? }))
+    })
+    .await
 }

@@ -13,6 +13,8 @@ struct ConnectionsView {
 
 /// The accounts at services.
 pub(crate) async fn connections(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| Ok(Some(ConnectionsView { connections: connection_views(caller)? })));
-    respond::page(&site, "connections.html", view.await)
+    respond::view(&site, "connections.html", |caller| {
+        Ok(Some(ConnectionsView { connections: connection_views(caller)? }))
+    })
+    .await
 }

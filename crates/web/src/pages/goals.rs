@@ -45,11 +45,11 @@ pub(crate) struct PauseForm {
 
 /// The goals of a workspace.
 pub(crate) async fn goals(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| {
+    respond::view(&site, "goals.html", |caller| {
         let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
         Ok(Some(GoalsView { goals }))
-    });
-    respond::page(&site, "goals.html", view.await)
+    })
+    .await
 }
 
 /// A goal, with its slots.
@@ -60,11 +60,11 @@ pub(crate) async fn goal(
     Query(query): Query<CalendarQuery>,
 ) -> Response {
     let may_operate = access >= LoginAccess::Operate;
-    let view = site.read(move |caller| {
+    respond::view(&site, "goal.html", move |caller| {
         let shown = goal_view(caller, &goal, &query.month)?;
         Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
-    });
-    respond::page(&site, "goal.html", view.await)
+    })
+    .await
 }
 
 /// Pauses a goal.
@@ -80,21 +80,21 @@ pub(crate) async fn pause(
     }
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
-    let done = site.read(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
+    let done = site.change(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 
 /// Ends the pause of a goal.
 pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.read(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
+    let done = site.change(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 
 /// Makes a reconciliation of a goal due now.
 pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.read(move |caller| request_reconciliation(caller, &name)).await;
+    let done = site.change(move |caller| request_reconciliation(caller, &name)).await;
     done_or_refused(&site, &goal, done.map(drop))
 }
 

@@ -6,5 +6,5 @@ use crate::site::Site;
 
 /// The keys of the browser, which the browser and its device alone have.
 pub(crate) async fn key(State(site): State<Site>) -> Response {
-    respond::page(&site, "key.html", Ok(Some(())))
+    respond::view(&site, "key.html", |_| Ok(Some(()))).await
 }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::changes::KEEP_ALIVE;
+use crate::limits::{StreamPlace, no_stream};
 use crate::respond;
 use crate::site::Site;
 use wf_app::CommandError;
@@ -48,10 +49,14 @@ pub(crate) async fn stream(
 ) -> Response {
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let start = seen.or(query.from).map_or(LogStart::Recent, LogStart::Offset);
-    let opened = site.read(move |caller| log_feed(caller, &run, &task, query.attempt, start));
+    let Some(place) = site.limits.open_stream() else {
+        return no_stream(&site, &headers);
+    };
+    let opened = site.read_stream(move |caller| log_feed(caller, &run, &task, query.attempt, start));
     match opened.await {
         Ok(Some(feed)) => {
-            let followed = FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None };
+            let followed =
+                FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None, _place: place };
             let events = stream::unfold(followed, |mut followed| async move {
                 let event = followed.next_event().await?;
                 Some((Ok::<_, Infallible>(event), followed))
@@ -94,6 +99,7 @@ struct FollowedLog {
     feed: Option<LogFeed>,
     /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.
     is_over: Option<bool>,
+    _place: StreamPlace,
 }
 
 impl FollowedLog {
@@ -103,7 +109,8 @@ impl FollowedLog {
             let mut feed = self.feed.take()?;
             if self.is_over.is_none() || self.log.has_changed().unwrap_or(false) {
                 self.log.mark_unchanged();
-                let looked = self.site.read(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
+                let looked =
+                    self.site.read_stream(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
                 (self.is_over, feed) = (Some(looked.0), looked.1);
             }
             let is_over = self.is_over == Some(true);
@@ -127,7 +134,7 @@ async fn next_part(
     mut feed: LogFeed,
     is_over: bool,
 ) -> Result<(LogFeed, Option<LogPart>), CommandError> {
-    site.read(move |_| {
+    site.read_stream(move |_| {
         let part = feed.next_part(is_over)?;
         Ok((feed, part))
     })

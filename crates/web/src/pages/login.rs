@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::guard;
 use crate::logins::LoginAccess;
-use crate::respond::plain;
+use crate::respond::{plain, too_many};
 use crate::site::Site;
 
 /// The page after a link, which leads to the first one. A redirect would not: browsers send a cookie that is for this site
@@ -22,20 +22,32 @@ pub(crate) struct LinkQuery {
 }
 
 /// Lets the browser in that opens a link first.
-pub(crate) async fn login(State(site): State<Site>, Query(query): Query<LinkQuery>) -> Response {
+pub(crate) async fn login(
+    State(site): State<Site>,
+    Query(query): Query<LinkQuery>,
+    headers: HeaderMap,
+) -> Response {
     match site.logins.open(&query.key, site.host().now()) {
         Ok(Some(key)) => {
             let cookie = [(SET_COOKIE, guard::login_cookie(&site, &key))];
             (cookie, Html(ENTRY)).into_response()
         }
-        Ok(None) => site.templates.refusal(
-            StatusCode::UNAUTHORIZED,
-            "The link is not valid",
-            "A link works once, within fifteen minutes. Ask for another one on a page that is open, or start `wf serve` \
-             again.",
-        ),
+        Ok(None) => invalid_link(&site, &headers),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
     }
+}
+
+/// Refuses a link that was used, is too old, or never was one.
+fn invalid_link(site: &Site, headers: &HeaderMap) -> Response {
+    if let Err(wait) = site.logins.count_wrong_link(site.host().now()) {
+        let reason = "Too many links that are not valid were opened.";
+        return too_many(site, headers, StatusCode::TOO_MANY_REQUESTS, reason, wait);
+    }
+    site.templates.refusal(
+        StatusCode::UNAUTHORIZED,
+        "The link is not valid",
+        "A link works once, within fifteen minutes. Ask for another one on a page that is open, or start `wf serve` again.",
+    )
 }
 
 /// The access that another browser is to have.

@@ -21,13 +21,13 @@ struct FoundMemory {
 
 /// The memory of a workspace.
 pub(crate) async fn memory(State(site): State<Site>, Query(search): Query<MemorySearch>) -> Response {
-    let view = site
-        .read(move |caller| Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q })));
-    respond::page(&site, "memory.html", view.await)
+    respond::view(&site, "memory.html", move |caller| {
+        Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q }))
+    })
+    .await
 }
 
 /// A record of memory, explained.
 pub(crate) async fn item(State(site): State<Site>, Path(item): Path<String>) -> Response {
-    let view = site.read(move |caller| memory_item_view(caller, &item));
-    respond::page(&site, "memory_item.html", view.await)
+    respond::view(&site, "memory_item.html", move |caller| memory_item_view(caller, &item)).await
 }

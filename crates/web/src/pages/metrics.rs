@@ -37,9 +37,17 @@ impl CountedMetrics {
 pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Response {
     let has_login = guard::login_key(&site, request.headers())
         .is_some_and(|key| site.logins.access(key, site.host().now()).is_some());
+    if !has_login && !request.headers().contains_key(AUTHORIZATION) {
+        return unauthorized();
+    }
+    let now = site.host().now();
+    if !has_login && let Some(wait) = site.logins.wait_for_token(now) {
+        let (status, reason) = (StatusCode::TOO_MANY_REQUESTS, "Too many tokens were wrong.");
+        return respond::too_many(&site, request.headers(), status, reason, wait);
+    }
     if !has_login && !site.metrics.admits(&request) {
-        let reason = "send the token of `wf serve --metrics-token FILE` as a bearer token, or log in\n";
-        return respond::plain(StatusCode::UNAUTHORIZED, reason);
+        site.logins.count_wrong_token(now);
+        return unauthorized();
     }
     let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let format = MetricsFormat::accepted(accepted);
@@ -52,4 +60,9 @@ pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Respo
         Ok(text) => ([(CONTENT_TYPE, format.content_type())], text).into_response(),
         Err(error) => respond::failure(&site, &error),
     }
+}
+
+fn unauthorized() -> Response {
+    let reason = "send the token of `wf serve --metrics-token FILE` as a bearer token, or log in\n";
+    respond::plain(StatusCode::UNAUTHORIZED, reason)
 }

@@ -21,10 +21,11 @@ pub(crate) mod step;
 pub(crate) mod stream;
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::http::header::{CONTENT_TYPE, HeaderMap};
+use axum::response::{IntoResponse, Response};
 
 use crate::changes;
+use crate::limits::no_stream;
 use crate::site::Site;
 
 /// The style of all pages.
@@ -48,6 +49,9 @@ pub(crate) async fn key_script() -> impl IntoResponse {
 }
 
 /// The stream of news.
-pub(crate) async fn events(State(site): State<Site>) -> impl IntoResponse {
-    changes::event_stream(site.log)
+pub(crate) async fn events(State(site): State<Site>, headers: HeaderMap) -> Response {
+    match site.limits.open_stream() {
+        Some(place) => changes::event_stream(site.log, place).into_response(),
+        None => no_stream(&site, &headers),
+    }
 }

@@ -34,19 +34,19 @@ struct ReviewView {
 
 /// The request that is answered next, and those after it.
 pub(crate) async fn requests(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| {
+    respond::view(&site, "request.html", |caller| {
         let Some(reader) = state_reader(caller)? else {
-            return Ok(ReviewView::default());
+            return Ok(Some(ReviewView::default()));
         };
         let mut open = open_requests(&reader)?.into_iter();
-        Ok(ReviewView { request: open.next(), next: open.collect() })
-    });
-    respond::page(&site, "request.html", view.await.map(Some))
+        Ok(Some(ReviewView { request: open.next(), next: open.collect() }))
+    })
+    .await
 }
 
 /// One request.
 pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAddress>) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "request.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
@@ -58,8 +58,8 @@ pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAd
         };
         let request = open.remove(at);
         Ok(Some(ReviewView { request: Some(request), next: open }))
-    });
-    respond::page(&site, "request.html", view.await)
+    })
+    .await
 }
 
 /// Drafts an answer: the text that a browser signs.
@@ -71,7 +71,7 @@ pub(crate) async fn draft(
     let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
         return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
     };
-    let drafted = site.read(move |caller| draft_answer(caller, &name.into(), &answer)).await;
+    let drafted = site.change(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
         Err(error) => refused(&error),
@@ -84,7 +84,7 @@ pub(crate) async fn answer(
     Path(name): Path<RequestAddress>,
     body: String,
 ) -> Response {
-    let recorded = site.read(move |caller| submit_answer(caller, &name.into(), &body)).await;
+    let recorded = site.change(move |caller| submit_answer(caller, &name.into(), &body)).await;
     match recorded {
         Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
         Err(error) => refused(&error),

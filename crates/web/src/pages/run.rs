@@ -27,14 +27,14 @@ pub(crate) async fn run(
     Query(query): Query<TasksQuery>,
 ) -> Response {
     let now = site.host().now();
-    let view = site.read(move |caller| {
+    respond::view(&site, "run.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
         let filter = StepFilter::of(&query.state, query.page, query.open);
         find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter, now)).transpose()
-    });
-    respond::page(&site, "run.html", view.await)
+    })
+    .await
 }
 
 /// The run that another one is compared with, as the address has it.
@@ -61,7 +61,7 @@ pub(crate) async fn diff(
     Path(run): Path<String>,
     Query(DiffQuery { with }): Query<DiffQuery>,
 ) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "diff.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
@@ -72,6 +72,6 @@ pub(crate) async fn diff(
         let diff = other.map(|other| run_diff_of(&reader, &other, &run)).transpose()?;
         let diff = diff.map(|diff| diff.document());
         Ok(Some(DiffView { run: run.to_string(), with, diff }))
-    });
-    respond::page(&site, "diff.html", view.await)
+    })
+    .await
 }

@@ -32,11 +32,11 @@ struct RunsView {
 
 /// The runs of a workspace, newest first.
 pub(crate) async fn runs(State(site): State<Site>, Query(query): Query<RunsQuery>) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "runs.html", move |caller| {
         let RunsQuery { plan, state, page } = query;
         let wanted = RunQuery { plan: plan.clone(), state: state.clone(), page };
         let list = run_page(caller, &wanted)?;
         Ok(Some(RunsView { runs: list.runs, plan, state, page, has_more: list.has_more }))
-    });
-    respond::page(&site, "runs.html", view.await)
+    })
+    .await
 }

@@ -38,9 +38,10 @@ pub(crate) struct SecretAddress {
 /// The secrets that setups wait for.
 pub(crate) async fn secrets(State(site): State<Site>, Extension(access): Extension<LoginAccess>) -> Response {
     let may_operate = access >= LoginAccess::Operate;
-    let view =
-        site.read(move |caller| Ok(Some(SecretsView { secrets: waiting_secrets(caller), may_operate })));
-    respond::page(&site, "secrets.html", view.await)
+    respond::view(&site, "secrets.html", move |caller| {
+        Ok(Some(SecretsView { secrets: waiting_secrets(caller), may_operate }))
+    })
+    .await
 }
 
 /// Hands a secret over to the setup that waits for it. Whatever is answered, the secret is not in it.
@@ -58,8 +59,8 @@ pub(crate) async fn enter(
         }
         Err(rejection) => return refused(&site, rejection.status(), "send a form with one field, `value`"),
     };
-    let entered =
-        site.read(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
+    let entered = site
+        .change(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
     match entered.await {
         Ok(Ok(())) if accepts_json(&headers) => Json(json!({"stored": true})).into_response(),
         Ok(Ok(())) => (StatusCode::SEE_OTHER, [(LOCATION, "/secrets")]).into_response(),

@@ -13,12 +13,11 @@ struct SkillsView {
 
 /// The skills of a workspace and of its user.
 pub(crate) async fn skills(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| Ok(Some(SkillsView { skills: skill_listings(caller)? })));
-    respond::page(&site, "skills.html", view.await)
+    respond::view(&site, "skills.html", |caller| Ok(Some(SkillsView { skills: skill_listings(caller)? })))
+        .await
 }
 
 /// A skill, with its lock and its files.
 pub(crate) async fn skill(State(site): State<Site>, Path(skill): Path<String>) -> Response {
-    let view = site.read(move |caller| skill_view(caller, &skill));
-    respond::page(&site, "skill.html", view.await)
+    respond::view(&site, "skill.html", move |caller| skill_view(caller, &skill)).await
 }

@@ -7,11 +7,11 @@ use wf_app::views::{find_run, state_reader, task_view};
 
 /// A task of a run: its attempts, checks and output.
 pub(crate) async fn step(State(site): State<Site>, Path((run, task)): Path<(String, String)>) -> Response {
-    let view = site.read(move |caller| {
+    respond::view(&site, "step.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
         Ok(find_run(&reader, &run)?.map(|run| task_view(&reader, &run, &task)).transpose()?.flatten())
-    });
-    respond::page(&site, "step.html", view.await)
+    })
+    .await
 }

@@ -7,6 +7,5 @@ use wf_app::views::stream_view;
 
 /// The overview: the latest runs, the goals, and the requests that wait for people.
 pub(crate) async fn stream(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| stream_view(caller)).await;
-    respond::page(&site, "stream.html", view.map(Some))
+    respond::view(&site, "stream.html", |caller| stream_view(caller).map(Some)).await
 }

@@ -1,0 +1,125 @@
+//! Readers that stay open between views.
+
+use std::fs;
+use std::ops::Deref;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{StateFolder, StoreError, StoreReader};
+
+/// The most readers that stay open while nothing is read. Each has a page cache of its own, of 2 MB at most.
+pub(super) const MAX_IDLE: usize = 8;
+
+/// Readers that stay open between views: to open the database, read its schema and prepare statements takes longer than
+/// most views.
+///
+/// **Invariant:** a reader in the pool is in no transaction, so that it delays no checkpoint.
+/// **Invariant:** a view never reads a database file that was removed, or replaced by another one, before it began.
+#[derive(Clone, Debug, Default)]
+pub struct ReaderPool(Arc<Mutex<Vec<PooledReader>>>);
+
+/// A reader, and the database as it was when it was opened.
+#[derive(Debug)]
+pub(super) struct PooledReader {
+    reader: StoreReader,
+    file: DatabaseFile,
+    /// The number of changes to the schema. After one, the schema may be that of another program.
+    schema_changes: i64,
+}
+
+/// The file at the path of a database. No other file gets its number while a reader has it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DatabaseFile {
+    device: u64,
+    number: u64,
+}
+
+/// A reader for one view: all that it reads is the state as of one instant. It returns to its pool when it is dropped.
+#[derive(Debug)]
+pub struct ViewReader {
+    /// `None` once it is dropped.
+    pooled: Option<PooledReader>,
+    home: ReaderPool,
+}
+
+impl ReaderPool {
+    /// Returns a reader of a state folder. Fails with [`StoreError::NoState`] if there is none.
+    pub fn view(&self, dir: &Path) -> Result<ViewReader, StoreError> {
+        let folder = StateFolder::new(dir);
+        // Looked at before it is opened: if it is replaced in between, the reader serves this view alone.
+        let file = DatabaseFile::at(&folder.database());
+        while let Some(pooled) = self.take(&folder, file) {
+            // A reader that cannot begin, or whose schema has changed, is closed.
+            if pooled.begin().is_ok_and(|changes| changes == pooled.schema_changes) {
+                return Ok(self.lend(pooled));
+            }
+        }
+        let mut pooled = PooledReader {
+            reader: StoreReader::open(dir)?,
+            file: file.unwrap_or(DatabaseFile { device: 0, number: 0 }),
+            schema_changes: 0,
+        };
+        pooled.schema_changes = pooled.begin()?;
+        Ok(self.lend(pooled))
+    }
+
+    fn lend(&self, pooled: PooledReader) -> ViewReader {
+        ViewReader { pooled: Some(pooled), home: self.clone() }
+    }
+
+    /// Takes an idle reader of the file that is there now, and closes those of other files.
+    fn take(&self, folder: &StateFolder, file: Option<DatabaseFile>) -> Option<PooledReader> {
+        let mut idle = self.idle();
+        idle.retain(|one| Some(one.file) == file && one.reader.folder() == folder);
+        idle.pop()
+    }
+
+    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<PooledReader>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PooledReader {
+    /// Begins to read the state as it is now, and returns the number of changes to its schema.
+    fn begin(&self) -> Result<i64, StoreError> {
+        let connection = self.reader.connection();
+        let begun = connection.execute_batch("BEGIN").and_then(|()| {
+            connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+        });
+        begun.map_err(|error| self.reader.failed(&error))
+    }
+
+    /// Ends the transaction; false if the reader is of no further use. What it folded into tables of its own stays.
+    fn end(&self) -> bool {
+        let connection = self.reader.connection();
+        connection.execute_batch("COMMIT").is_ok() && connection.is_autocommit()
+    }
+}
+
+impl DatabaseFile {
+    fn at(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(Self { device: found.dev(), number: found.ino() })
+    }
+}
+
+impl Deref for ViewReader {
+    type Target = StoreReader;
+
+    fn deref(&self) -> &StoreReader {
+        &self.pooled.as_ref().expect("it is there until it is dropped").reader
+    }
+}
+
+impl Drop for ViewReader {
+    fn drop(&mut self) {
+        let Some(pooled) = self.pooled.take().filter(PooledReader::end) else {
+            return;
+        };
+        let mut idle = self.home.idle();
+        if idle.len() < MAX_IDLE {
+            idle.push(pooled);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A view that remembers which of its keys a template reads.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use minijinja::Value;
+use minijinja::value::{Enumerator, Object};
+use serde_json::{Map, Value as Json};
+
+/// The keys that templates read, by their places in a view, where lists are `[]`.
+#[derive(Debug, Default)]
+pub(super) struct KeyLookups {
+    found: Mutex<BTreeSet<String>>,
+    missed: Mutex<BTreeSet<String>>,
+}
+
+impl KeyLookups {
+    /// Returns the keys that were read and that no view had.
+    pub(super) fn unknown(&self) -> Vec<String> {
+        let (found, missed) = (self.found.lock().unwrap(), self.missed.lock().unwrap());
+        missed.difference(&found).cloned().collect()
+    }
+}
+
+/// An object of a view.
+#[derive(Debug)]
+struct TracedObject {
+    fields: Map<String, Json>,
+    place: String,
+    lookups: Arc<KeyLookups>,
+}
+
+impl Object for TracedObject {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        let place = format!("{}.{key}", self.place);
+        let value = self.fields.get(key).map(|value| traced(value, &place, &self.lookups));
+        let lookups = if value.is_some() { &self.lookups.found } else { &self.lookups.missed };
+        lookups.lock().unwrap().insert(place);
+        value
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let keys: Vec<Value> = self.fields.keys().map(|key| Value::from(key.as_str())).collect();
+        Enumerator::Iter(Box::new(keys.into_iter()))
+    }
+}
+
+/// Returns a value of a view whose objects are traced.
+pub(super) fn traced(value: &Json, place: &str, lookups: &Arc<KeyLookups>) -> Value {
+    match value {
+        Json::Object(fields) => Value::from_object(TracedObject {
+            fields: fields.clone(),
+            place: place.to_owned(),
+            lookups: Arc::clone(lookups),
+        }),
+        Json::Array(elements) => {
+            let place = format!("{place}[]");
+            elements.iter().map(|one| traced(one, &place, lookups)).collect()
+        }
+        other => Value::from(minijinja::value::Serde(other.clone())),
+    }
+}

@@ -1,0 +1,312 @@
+//! The samples from which the shapes of pages are made, compared with real documents and with the types of views: a key that
+//! was renamed, or may be null, is one there, too.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{ASKS, GOAL, REFUTED, ROUNDS};
+use crate::support::Sandbox;
+use wf_app::views::{
+    ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay, CalendarMonth,
+    CalendarSlot, ConnectionView, GoalView, LogTailView, MemoryItemView, MemoryView, Notice, RequestView,
+    RunGraph, RunView, ShownValue, SkillListing, SkillLockView, SkillView, StreamView, TaskView,
+    UpcomingSlot,
+};
+use wf_base::keyword::Keyword;
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::goal::ReconciliationPart;
+use wf_core::machine::{ApprovalRequest, CheckRuling, RunOutcome, Standing, StepState};
+use wf_core::memory::{MemoryNote, NoteDraft, NoteRank, RankedNote};
+use wf_core::risk::RiskLevel;
+use wf_model::FailureClass;
+use wf_report::card::{CardKind, RequestCard};
+use wf_report::record::ModelCaller;
+
+/// Reads the sample of a name, or a part of it.
+fn sample(name: &str, part: &str) -> Value {
+    let path = format!("crates/web/src/templates/samples/{name}.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    whole.pointer(part).unwrap_or_else(|| panic!("{path} has no {part}")).clone()
+}
+
+/// Adds the places in which a document is not what a sample says.
+fn compare(sample_of: &Value, real: &Value, place: &str, wrong: &mut Vec<String>) {
+    match sample_of {
+        Value::Object(fields) => match fields.keys().next().map(String::as_str) {
+            Some("see") => compare(&sample(fields["see"].as_str().unwrap(), ""), real, place, wrong),
+            Some("just") => {}
+            Some("one of") => {
+                let found = fields["one of"].as_array().unwrap().iter().map(|one| {
+                    let mut wrong = Vec::new();
+                    compare(one, real, place, &mut wrong);
+                    wrong
+                });
+                wrong.extend(found.min_by_key(Vec::len).unwrap_or_default());
+            }
+            Some("element") => compare_elements(&fields["element"], real, place, wrong),
+            _ => compare_fields(fields, real, place, wrong),
+        },
+        Value::Array(elements) => {
+            for one in elements {
+                compare_elements(one, real, place, wrong);
+            }
+        }
+        Value::Null => {}
+        _ if real.is_null() => wrong.push(format!("{place} may be null")),
+        _ => {}
+    }
+}
+
+fn compare_elements(sample_of: &Value, real: &Value, place: &str, wrong: &mut Vec<String>) {
+    match real.as_array() {
+        Some(elements) => {
+            for one in elements {
+                compare(sample_of, one, &format!("{place}[]"), wrong);
+            }
+        }
+        None => wrong.push(format!("{place} is no list: {real}")),
+    }
+}
+
+fn compare_fields(fields: &Map<String, Value>, real: &Value, place: &str, wrong: &mut Vec<String>) {
+    let Some(object) = real.as_object() else {
+        wrong.push(format!("{place} is no object: {real}"));
+        return;
+    };
+    for (key, value) in fields {
+        let name = key.trim_end_matches(['?', '~']);
+        let place = format!("{place}.{name}");
+        match object.get(name) {
+            None if key.contains('~') => {}
+            None => wrong.push(format!("{place} is absent")),
+            Some(Value::Null) if key.contains('?') => {}
+            Some(real) => compare(value, real, &place, wrong),
+        }
+    }
+}
+
+#[track_caller]
+fn fits(name: &str, part: &str, real: &impl Serialize) {
+    let (real, mut wrong) = (serde_json::to_value(real).unwrap(), Vec::new());
+    compare(&sample(name, part), &real, name, &mut wrong);
+    assert_eq!(wrong, [""; 0], "{name}{part}: {real:#}");
+}
+
+#[test]
+fn the_samples_of_pages_are_like_what_runs_and_goals_leave() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", GOAL).file("goals/broken.md", "---\nkind: goal\n---\n");
+    sandbox.file("prices.md", REFUTED).file("release.md", ASKS).file("fetch.md", ROUNDS);
+    sandbox.file("inner.md", "---\nkind: plan\nid: inner\nsteps:\n  - {id: one, run: 'true'}\n---\n");
+    sandbox.file("outer.md", "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: inner.md}\n---\n");
+    let json = |args: &[&str]| serde_json::from_str::<Value>(&sandbox.wf(args).out).unwrap();
+    for (plan, code) in [("prices.md", 1), ("fetch.md", 0), ("outer.md", 0), ("release.md", 5)] {
+        sandbox.wf(&["run", plan]).exits(code);
+        let record = json(&["show", "--last", "--json"]);
+        fits("run", "/record", &record);
+        fits("step", "/record", &record);
+    }
+    sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    fits("run", "/record", &json(&["show", "--last", "--json"]));
+    for (list, name, least) in [("runs", "a_run", 5), ("goals", "a_goal", 2)] {
+        let command: &[&str] = if list == "runs" { &["runs", "--all"] } else { &["goal", "list"] };
+        let listed = json(&[command, &["--json"]].concat());
+        let rows = listed[list].as_array().unwrap();
+        assert!(rows.len() >= least, "{rows:?}");
+        for row in rows {
+            fits(name, "", row);
+        }
+    }
+    sandbox.wf(&["run", "prices.md"]).exits(1);
+    fits("diff", "/diff?", &json(&["diff", "--last", "--json"]));
+}
+
+fn at() -> Moment {
+    Moment::from_millis(1_800_000_000_000)
+}
+
+fn text() -> String {
+    "text".into()
+}
+
+#[test]
+fn the_samples_of_logs_are_like_the_types_of_views() {
+    let line = ActivityLine {
+        event: 1,
+        at: at(),
+        kind: "run",
+        text: text(),
+        people: vec![],
+        plan: None,
+        run: None,
+        goal: None,
+    };
+    fits("activity", "/page", &ActivityPage { lines: vec![line], older: None });
+    let record = AuditRecordView {
+        n: 1,
+        at: None,
+        kind: text(),
+        run: None,
+        plan: None,
+        place: text(),
+        details: text(),
+        line: text(),
+        fault: None,
+    };
+    fits("audit", "/page", &AuditPage { records: vec![record], older: None });
+    let verification =
+        AuditVerification { holds: true, events: 1, records: 1, faults: vec![text()], notes: vec![text()] };
+    fits("audit_verify", "/verification?", &verification);
+}
+
+#[test]
+fn the_samples_of_skills_and_connections_are_like_the_types_of_views() {
+    let listing = SkillListing {
+        name: text(),
+        path: text(),
+        description: None,
+        shadowed_by: None,
+        findings: vec![text()],
+        is_usable: true,
+        trust: text(),
+        remedy: text(),
+    };
+    let lock =
+        SkillLockView { source: text(), commit: None, digest: text(), granted: vec![], exceptions: vec![] };
+    let skill = SkillView { listing, properties: [].into(), lock: Some(lock), files: vec![], text: text() };
+    fits("skill", "", &skill);
+    let connection = ConnectionView {
+        connection: json!({"connection": "box", "state": "active", "skill": "mail", "folder": "mail", "digest": "ab", "auth": "oauth",
+            "account": null, "permissions": [], "created": at(), "checked": null, "token_expires_at": null,
+            "refresh_token_expires_at": null, "last_refresh": null, "last_used": null, "failure": null}),
+        breaker_until: None,
+        succeeded_at: None,
+        failed_at: None,
+        error: text(),
+    };
+    fits("connections", "/connections", &[connection]);
+}
+
+#[test]
+fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
+    let slot = CalendarSlot { at: at(), local: text(), utc: text(), state: text() };
+    let day = CalendarDay { day: 1, clock_change: None, slots: vec![slot], more: 0 };
+    let weeks = vec![vec![Some(day), None]];
+    let calendar = CalendarMonth { month: text(), earlier: text(), later: text(), zone: text(), weeks };
+    let upcoming = vec![UpcomingSlot { at: at(), local: text(), zone: text(), note: None }];
+    let goal = json!({"id": null, "path": "goals/x.md", "broken": "2 problems"});
+    let goal = GoalView { goal, history: vec![], upcoming, calendar: Some(calendar), autonomy: None };
+    let mut goal = serde_json::to_value(&goal).unwrap();
+    goal["may_operate"] = true.into();
+    fits("goal", "", &goal);
+}
+
+#[test]
+fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
+    let run = RunId::from_bytes([1; 16]);
+    let log = LogTailView { attempt: 1, text: text() };
+    let record = json!({"v": 1, "run": null});
+    let task = TaskView { record, name: text(), address: text(), logs: vec![log], nested: vec![] };
+    let mut task = serde_json::to_value(&task).unwrap();
+    assert!(task.as_object_mut().unwrap().remove("record").is_some());
+    fits_without("step", "record", &task);
+    let note =
+        MemoryNote::new(NoteDraft { text: text(), ..NoteDraft::default() }, "user", false, at()).unwrap();
+    let rank = NoteRank { similarity: 0.0, trust: 0.0, freshness: 0.0, verified: 0.0, quality: 0.0 };
+    let note = RankedNote { note, rank };
+    fits("memory_item", "", &MemoryItemView { note: Some(note.clone()), cluster: None });
+    fits("memory", "/memory", &MemoryView { notes: vec![note], found: 1, clusters: vec![] });
+    let notice = Notice { subject: "goal", text: text(), command: text(), page: None };
+    let requests = vec![request(&run)];
+    fits(
+        "stream",
+        "",
+        &StreamView { requests, secrets: vec![], runs: vec![], goals: vec![], notices: vec![notice] },
+    );
+    fits_without("run", "record", &run_view(&run));
+}
+
+/// Asserts that a part of a sample has every word of a type.
+#[track_caller]
+fn has_all_words<T: Keyword>(name: &str, part: &str) {
+    let words = sample(name, &format!("{part}/one of"));
+    let missing = T::ALL
+        .iter()
+        .map(|value| value.word())
+        .filter(|word| !words.as_array().unwrap().contains(&json!(word)));
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{name}{part}");
+}
+
+#[test]
+fn the_samples_of_pages_have_every_word() {
+    has_all_words::<CardKind>("a_request", "/card/kind");
+    has_all_words::<RiskLevel>("a_request", "/risk?/level");
+    has_all_words::<StepState>("a_step", "/state");
+    has_all_words::<Standing>("a_step", "/standing");
+    has_all_words::<CheckRuling>("step", "/record/checks/0/verdict/ruling");
+    has_all_words::<FailureClass>("step", "/record/attempts/0/failure_class?");
+    has_all_words::<ReconciliationPart>("a_run", "/goal~");
+    has_all_words::<RunOutcome>("run", "/record/life");
+    has_all_words::<ModelCaller>("run", "/spending/0/caller");
+}
+
+/// Compares a view with a sample apart from a field, which real documents are compared with.
+#[track_caller]
+fn fits_without(name: &str, field: &str, real: &impl Serialize) {
+    let (mut sample_of, mut wrong) = (sample(name, ""), Vec::new());
+    assert!(sample_of.as_object_mut().unwrap().remove(field).is_some());
+    compare(&sample_of, &serde_json::to_value(real).unwrap(), name, &mut wrong);
+    assert_eq!(wrong, [""; 0], "{name}");
+}
+
+fn request(run: &RunId) -> RequestView {
+    let ask = json!({"request": 1, "since": at(), "step": "build", "message": "Publish?", "expires": at()});
+    let ask: ApprovalRequest = serde_json::from_value(ask).unwrap();
+    RequestView {
+        run: run.clone(),
+        number: 1,
+        top: run.clone(),
+        name: "build".into(),
+        plan: "release".into(),
+        is_question: false,
+        risk: None,
+        values: vec![ShownValue { name: "version".into(), text: "1.2".into() }],
+        options: None,
+        card: RequestCard::of(&ask, None, &[]),
+        answers: 0,
+        text: "everything".into(),
+        ask,
+    }
+}
+
+fn run_view(run: &RunId) -> RunView {
+    let graph = RunGraph {
+        svg: "<svg></svg>".into(),
+        is_folded: false,
+        open: None,
+        critical: vec!["build".into()],
+        more_critical: 0,
+        critical_ms: 1,
+    };
+    RunView {
+        record: Value::Null,
+        state: None,
+        states: [("failed", 1)].into(),
+        found: 1,
+        page: 0,
+        last_page: 0,
+        nested: vec![],
+        more_nested: 0,
+        more_artifacts: 0,
+        requests: vec![request(run)],
+        graph: Some(graph),
+        is_drawn: true,
+        plot: None,
+        spending: vec![],
+        undo_until: None,
+        has_earlier: false,
+    }
+}

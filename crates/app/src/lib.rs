@@ -13,6 +13,7 @@
 pub mod approve;
 pub mod audit_log;
 pub mod authoring;
+mod background;
 pub mod call_findings;
 mod caller;
 pub mod collect;
@@ -42,6 +43,7 @@ pub mod relied;
 pub mod repair;
 pub mod revision;
 mod run_options;
+pub mod run_start;
 pub mod session;
 pub mod sessions;
 pub mod skills;

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -42,6 +42,23 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
         "The page cannot be shown",
         &untrusted::plain(&error.render()),
     )
+}
+
+/// Leads to the page that shows what was done, or says why nothing was done.
+pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response {
+    match page {
+        Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
+        Err(error) => {
+            let told = untrusted::plain(&error.render());
+            // The problems of a file are not part of the error: a command prints them.
+            let reason = if told.is_empty() {
+                "Its file has problems. To see them: wf check".to_owned()
+            } else {
+                told
+            };
+            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
+        }
+    }
 }
 
 /// Answers requests for other addresses.

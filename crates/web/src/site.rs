@@ -85,10 +85,21 @@ impl Site {
         read.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
+    /// Carries out what a browser asks for and takes longer than a view, so that no view waits for it.
+    pub async fn execute<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let caller = PageCaller(self.host.clone());
+        let done = tokio::task::spawn_blocking(move || act(&caller));
+        done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the act ended early")))
+    }
+
     /// Returns the pages.
     pub fn router(self) -> Router {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
+            .route("/runs/{run}/undo", post(pages::run::undo))
             .route("/goals/{goal}/pause", post(pages::goals::pause))
             .route("/goals/{goal}/resume", post(pages::goals::resume))
             .route("/goals/{goal}/run", post(pages::goals::run_now))

@@ -113,7 +113,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
         let page = served.ask("GET", path, &cookie);
         assert_eq!(status(&page), "200", "{path}: {page}");
         assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{page}");
-        assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: no-referrer"));
+        assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: same-origin"));
     }
     for path in [
         "/runs/1a2b",

@@ -221,6 +221,11 @@ pub enum WorkspaceAction {
         /// The time for which it is due.
         slot: Moment,
     },
+    /// A browser asked for the undo of a run.
+    UndoRequested {
+        /// The run that is undone.
+        run: RunId,
+    },
     /// Past scheduled times were made due.
     GoalBackfilled {
         /// The goal.

@@ -1,17 +1,14 @@
 use axum::extract::{Extension, Form, Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::LOCATION;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::CommandError;
 use wf_app::goals::{GoalActOrigin, pause_goal, request_reconciliation, resume_goal};
 use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
-use wf_base::untrusted;
 
 /// The longest reason of a pause, in bytes.
 const MAX_REASON_SIZE: usize = 1_000;
@@ -81,36 +78,19 @@ pub(crate) async fn pause(
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
     let done = site.read(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
-    done_or_refused(&site, &goal, done.map(drop))
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Ends the pause of a goal.
 pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
     let done = site.read(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
-    done_or_refused(&site, &goal, done.map(drop))
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Makes a reconciliation of a goal due now.
 pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
     let done = site.read(move |caller| request_reconciliation(caller, &name)).await;
-    done_or_refused(&site, &goal, done.map(drop))
-}
-
-/// Returns to the page of a goal, or says why nothing was done.
-fn done_or_refused(site: &Site, goal: &str, done: Result<(), CommandError>) -> Response {
-    match done {
-        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, format!("/goals/{goal}"))]).into_response(),
-        Err(error) => {
-            let told = untrusted::plain(&error.render());
-            // The problems of a file are not part of the error: a command prints them.
-            let reason = if told.is_empty() {
-                "Its file has problems. To see them: wf check".to_owned()
-            } else {
-                told
-            };
-            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
-        }
-    }
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }

@@ -1,0 +1,58 @@
+//! What a person does on a page besides answering a request.
+
+use serde_json::json;
+
+use super::driver::Browser;
+use super::{WIDTHS, make_key};
+use crate::support::{Sandbox, until};
+use crate::web::runs::{BACK, UNDOES};
+use crate::web::{Pages, last_run};
+
+/// Checks that a page fits, and that everybody can use it.
+#[track_caller]
+fn can_be_used(browser: &Browser, width: u32) {
+    let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth");
+    assert!(wide.as_i64().unwrap() <= 0, "the page is {wide} pixels wider than {width}");
+    assert_eq!(browser.barriers(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_run_is_undone_with_one_tap() {
+    for width in WIDTHS {
+        let sandbox = Sandbox::new();
+        sandbox.file("tidy.md", UNDOES).file("back.md", BACK);
+        sandbox.wf(&["run", "tidy.md"]).exits(0);
+        let undone = last_run(&sandbox);
+        let pages = Pages::open(&sandbox);
+        let browser = Browser::start(width);
+        browser.open(&pages.another_link());
+        let public = make_key(&browser, &pages);
+        sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
+        browser.open(&format!("{}/activity", pages.origin()));
+        can_be_used(&browser, width);
+        assert!(browser.is_shown("form[action$='/undo'] button"));
+        browser.open(&format!("{}/runs/{undone}", pages.origin()));
+        can_be_used(&browser, width);
+        browser.click("form[action$='/undo'] button");
+        until("the page of the new run is shown", || {
+            !browser.text("h1").is_empty() && !browser.address().contains(&undone)
+        });
+        until("it waits", || browser.text("main").contains("Move it back?"));
+        assert!(browser.text("main").contains(&format!("undoes {}", &undone[..8])));
+        let undo = browser.address();
+        browser.open(&format!("{}/review", pages.origin()));
+        until("it can sign", || browser.is_shown("#answer"));
+        browser.click("#answer button[value=yes]");
+        until("it is asked", || browser.is_shown("#sign"));
+        browser.click("#go");
+        until("it is recorded", || {
+            browser.run("return document.querySelector('#sign')?.open ?? false") == json!(false)
+        });
+        browser.open(&undo);
+        until("the run goes on by itself", || browser.text("h1").contains("succeeded"));
+        browser.open(&format!("{}/runs/{undone}", pages.origin()));
+        assert!(browser.text("main").contains("Undone by") && !browser.is_shown("form[action$='/undo']"));
+        assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+    }
+}

@@ -4,6 +4,7 @@ pub mod answers;
 mod rooms;
 pub mod runs;
 mod secrets;
+pub mod suggestions;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

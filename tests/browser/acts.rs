@@ -6,6 +6,7 @@ use super::driver::Browser;
 use super::{WIDTHS, make_key};
 use crate::support::{Sandbox, until};
 use crate::web::runs::{BACK, UNDOES};
+use crate::web::suggestions::suggesting;
 use crate::web::{Pages, last_run};
 
 /// Checks that a page fits, and that everybody can use it.
@@ -41,18 +42,44 @@ fn a_run_is_undone_with_one_tap() {
         until("it waits", || browser.text("main").contains("Move it back?"));
         assert!(browser.text("main").contains(&format!("undoes {}", &undone[..8])));
         let undo = browser.address();
-        browser.open(&format!("{}/review", pages.origin()));
+        browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
         until("it can sign", || browser.is_shown("#answer"));
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || {
-            browser.run("return document.querySelector('#sign')?.open ?? false") == json!(false)
-        });
+        until("it is recorded", || browser.address().ends_with("/review"));
         browser.open(&undo);
         until("the run goes on by itself", || browser.text("h1").contains("succeeded"));
         browser.open(&format!("{}/runs/{undone}", pages.origin()));
         assert!(browser.text("main").contains("Undone by") && !browser.is_shown("form[action$='/undo']"));
+        assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+    }
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_suggestion_is_a_card_that_starts_a_run() {
+    for width in WIDTHS {
+        let sandbox = suggesting();
+        let pages = Pages::open(&sandbox);
+        let browser = Browser::start(width);
+        browser.open(&pages.another_link());
+        browser.open(&format!("{}/review", pages.origin()));
+        can_be_used(&browser, width);
+        let tall = browser.run("return document.querySelector('.card').offsetHeight").as_i64().unwrap();
+        assert!(tall <= 300, "the card is {tall} pixels tall");
+        assert!(browser.text("main").contains("Starts sort.md with the parameters below"));
+        browser.click("form[action='/suggestions/2/dismiss'] button");
+        until("one is left", || {
+            let left = "return document.querySelectorAll(\"form[action^='/suggestions/']\").length";
+            browser.address().ends_with("/review") && browser.run(left) == json!(2)
+        });
+        browser.click("form[action='/suggestions/1/accept'] button");
+        until("its run asks", || {
+            browser.address().contains("/runs/") && browser.text("main").contains("Really sort?")
+        });
+        browser.open(&format!("{}/review", pages.origin()));
+        assert!(!browser.is_shown("form[action^='/suggestions/']"));
         assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
+mod act_origin;
 pub mod approve;
 pub mod audit_log;
 pub mod authoring;
@@ -47,6 +48,7 @@ pub mod run_start;
 pub mod session;
 pub mod sessions;
 pub mod skills;
+pub mod suggestions;
 mod test_clock;
 #[cfg(test)]
 mod tests;
@@ -57,6 +59,7 @@ pub mod watch;
 mod workspace;
 mod workspace_copy;
 
+pub use act_origin::ActOrigin;
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
 pub use failure::{CommandError, REPORT};

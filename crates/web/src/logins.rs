@@ -33,7 +33,7 @@ pub enum LoginAccess {
     /// It sees the pages, and may sign answers with a key of its own.
     #[default]
     Look,
-    /// It may pause, resume and start goals, undo runs, and enter secrets, too.
+    /// It may pause, resume and start goals, undo runs, decide suggestions, and enter secrets, too.
     Operate,
 }
 

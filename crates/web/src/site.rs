@@ -100,6 +100,8 @@ impl Site {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
             .route("/runs/{run}/undo", post(pages::run::undo))
+            .route("/suggestions/{number}/accept", post(pages::suggestions::accept))
+            .route("/suggestions/{number}/dismiss", post(pages::suggestions::dismiss))
             .route("/goals/{goal}/pause", post(pages::goals::pause))
             .route("/goals/{goal}/resume", post(pages::goals::resume))
             .route("/goals/{goal}/run", post(pages::goals::run_now))

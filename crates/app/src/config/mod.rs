@@ -12,6 +12,7 @@ mod mcp;
 mod models;
 mod planning;
 mod settings;
+mod suggestions;
 
 pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
@@ -25,3 +26,4 @@ pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};
 pub use planning::PlanningSection;
 pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};
+pub use suggestions::SuggestionsSection;

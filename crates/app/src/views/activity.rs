@@ -5,6 +5,7 @@ use super::sentence::{
     ActivitySentence, ToldRun, health_sentence, pause_sentence, run_sentence, state_sentence,
 };
 use super::state_reader;
+use super::suggestions::RecordedSuggestionRow;
 use crate::{Caller, CommandError};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -135,6 +136,11 @@ fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<Activ
         for told in rows("reconciliations") {
             lines.extend(reconciliation_line(reader, *at, told, &line)?);
         }
+        lines.extend(rows("suggestions").iter().filter_map(|told| {
+            let row = RecordedSuggestionRow::deserialize(told).ok()?;
+            let (plan, run) = (Some(row.plan.clone()), Some(row.run()));
+            Some(ActivityLine { plan, run, ..line(*at, row.sentence()) })
+        }));
         lines.extend(rows("goals").iter().filter_map(|told| {
             let row = RecordedGoalRow::deserialize(told).ok()?;
             let told = row.sentence(*at)?;

@@ -2,8 +2,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    GoalListing, Notice, RequestView, goal_listings, notices, open_requests, run_documents, runs,
-    state_reader,
+    GoalListing, Notice, RequestView, SuggestionRecord, goal_listings, notices, open_requests,
+    open_suggestions, run_documents, runs, state_reader,
 };
 use crate::connections::{SecretPrompt, waiting_secrets};
 use crate::{Caller, CommandError};
@@ -17,6 +17,8 @@ const STREAM_RUNS: usize = 30;
 pub struct StreamView {
     /// The requests that nobody has answered, the one that expires first before the others.
     pub requests: Vec<RequestView>,
+    /// The suggestions that nobody has decided about.
+    pub suggestions: Vec<SuggestionRecord>,
     /// The secrets that setups of connections wait for.
     pub secrets: Vec<SecretPrompt>,
     /// The latest runs that are part of no other, newest first.
@@ -34,6 +36,7 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let Some(reader) = reader else {
         return Ok(StreamView {
             requests: Vec::new(),
+            suggestions: Vec::new(),
             secrets: Vec::new(),
             runs: Vec::new(),
             goals,
@@ -45,5 +48,6 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let requests = open_requests(&reader)?;
     let notices = notices(caller, &requests)?;
     let secrets = waiting_secrets(caller);
-    Ok(StreamView { requests, secrets, runs: run_documents(&rows), goals, notices })
+    let suggestions = open_suggestions(&reader)?;
+    Ok(StreamView { requests, suggestions, secrets, runs: run_documents(&rows), goals, notices })
 }

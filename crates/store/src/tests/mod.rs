@@ -21,3 +21,4 @@ mod prune;
 mod record;
 mod recorded;
 mod sessions;
+mod suggestions;

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::goals::{GoalActOrigin, pause_goal, request_reconciliation, resume_goal};
+use wf_app::ActOrigin;
+use wf_app::goals::{pause_goal, request_reconciliation, resume_goal};
 use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
 
 /// The longest reason of a pause, in bytes.
@@ -77,14 +78,14 @@ pub(crate) async fn pause(
     }
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
-    let done = site.read(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
+    let done = site.read(move |caller| pause_goal(caller, &name, &reason, ActOrigin::Browser)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Ends the pause of a goal.
 pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.read(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
+    let done = site.read(move |caller| resume_goal(caller, &name, ActOrigin::Browser)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 

@@ -1,7 +1,7 @@
 //! The pages: each reads one view and renders it.
 //!
 //! **Invariant:** a page that is read changes nothing. Only [`review`] records anything, an answer with a signature, and
-//! [`goals`], [`run`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
+//! [`goals`], [`run`], [`suggestions`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
 
 pub(crate) mod activity;
 pub(crate) mod audit;
@@ -19,6 +19,7 @@ pub(crate) mod secrets;
 pub(crate) mod skills;
 pub(crate) mod step;
 pub(crate) mod stream;
+pub(crate) mod suggestions;
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;

@@ -1,14 +1,15 @@
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
+use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
 use wf_app::CommandError;
 use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
-use wf_app::views::{RequestView, open_requests, state_reader};
+use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
 use wf_base::untrusted;
 
@@ -30,16 +31,23 @@ impl From<RequestAddress> for RequestName {
 struct ReviewView {
     request: Option<RequestView>,
     next: Vec<RequestView>,
+    suggestions: Vec<SuggestionRecord>,
+    may_operate: bool,
 }
 
-/// The request that is answered next, and those after it.
-pub(crate) async fn requests(State(site): State<Site>) -> Response {
-    let view = site.read(|caller| {
+/// The request that is answered next, those after it, and the suggestions.
+pub(crate) async fn requests(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+) -> Response {
+    let may_operate = access >= LoginAccess::Operate;
+    let view = site.read(move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(ReviewView::default());
         };
         let mut open = open_requests(&reader)?.into_iter();
-        Ok(ReviewView { request: open.next(), next: open.collect() })
+        let suggestions = open_suggestions(&reader)?;
+        Ok(ReviewView { request: open.next(), next: open.collect(), suggestions, may_operate })
     });
     respond::page(&site, "request.html", view.await.map(Some))
 }
@@ -57,7 +65,7 @@ pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAd
             return Ok(None);
         };
         let request = open.remove(at);
-        Ok(Some(ReviewView { request: Some(request), next: open }))
+        Ok(Some(ReviewView { request: Some(request), next: open, ..ReviewView::default() }))
     });
     respond::page(&site, "request.html", view.await)
 }

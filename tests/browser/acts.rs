@@ -5,6 +5,7 @@ use serde_json::json;
 use super::driver::Browser;
 use super::{WIDTHS, make_key};
 use crate::support::{Sandbox, until};
+use crate::web::autonomy::{advised, unaccepted};
 use crate::web::runs::{BACK, UNDOES};
 use crate::web::suggestions::suggesting;
 use crate::web::{Pages, last_run};
@@ -81,5 +82,41 @@ fn a_suggestion_is_a_card_that_starts_a_run() {
         browser.open(&format!("{}/review", pages.origin()));
         assert!(!browser.is_shown("form[action^='/suggestions/']"));
         assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+    }
+}
+
+/// Signs for the goal on its page with a button, after what is signed was shown.
+fn sign_for_goal(browser: &Browser, button: &str, shown: &[&str]) {
+    until("it can be signed", || browser.is_shown(&format!("button[value={button}]")));
+    browser.click(&format!("button[value={button}]"));
+    until("it is asked", || browser.is_shown("#sign"));
+    let statement = browser.text("#statement");
+    for text in shown {
+        assert!(statement.contains(text), "{text}: {statement}");
+    }
+    browser.click("#go");
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_goal_is_accepted_and_its_autonomy_widened_by_the_key_of_a_browser() {
+    for width in WIDTHS {
+        for (sandbox, button, shown, end) in [
+            (unaccepted(), "acceptance", ["the goal as it is: lamp", "touch lit/on"], "new"),
+            (advised(), "proposal", ["its repairs, unattended: lamp", "how often\n6"], "0 of 6 used"),
+        ] {
+            let pages = Pages::open(&sandbox);
+            let browser = Browser::start(width);
+            browser.open(&pages.another_link());
+            let public = make_key(&browser, &pages);
+            sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
+            browser.open(&format!("{}/goals/lamp", pages.origin()));
+            can_be_used(&browser, width);
+            sign_for_goal(&browser, button, &shown);
+            until("it is recorded", || {
+                !browser.is_shown(&format!("button[value={button}]")) && browser.text("main").contains(end)
+            });
+            assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+        }
     }
 }

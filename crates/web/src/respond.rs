@@ -44,6 +44,11 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
     )
 }
 
+/// Says why a signature does not count, and what to do.
+pub(crate) fn uncounted(error: &CommandError) -> Response {
+    plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
+}
+
 /// Leads to the page that shows what was done, or says why nothing was done.
 pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response {
     match page {

@@ -1,6 +1,7 @@
+use axum::Json;
 use axum::extract::{Extension, Form, Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,7 +9,8 @@ use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
 use wf_app::ActOrigin;
-use wf_app::goals::{pause_goal, request_reconciliation, resume_goal};
+use wf_app::approve::{GoalSignature, draft_goal_signature, submit_goal_signature};
+use wf_app::goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal};
 use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
 
 /// The longest reason of a pause, in bytes.
@@ -94,4 +96,36 @@ pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) 
     let name = goal.clone();
     let done = site.read(move |caller| request_reconciliation(caller, &name)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
+}
+
+/// Withdraws the standing approval of a goal.
+pub(crate) async fn tighten(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+    let name = goal.clone();
+    let done = site.read(move |caller| tighten_goal(caller, &name, ActOrigin::Browser).map(drop)).await;
+    respond::done(&site, done.map(|()| format!("/goals/{goal}")))
+}
+
+/// The subject of a signature.
+#[derive(Deserialize)]
+struct SignatureRequest {
+    what: GoalSignature,
+}
+
+/// Drafts what a browser signs for a goal.
+pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+    let Ok(SignatureRequest { what }) = serde_json::from_str(&body) else {
+        return respond::plain(StatusCode::BAD_REQUEST, "this is nothing to sign for a goal\n");
+    };
+    match site.read(move |caller| draft_goal_signature(caller, &goal, what)).await {
+        Ok(draft) => Json(draft).into_response(),
+        Err(error) => respond::uncounted(&error),
+    }
+}
+
+/// Records a signed statement about a goal.
+pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+    match site.read(move |caller| submit_goal_signature(caller, &goal, &body)).await {
+        Ok(()) => respond::plain(StatusCode::OK, "recorded\n"),
+        Err(error) => respond::uncounted(&error),
+    }
 }

@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::CommandError;
 use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
 use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
-use wf_base::untrusted;
 
 /// The part of an address that names a request.
 #[derive(Deserialize)]
@@ -82,7 +80,7 @@ pub(crate) async fn draft(
     let drafted = site.read(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => respond::uncounted(&error),
     }
 }
 
@@ -95,11 +93,6 @@ pub(crate) async fn answer(
     let recorded = site.read(move |caller| submit_answer(caller, &name.into(), &body)).await;
     match recorded {
         Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
-        Err(error) => refused(&error),
+        Err(error) => respond::uncounted(&error),
     }
-}
-
-/// Says why an answer does not count, and what to do.
-fn refused(error: &CommandError) -> Response {
-    respond::plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
 }

@@ -86,7 +86,13 @@ pub(crate) async fn require_operator(
     request: Request,
     next: Next,
 ) -> Response {
-    if access < LoginAccess::Operate { may_only_look(&site) } else { next.run(request).await }
+    if access < LoginAccess::Operate {
+        return may_only_look(&site);
+    }
+    if let Some(key) = login_key(&site, request.headers()) {
+        site.logins.renew(key, site.host().now());
+    }
+    next.run(request).await
 }
 
 /// Returns the page for a browser that wants more than to look.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -27,6 +28,8 @@ pub struct SiteOptions {
     pub address: SiteAddress,
     /// The token with which a program may read the metrics; `None`: it needs a login.
     pub metrics_token: Option<String>,
+    /// The time without an operation after which a browser that may operate may only look; `None`: as long as its login.
+    pub operate_for: Option<Duration>,
 }
 
 /// Everything that requests share.
@@ -52,7 +55,7 @@ impl Site {
         Self {
             address: options.address,
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
-            logins: Arc::default(),
+            logins: Arc::new(Logins::new(options.operate_for)),
             templates: Arc::new(PageTemplates::new()),
             log: changes::watch_log(host.clone()),
             host,

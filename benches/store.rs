@@ -9,7 +9,7 @@ use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::{Moment, SystemClock};
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
 use wf_core::machine::{
-    Attempt, Event, EventKind, RunOutcome, Standing, StepCounts, StepState, TaskId, WorkExit,
+    Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, StepState, TaskId, WorkExit,
 };
 use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 use wf_model::JsonObject;
@@ -183,7 +183,7 @@ fn run_ended() -> EventKind {
         stale: vec![],
         outputs: JsonObject::new(),
         accepted: None,
-        undo: None,
+        offers: RunOffers::default(),
     }
 }
 

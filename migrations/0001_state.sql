@@ -370,6 +370,22 @@ CREATE TABLE connections (
     message            TEXT
 ) STRICT, WITHOUT ROWID;
 
+-- The suggestions of runs that were kept, by number. Like the tables of goals, it can be rebuilt from the events
+-- `rows_recorded`. `started` is the run that an accepted one started.
+CREATE TABLE suggestions (
+    number  INTEGER PRIMARY KEY,
+    run     TEXT NOT NULL,
+    plan    TEXT NOT NULL,
+    title   TEXT NOT NULL,
+    why     TEXT NOT NULL,
+    path    TEXT NOT NULL,
+    params  TEXT NOT NULL,
+    state   TEXT NOT NULL,
+    since   INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    started TEXT
+) STRICT;
+
 -- The lines of work that are kept apart. Like the tables of goals, it can be rebuilt from the events
 -- `rows_recorded`. At most one is current: what begins in the workspace belongs to it.
 CREATE TABLE sessions (

@@ -84,6 +84,8 @@ pub enum CliCommand {
     Replay(LazyArgs<commands::replay::ReplayArgs>),
     /// Undo what a run did, by the plan that its plan names for that
     Undo(LazyArgs<commands::undo::UndoArgs>),
+    /// List, accept and dismiss what runs suggest
+    Suggestion(LazyArgs<commands::suggestion::SuggestionArgs>),
     /// Cancel a run: its steps are asked to exit, its `finally` steps run
     Cancel(LazyArgs<commands::cancel::CancelArgs>),
     /// Answer the question of an agent

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{Terminal, Ui, load_record};
+use crate::approve::ApprovalArgs;
+use crate::cassette::CassetteArgs;
 use wf_app::approve::{RunApprovalRequest, approval_requests};
 use wf_app::load::LoadedPlan;
-use wf_app::session::open_run_session;
+use wf_app::run_start::{ExecutedRun, RunStart};
+use wf_app::session::{open_run_session, prune};
 use wf_app::trace::{is_traced, send_trace};
 use wf_app::watch::AuditedSession;
 use wf_app::{Caller, CliExitCode, CommandError, normalize_path, relative_path};
@@ -48,6 +51,32 @@ pub struct OutputArgs {
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Result<AuditedSession, CommandError> {
     open_run_session(ui, ready, telling.wait, observer(ui, ready, telling))
+}
+
+/// Starts a run, follows it and reports it; `None` if another run took the next use of the approval. The announcement is
+/// printed once the run may start.
+pub fn start_run(
+    ui: &Ui,
+    start: RunStart,
+    announcement: &str,
+    approval: &ApprovalArgs,
+    telling: &OutputArgs,
+    cassette: &CassetteArgs,
+) -> Result<Option<CliExitCode>, CommandError> {
+    let open = |ready: &LoadedPlan| {
+        let session = session(ui, ready, telling)?;
+        ui.print_info(announcement);
+        cassette.apply_to_new_run(ui, &session).map(|()| session)
+    };
+    let Some(ExecutedRun { ready, session, finished }) = start.execute(ui, &approval.demand(), open)? else {
+        return Ok(None);
+    };
+    if let Ok(finished) = &finished {
+        cassette.complete(ui, &ready, &finished.run)?;
+    }
+    let exit = finish(ui, &ready, &session, finished, telling)?;
+    prune(ui, &session, &ready);
+    Ok(Some(exit))
 }
 
 /// The listeners that follow a run for the user.

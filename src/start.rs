@@ -65,6 +65,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Undo(args) => commands::undo::run(ui, args),
         CliCommand::Retry(args) => commands::retry::run(ui, args),
         CliCommand::Replay(args) => commands::replay::run(ui, args),
+        CliCommand::Suggestion(args) => commands::suggestion::run(ui, args),
         CliCommand::Cancel(args) => commands::cancel::run(ui, args),
         CliCommand::Answer(args) => commands::answer::run(ui, args),
         CliCommand::Deny(args) => commands::deny::run(ui, args),

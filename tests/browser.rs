@@ -1,6 +1,7 @@
 //! The pages in a real Chromium, driven through its `WebDriver`: at the width of a phone and of a desktop. `tests/browser/install`
 //! installs both; `.ci/real` runs these tests.
 
+mod acts;
 mod driver;
 
 use std::os::unix::fs::PermissionsExt;

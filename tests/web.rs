@@ -1,11 +1,13 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+pub mod autonomy;
 mod flood;
 mod rooms;
-mod runs;
+pub mod runs;
 mod samples;
 mod secrets;
+pub mod suggestions;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -39,10 +41,22 @@ impl Pages {
         let (host, path) =
             link.trim().strip_prefix("http://").expect("a link is printed").split_once('/').unwrap();
         let mut pages = Self { child, host: host.to_owned(), cookie: String::new() };
-        let answer = pages.ask(&format!("/{path}"));
-        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("it lets in");
-        pages.cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+        pages.log_in(&format!("/{path}"));
         pages
+    }
+
+    /// Opens a link, and has the access that it gives.
+    fn log_in(&mut self, path: &str) {
+        let answer = self.ask(path);
+        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("it lets in");
+        self.cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+    }
+
+    /// Returns the same server for a browser that may only look.
+    fn that_may_look(mut self) -> Self {
+        let link = self.link("look");
+        self.log_in(&link[self.origin().len()..]);
+        self
     }
 
     /// Asks for a page, and returns all that is answered.
@@ -289,7 +303,11 @@ impl Pages {
 
     /// Returns a link for another browser.
     pub fn another_link(&self) -> String {
-        let page = self.own_post("/links", "access=operate").replace("&#x2f;", "/");
+        self.link("operate")
+    }
+
+    fn link(&self, access: &str) -> String {
+        let page = self.own_post("/links", &format!("access={access}")).replace("&#x2f;", "/");
         let link = page.split("http://").last().unwrap().split('<').next().unwrap();
         format!("http://{link}")
     }

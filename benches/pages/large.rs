@@ -116,7 +116,7 @@ pub fn record_run(store: &Store, shape: Shape, tasks: u32) -> RunId {
             stale: vec![],
             outputs: JsonObject::new(),
             accepted: None,
-            undo: None,
+            offers: wf_core::machine::RunOffers::default(),
         }],
     );
     run

@@ -41,6 +41,7 @@ pub mod session;
 pub mod show;
 pub mod sim;
 pub mod skill;
+pub mod suggestion;
 pub mod undo;
 pub mod verify;
 pub mod why;

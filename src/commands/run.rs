@@ -1,19 +1,16 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, finish, session};
+use crate::execute::{OutputArgs, start_run};
 use crate::{Ui, params};
-use wf_app::approve::authorize;
 use wf_app::backend::{backend_program, on_backend};
-use wf_app::load::LoadedPlan;
-use wf_app::session::{lost_use_race, prune};
+use wf_app::run_start::RunStart;
 use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load, relative_path, watch};
 use wf_base::name::SessionName;
-use wf_engine::{self as engine, RunRequest};
 use wf_report::Forecast;
 use wf_store::StoreDurability;
 
@@ -82,7 +79,7 @@ impl From<DurabilityArg> for StoreDurability {
 
 /// Runs a plan. A refusal to start it is recorded, too.
 pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
-    let done = start_run(ui, args);
+    let done = start(ui, args);
     if let Err(failure) = &done
         && !args.dry_run
         && matches!(failure.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
@@ -92,7 +89,7 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
     done
 }
 
-fn start_run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
+fn start(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
     loop {
         if let Some(exit) = try_start(ui, args)? {
             return Ok(exit);
@@ -120,44 +117,22 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     }
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
     let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
-    let run = ui.host.new_run()?;
-    let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
-    let session = session(ui, &ready, &args.telling)?;
-    args.cassette.apply_to_new_run(ui, &session)?;
-    let request = RunRequest {
-        run,
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
-        params,
-        session: belongs_to,
-        past: None,
-        approved: Some(entered.approved),
-        config: match &backend {
-            Some(backend) => on_backend(ready.options.write_to(serde_json::Value::Null), &backend.name),
-            None => ready.options.write_to(serde_json::Value::Null),
-        },
-        claim: None,
+    let config = ready.options.write_to(serde_json::Value::Null);
+    let config = match &backend {
+        Some(backend) => on_backend(config, &backend.name),
+        None => config,
     };
-    let finished = match &backend {
-        Some(backend) => engine::run_on(&session, request, backend),
-        None => engine::run(&session, request),
-    };
-    if lost_use_race(&finished) {
-        return Ok(None);
+    let state = ready.workspace.state.clone();
+    let start = RunStart { ready, params, session: belongs_to, config, backend };
+    let exit = start_run(ui, start, "", &args.approval, &args.telling, &args.cassette)?;
+    if exit.is_some() {
+        print_record_location(ui, &state);
     }
-    if let Ok(finished) = &finished {
-        args.cassette.complete(ui, &ready, &finished.run)?;
-    }
-    let exit = finish(ui, &ready, &session, finished, &args.telling)?;
-    prune(ui, &session, &ready);
-    print_record_location(ui, &ready);
-    Ok(Some(exit))
+    Ok(exit)
 }
 
 /// Prints the location of the record, if the commands shown would not find it from here.
-fn print_record_location(ui: &Ui, ready: &LoadedPlan) {
-    let state = &ready.workspace.state;
+fn print_record_location(ui: &Ui, state: &Path) {
     if *state != ui.host.workspace().state {
         let shown = relative_path(state, ui.host.cwd());
         ui.print_info_line(&format!("the state is in {shown}: pass --state {shown} to use it"));

@@ -1,14 +1,12 @@
 use clap::Args;
 
 use crate::approve::ApprovalArgs;
-use crate::execute::{OutputArgs, finish, session};
+use crate::cassette::CassetteArgs;
+use crate::execute::{OutputArgs, start_run};
 use crate::{RunArg, Ui};
-use wf_app::approve::authorize;
-use wf_app::session::{lost_use_race, prune};
-use wf_app::undo::UndoStart;
+use wf_app::undo::undo_start;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
-use wf_engine::{self as engine, RunRequest};
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
@@ -45,30 +43,8 @@ pub fn run(ui: &Ui, args: &UndoArgs) -> Result<CliExitCode, CommandError> {
 /// Starts the run that undoes another one; `None` if another run took the next use of the approval.
 fn try_undo(ui: &Ui, args: &UndoArgs, undone: &RunId) -> Result<Option<CliExitCode>, CommandError> {
     let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-    let UndoStart { ready, params, session: belongs_to, config } =
-        UndoStart::of(ui, &reader, undone, ui.host.now())?;
+    let start = undo_start(ui, &reader, undone, ui.host.now())?;
     drop(reader);
-    let run = ui.host.new_run()?;
-    let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
-    let session = session(ui, &ready, &args.telling)?;
-    ui.print_info(&format!("undoes run {}\n", undone.short()));
-    let request = RunRequest {
-        run,
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
-        params,
-        session: belongs_to,
-        past: None,
-        approved: Some(entered.approved),
-        config,
-        claim: None,
-    };
-    let finished = engine::run(&session, request);
-    if lost_use_race(&finished) {
-        return Ok(None);
-    }
-    let exit = finish(ui, &ready, &session, finished, &args.telling)?;
-    prune(ui, &session, &ready);
-    Ok(Some(exit))
+    let announcement = format!("undoes run {}\n", undone.short());
+    start_run(ui, start, &announcement, &args.approval, &args.telling, &CassetteArgs::default())
 }

@@ -221,7 +221,8 @@ fn a_skill_is_written_until_it_is_valid_and_no_plan_may_use_it_yet() {
 fn nothing_is_suggested_twice() {
     let place = pack();
     wf(&place, &["run", "suggest.md"]).exits(0);
-    assert_eq!(super::last(&place)["run"]["outputs"], json!({"suggestions": ["Sort the inbox."]}));
+    let listed = wf(&place, &["suggestion", "list"]);
+    listed.exits(0).says("Sort the inbox\n").says("runs turn.md message=\"Sort the inbox.\"");
     wf(&place, &["run", "suggest.md"]).exits(0);
     assert_eq!(super::last(&place)["run"]["outputs"], json!({"suggestions": []}));
 }

@@ -9,7 +9,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf_core::machine::{Effect, Event, Machine, MachineInput};
 use wf_lang::{InMemoryFiles, PlanDefaults, load, lower};
-use wf_model::{JsonObject, OnStepFailure, Plan, PlanPolicy, ReplanSettings, RetryPolicy, resolve_params};
+use wf_model::{
+    JsonObject, OnStepFailure, Plan, PlanPolicy, ReplanSettings, RetryPolicy, SuggestionLimits,
+    resolve_params,
+};
 
 use super::world::{Dice, World, run_id};
 
@@ -31,7 +34,12 @@ fn plan(path: &Path) -> Arc<Plan> {
     let policy = PlanPolicy { max_parallel: 2, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
     lower(
         &loaded,
-        &PlanDefaults { policy, retry: RetryPolicy::default().into(), replan: ReplanSettings::default() },
+        &PlanDefaults {
+            policy,
+            retry: RetryPolicy::default().into(),
+            replan: ReplanSettings::default(),
+            suggestions: SuggestionLimits::default(),
+        },
     )
     .unwrap()
 }

@@ -139,30 +139,84 @@ fn a_picture_leads_to_nested_runs_and_folds_what_is_large() {
     assert!(open.contains(&format!("<a href=\"{run}/steps/s9\"><rect")), "{open}");
 }
 
-const UNDOES: &str = "\
+pub const UNDOES: &str = "\
 ---
 kind: plan
 id: tidy
 steps:
   - {id: move, run: 'true'}
-undo: {uses: back.md}
+undo: {uses: back.md, with: {name: '<b>'}}
 ---
 ";
+
+pub const BACK: &str = "\
+---
+kind: plan
+id: back
+params: {name: {type: string}}
+steps:
+  - {id: agree, approve: {message: 'Move it back?'}}
+  - {id: back, depends_on: [agree], allow: {}, run: 'test \"$WF_PARAM_NAME\" = \"<b>\"'}
+---
+";
+
+/// A workspace whose latest run can be undone.
+fn undoable() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("tidy.md", UNDOES).file("back.md", BACK);
+    sandbox.wf(&["run", "tidy.md"]).exits(0);
+    sandbox
+}
 
 #[test]
 fn a_page_offers_an_undo_as_long_as_there_is_time() {
     let sandbox = Sandbox::new();
-    sandbox.file("tidy.md", UNDOES);
-    sandbox.file("back.md", "---\nkind: plan\nid: back\nsteps:\n  - {id: back, run: 'true'}\n---\n");
+    sandbox.file("tidy.md", UNDOES).file("back.md", BACK);
     let pages = Pages::open(&sandbox);
     let mut earlier = sandbox.command(&["run", "tidy.md"]);
     Did::of(earlier.env("WF_NOW", "2026-11-21T10:00:00Z")).exits(0);
-    let page = pages.ask(&format!("/runs/{}", last_run(&sandbox)));
-    assert!(page.contains("succeeded") && !page.contains("It can be undone"), "its time is over: {page}");
+    let late = last_run(&sandbox);
+    let page = pages.ask(&format!("/runs/{late}"));
+    assert!(page.contains("succeeded") && !page.contains("Undo what"), "its time is over: {page}");
+    assert!(!pages.ask("/activity").contains("/undo"), "its time is over");
+    let refused = pages.own_post(&format!("/runs/{late}/undo"), "");
+    assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("could be undone until"), "{refused}");
+    assert!(pages.own_post("/runs/none/undo", "").starts_with("HTTP/1.1 404 "));
     sandbox.wf(&["run", "tidy.md"]).exits(0);
+    let form = format!("action=\"/runs/{}/undo\"", last_run(&sandbox));
+    pages.shows(&format!("/runs/{}", last_run(&sandbox)), &["Undo what", "back.md", "&lt;b&gt;", &form]);
+    pages.shows("/activity", &[&form]);
+}
+
+#[test]
+fn a_browser_undoes_a_run_once_and_answers_what_that_asks() {
+    let sandbox = undoable();
+    let pages = Pages::open(&sandbox);
+    let undone = last_run(&sandbox);
+    let began = pages.own_post(&format!("/runs/{undone}/undo"), "");
+    assert!(began.starts_with("HTTP/1.1 303 "), "{began}");
+    let undo = last_run(&sandbox);
+    assert!(began.contains(&format!("location: /runs/{undo}\r\n")) && undo != undone, "{began}");
+    pages.shows(&format!("/runs/{undo}"), &["undoes <a", &undone]);
+    until("it asks", || pages.ask("/review").contains("Move it back?"));
+    let again = pages.own_post(&format!("/runs/{undone}/undo"), "");
+    assert!(again.starts_with("HTTP/1.1 409 ") && again.contains("is being undone by run"), "{again}");
+    sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
+    // The process that the page started waits for the answer, and goes on by it.
+    until("it ends", || pages.ask(&format!("/runs/{undo}")).contains("badge succeeded"));
+    let page = pages.ask(&format!("/runs/{undone}"));
+    assert!(page.contains("Undone by") && !page.contains("Undo what"), "{page}");
+    pages.shows("/audit?kind=undo_requested", &[&format!("run={undone}")]);
+}
+
+#[test]
+fn a_browser_that_may_only_look_undoes_nothing() {
+    let sandbox = undoable();
     let run = last_run(&sandbox);
-    pages.shows(&format!("/runs/{run}"), &["It can be undone until", &format!("wf undo {}", &run[..8])]);
-    sandbox.wf(&["undo", &run]).exits(0);
+    let pages = Pages::open(&sandbox).that_may_look();
     let page = pages.ask(&format!("/runs/{run}"));
-    assert!(page.contains("Undone by") && !page.contains("It can be undone"), "{page}");
+    assert!(page.contains(&format!("wf undo {}", &run[..8])) && !page.contains("/undo\""), "{page}");
+    assert!(!pages.ask("/activity").contains("/undo"));
+    assert!(pages.own_post(&format!("/runs/{run}/undo"), "").starts_with("HTTP/1.1 403 "));
+    assert_eq!(last_run(&sandbox), run, "nothing has started");
 }

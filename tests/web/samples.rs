@@ -143,6 +143,7 @@ fn the_samples_of_logs_are_like_the_types_of_views() {
         plan: None,
         run: None,
         goal: None,
+        undo_until: None,
     };
     fits("activity", "/page", &ActivityPage { lines: vec![line], older: None });
     let record = AuditRecordView {
@@ -224,7 +225,14 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     fits(
         "stream",
         "",
-        &StreamView { requests, secrets: vec![], runs: vec![], goals: vec![], notices: vec![notice] },
+        &StreamView {
+            requests,
+            suggestions: vec![],
+            secrets: vec![],
+            runs: vec![],
+            goals: vec![],
+            notices: vec![notice],
+        },
     );
     fits_without("run", "record", &run_view(&run));
 }
@@ -306,7 +314,7 @@ fn run_view(run: &RunId) -> RunView {
         is_drawn: true,
         plot: None,
         spending: vec![],
-        undo_until: None,
+        undo: None,
         has_earlier: false,
     }
 }

@@ -76,6 +76,7 @@ impl From<StoreError> for CommandError {
             | StoreError::UnknownRun(_)
             | StoreError::Session(_)
             | StoreError::Undo(..)
+            | StoreError::Suggestion(_)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => CliExitCode::Usage,
             // Another run, or the withdrawal, was faster.

@@ -1,8 +1,10 @@
-//! The hidden command that is the supervisor of a run's processes, and the way to start it.
+//! The way to start this program again: as the supervisor of a run's processes, which is a hidden command, or with a
+//! command that works on the same workspace.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use super::{CliExitCode, CommandError};
@@ -51,6 +53,17 @@ pub fn own_program() -> PathBuf {
     } else {
         std::env::current_exe().unwrap_or_default()
     }
+}
+
+/// Returns this program, to be started again in its workspace, with the state that is used here. An interrupt at the
+/// terminal does not reach it.
+pub fn own_command(host: &Host) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]
+    let mut command = Command::new(own_program());
+    let workspace = host.workspace();
+    command.arg("--state").arg(&workspace.state).arg("--quiet");
+    command.current_dir(&workspace.root).stdin(Stdio::null()).process_group(0);
+    command
 }
 
 /// Starts a supervisor for the runs of a state folder.

@@ -10,10 +10,12 @@
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
+mod act_origin;
 pub mod approve;
 pub mod audit_log;
 pub mod authoring;
 pub mod backend;
+mod background;
 pub mod call_findings;
 mod caller;
 pub mod collect;
@@ -43,9 +45,11 @@ pub mod relied;
 pub mod repair;
 pub mod revision;
 mod run_options;
+pub mod run_start;
 pub mod session;
 pub mod sessions;
 pub mod skills;
+pub mod suggestions;
 mod test_clock;
 #[cfg(test)]
 mod tests;
@@ -57,6 +61,7 @@ mod workspace;
 mod workspace_copy;
 mod workspace_files;
 
+pub use act_origin::ActOrigin;
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
 pub use failure::{CommandError, REPORT};

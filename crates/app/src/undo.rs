@@ -1,48 +1,52 @@
 //! The start of a run that undoes another one.
 
-use crate::load::{LoadedPlan, load_recorded_plan_at};
+use crate::background::start_in_background;
+use crate::load::load_recorded_plan_at;
+use crate::run_start::RunStart;
 use crate::sessions::active_session;
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{Caller, CliExitCode, CommandError, watch};
 use serde_json::json;
-use wf_base::name::{RunId, SessionName};
+use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
 use wf_core::undo::UndoOffer;
-use wf_model::JsonObject;
+use wf_store::feed::WorkspaceAction;
 use wf_store::{RunRow, RunState, StoreError, StoreReader, UNDO_OF};
 
-/// The run that undoes another one, ready to start.
-pub struct UndoStart {
-    /// The plan that undoes it, as the run was recorded with it.
-    pub ready: LoadedPlan,
-    /// The parameters that were recorded when the run ended.
-    pub params: JsonObject,
-    /// The session of the run.
-    pub session: Option<SessionName>,
-    /// The configuration of the new run, which names the run that it undoes.
-    pub config: serde_json::Value,
+/// Decides whether a run may be undone now, and loads what undoes it: the plan as the run was recorded with it, with the
+/// parameters that were recorded when the run ended.
+pub fn undo_start(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+    now: Moment,
+) -> Result<RunStart, CommandError> {
+    let row = reader.run(run)?;
+    let offer = offer(&row)?;
+    let refused = |refusal| StoreError::Undo(run.clone(), refusal);
+    offer.decide(&reader.undos(run)?, now).map_err(refused)?;
+    let ready = load_recorded_plan_at(caller, reader, run, &offer.path)?;
+    let session = match &row.session {
+        Some(name) => active_session(&ready.workspace.state, Some(name))?,
+        None => None,
+    };
+    let config = ready.options.write_to(json!({ UNDO_OF: run }));
+    Ok(RunStart { params: offer.params.clone(), session, config, ready, backend: None })
 }
 
-impl UndoStart {
-    /// Decides whether a run may be undone now, and loads what undoes it.
-    pub fn of(
-        caller: &dyn Caller,
-        reader: &StoreReader,
-        run: &RunId,
-        now: Moment,
-    ) -> Result<Self, CommandError> {
-        let row = reader.run(run)?;
-        let offer = offer(&row)?;
-        let refused = |refusal| StoreError::Undo(run.clone(), refusal);
-        offer.decide(&reader.undos(run)?, now).map_err(refused)?;
-        let ready = load_recorded_plan_at(caller, reader, run, &offer.path)?;
-        let session = match &row.session {
-            Some(name) => active_session(&ready.workspace.state, Some(name))?,
-            None => None,
-        };
-        let config = ready.options.write_to(json!({ UNDO_OF: run }));
-        Ok(Self { params: offer.params.clone(), session, config, ready })
-    }
+/// Starts the run that undoes another one, at the request of a browser, in a process of its own. What it waits for are
+/// requests of people as of every run. Returns its id.
+pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandError> {
+    let host = caller.host();
+    let state = host.workspace().state;
+    let reader = StoreReader::from_whole_log(&state)?;
+    undo_start(caller, &reader, run, host.now())?;
+    let before = reader.undos(run)?.len();
+    drop(reader);
+    let begun = || Ok(StoreReader::open(&state)?.undos(run)?.into_iter().nth(before).map(|undo| undo.run));
+    let started = start_in_background(host, &["undo", run.as_str()], &begun)?;
+    watch::record_quietly(caller, WorkspaceAction::UndoRequested { run: run.clone() });
+    Ok(started)
 }
 
 /// Returns the recorded means to undo a run.

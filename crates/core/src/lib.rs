@@ -18,5 +18,6 @@ pub mod permit;
 pub mod risk;
 pub mod run_ledgers;
 pub mod session;
+pub mod suggestion;
 pub mod undo;
 pub mod verify;

@@ -13,7 +13,7 @@ pub(super) fn finished_run_of(run: &RunId, event: &Event) -> Option<FinishedRun>
         outputs,
         stale,
         accepted,
-        undo: _,
+        offers: _,
     } = &event.fact
     else {
         return None;

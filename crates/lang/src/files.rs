@@ -14,6 +14,11 @@ pub trait SpecFileSource {
     /// True if links lead a path out of the workspace.
     fn leads_out(&self, path: &str) -> bool;
 
+    /// True if the workspace has no such file. A source that knows some files alone, as the record of a run, says false.
+    fn is_missing(&self, _path: &str) -> bool {
+        false
+    }
+
     /// Returns the names of the files of a folder, in order; none if it cannot be read.
     fn names(&self, folder: &str) -> Vec<String>;
 }
@@ -70,6 +75,10 @@ impl SpecFileSource for DiskFiles {
         let file = File::open(&path).map_err(|error| refused(&error))?;
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
         bounded(bytes)
+    }
+
+    fn is_missing(&self, path: &str) -> bool {
+        !self.root.join(path).is_file()
     }
 
     /// A path that cannot be resolved leads nowhere; reading it reports that.

@@ -25,6 +25,7 @@ mod lower;
 mod path;
 mod schema;
 mod skills;
+mod suggested;
 mod sylk;
 mod text_part;
 mod timing;

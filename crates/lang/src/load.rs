@@ -5,7 +5,7 @@ use super::document::SpecDocument;
 use super::files::{FileReadError, SpecFileSource};
 use super::loaded::{GATES, gate_path};
 use super::skills::{self, LoadedSkill, SKILL_FILE};
-use super::{LoadedSpec, document};
+use super::{LoadedSpec, document, suggested};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::name::{GateId, SkillName};
 use wf_base::source::{SourceText, Span, Spanned};
@@ -113,6 +113,8 @@ impl SpecLoader<'_> {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
+        let missing = suggested::missing(&self.loaded, self.files, file);
+        self.loaded.diagnostics.extend(missing.into_iter().map(|mistake| (file, mistake)));
         self.open.pop();
     }
 

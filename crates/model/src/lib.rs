@@ -48,6 +48,7 @@ mod sandbox;
 mod schema;
 mod skill;
 mod step;
+mod suggestion;
 pub mod taint;
 mod undo;
 mod vocabulary;
@@ -101,6 +102,7 @@ pub use skill::{
     SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
 };
 pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
 pub use taint::TaintLevel;
 pub use undo::UndoPlan;
 pub use vocabulary::{SubschemaKind, VOCABULARY};

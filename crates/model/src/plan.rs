@@ -6,7 +6,7 @@ use wf_base::keywords;
 
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, InteractionMode, OnStuck, PlanParam, Planner,
-    ReplanSettings, RunBudget, Step, StepIx, UndoPlan, ValueSchema, WorkItemType,
+    ReplanSettings, RunBudget, Step, StepIx, SuggestionSource, UndoPlan, ValueSchema, WorkItemType,
 };
 use crate::expr::Template;
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
@@ -61,6 +61,8 @@ pub struct PlanParts {
     pub on_stuck: OnStuck,
     /// The plan that undoes what a run did; `None`: none.
     pub undo: Option<Box<UndoPlan>>,
+    /// The output in which its runs suggest what may be done next; `None`: none.
+    pub suggests: Option<Box<SuggestionSource>>,
     /// The kind of work that it says to be.
     pub work_type: Option<WorkItemType>,
     /// The way in which its agents deal with people; `None`: as their briefings say.
@@ -93,6 +95,7 @@ impl PlanParts {
             planner: None,
             on_stuck: OnStuck::default(),
             undo: None,
+            suggests: None,
             work_type: None,
             interaction_mode: None,
             briefing: String::new(),
@@ -264,7 +267,7 @@ impl Plan {
     }
 
     /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs
-    /// steps is dropped too: outputs, alternatives, the planner, and `undo`.
+    /// steps is dropped too: outputs, alternatives, the planner, `undo` and `suggests`.
     #[must_use]
     pub fn checks_only(&self) -> Arc<Self> {
         let parts = PlanParts {
@@ -275,6 +278,7 @@ impl Plan {
             planner: None,
             on_stuck: OnStuck::default(),
             undo: None,
+            suggests: None,
             ..self.parts.clone()
         };
         Arc::new(Self { parts, index: HashMap::new(), dependents: Vec::new() })

@@ -282,6 +282,7 @@ finally:
             },
             retry: std::sync::Arc::default(),
             replan: wf_model::ReplanSettings::default(),
+            suggestions: wf_model::SuggestionLimits::default(),
         };
         let plan = lower(&load(&files, "a.md"), &defaults).unwrap();
         let params = json!({"region": "eu"}).as_object().cloned().unwrap();

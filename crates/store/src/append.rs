@@ -7,11 +7,11 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, owners, project, row_log, sessions, state_event, tree, undo,
+    fence, owners, project, row_log, sessions, state_event, suggestions, tree, undo,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::EventKind;
+use wf_core::machine::{EventKind, RunOffers};
 
 /// Adds a batch to the log and to the projections.
 pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult, StoreError> {
@@ -64,6 +64,11 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
         }
     }
     writing.tail.set(Some(tail));
+    if let Some(event) = batch.events.last()
+        && let EventKind::RunEnded { offers: RunOffers { suggests: Some(offer), .. }, .. } = &event.fact
+    {
+        suggestions::keep(writing, &batch.run, offer, event.at)?;
+    }
     Ok(AppendResult { last: u64::try_from(place.n).unwrap_or(0), rows })
 }
 
@@ -74,6 +79,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
         sessions::require_active(writing, session)?;
     }
     undo::require_first(writing, new)?;
+    suggestions::accept(writing, run, new)?;
     let Some(claim) = &new.claim else {
         return Ok(());
     };

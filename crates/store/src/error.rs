@@ -6,6 +6,7 @@ use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::session::SessionRefusal;
+use wf_core::suggestion::SuggestionRefusal;
 use wf_core::undo::UndoRefusal;
 
 /// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
@@ -168,6 +169,9 @@ pub enum StoreError {
     /// The run that a new run would undo cannot be undone.
     #[error("run {} {}", .0.short(), .1)]
     Undo(RunId, UndoRefusal),
+    /// Nothing is done about a suggestion.
+    #[error(transparent)]
+    Suggestion(SuggestionRefusal),
     /// The scheduled time of a run is not due: it was started, or skipped.
     #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
     NotDue {
@@ -250,6 +254,7 @@ impl StoreError {
             Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
             Self::Session(refusal) => refusal.remedy(),
             Self::Undo(_, refusal) => refusal.remedy(),
+            Self::Suggestion(refusal) => refusal.remedy(),
             Self::NotDue { .. } => "see its result with `wf goal history`",
             Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
             Self::Superseded { .. } => "only one daemon is active; this one stays idle",

@@ -75,6 +75,7 @@ mod schema;
 mod sessions;
 mod state_event;
 mod store;
+mod suggestions;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -123,6 +124,7 @@ pub use restore::restore;
 pub use schema::SchemaFault;
 pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval};
 pub use store::{RunRetention, Store, StoreDurability};
+pub use suggestions::SUGGESTION;
 pub use ticket::WriteTicket;
 pub use undo::UNDO_OF;
 pub use view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};

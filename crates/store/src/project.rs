@@ -298,7 +298,7 @@ impl<'a> ProjectionChange<'a> {
             outputs,
             stale: _,
             accepted,
-            undo,
+            offers,
         } = fact
         else {
             return Ok(());
@@ -317,7 +317,7 @@ impl<'a> ProjectionChange<'a> {
                 JsonColumn(counts),
                 outputs_column(outputs),
                 accepted.map(JsonColumn),
-                undo.as_deref().map(JsonColumn),
+                offers.undo.as_deref().map(JsonColumn),
             ),
         )
     }

@@ -39,7 +39,7 @@ pub(super) fn rows(
 ) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
     let failed = |error| writing.failed(&error);
     let forget = || forget_all(writing, keep, now);
-    let (runs, uses) = if has_goals(writing.connection).map_err(failed)? {
+    let (runs, uses) = if has_accounts(writing.connection).map_err(failed)? {
         row_log::change(writing, now, forget)?
     } else {
         forget()?
@@ -53,9 +53,10 @@ pub(super) fn rows(
     Ok((forgotten, Some(place)))
 }
 
-/// True if there may be anything about goals.
-fn has_goals(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM main.goals UNION ALL SELECT 1 FROM main.reconciliations LIMIT 1";
+/// True if there may be anything about goals, or suggestions.
+fn has_accounts(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM main.goals UNION ALL SELECT 1 FROM main.reconciliations
+               UNION ALL SELECT 1 FROM main.suggestions LIMIT 1";
     connection.prepare_cached(sql)?.exists([])
 }
 
@@ -104,6 +105,9 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
              AND (run IS NULL OR run NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))",
         "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
         "DELETE FROM notifications WHERE sent < ?1",
+        // The last one stays, so that no number is used twice.
+        "DELETE FROM suggestions WHERE changed < ?1 AND state <> 'pending'
+             AND number < (SELECT max(number) FROM suggestions)",
     ] {
         connection.execute(sql, [oldest])?;
     }

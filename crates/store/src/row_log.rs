@@ -1,4 +1,4 @@
-//! The tables of goals, memory, connections and sessions, as the log yields them.
+//! The tables of goals, memory, connections, sessions and suggestions, as the log yields them.
 //!
 //! On every connection that uses them, temporary tables of the same names hide the stored ones, and
 //! are filled from the events `rows_recorded`. Decisions read and write these; what a job changed is
@@ -27,8 +27,8 @@ pub(super) struct RecordedTable {
     rest: &'static [&'static str],
 }
 
-/// The tables of goals, memory, connections and sessions.
-pub(super) const RECORDED_TABLES: [RecordedTable; 9] = [
+/// The tables of goals, memory, connections, sessions and suggestions.
+pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
@@ -82,6 +82,11 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 9] = [
         name: "sessions",
         key: &["name"],
         rest: &["state", "interrupts", "reason", "created", "changed", "is_current"],
+    },
+    RecordedTable {
+        name: "suggestions",
+        key: &["number"],
+        rest: &["run", "plan", "title", "why", "path", "params", "state", "since", "changed", "started"],
     },
 ];
 

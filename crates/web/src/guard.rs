@@ -25,9 +25,10 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    // Under `no-referrer`, browsers send forms without their origin, and they would be refused.
     let fixed: [(HeaderName, &'static str); 5] = [
         (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "no-referrer"),
+        (REFERRER_POLICY, "same-origin"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -85,7 +86,13 @@ pub(crate) async fn require_operator(
     request: Request,
     next: Next,
 ) -> Response {
-    if access < LoginAccess::Operate { may_only_look(&site) } else { next.run(request).await }
+    if access < LoginAccess::Operate {
+        return may_only_look(&site);
+    }
+    if let Some(key) = login_key(&site, request.headers()) {
+        site.logins.renew(key, site.host().now());
+    }
+    next.run(request).await
 }
 
 /// Returns the page for a browser that wants more than to look.

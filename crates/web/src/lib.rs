@@ -18,7 +18,8 @@
 //!
 //! **Invariants:** a page shows what is durable. Text of others is escaped, and what would hide in it is visible. Nothing
 //! changes the state of the workspace but an answer with a signature that counts, the goals that a browser that may
-//! operate pauses, resumes and starts, and the secrets that it enters where a setup waits for them: these are in no page.
+//! operate pauses, resumes and starts, the runs that it undoes, the suggestions that it decides, and the secrets that it enters where a setup waits for
+//! them: these are in no page.
 
 mod address;
 mod caller;

@@ -40,7 +40,7 @@ pub enum LoginAccess {
     /// It sees the pages, and may sign answers with a key of its own.
     #[default]
     Look,
-    /// It may pause, resume and start goals, too.
+    /// It may pause, resume and start goals, undo runs, decide suggestions, and enter secrets, too.
     Operate,
 }
 
@@ -48,6 +48,8 @@ pub enum LoginAccess {
 /// looked up by digest: how long that takes says nothing about a key.
 #[derive(Debug, Default)]
 pub(crate) struct Logins {
+    /// The time without an operation after which a browser may only look; `None`: as long as its login.
+    expires_after: Option<Duration>,
     links: Mutex<BTreeMap<Sha256Digest, LoginLink>>,
     browsers: Mutex<BTreeMap<Sha256Digest, Login>>,
     wrong_links: Mutex<RateUse>,
@@ -68,6 +70,8 @@ struct Login {
     since: Moment,
     last: Moment,
     posts: RateUse,
+    /// The time of its last operation.
+    operated: Moment,
 }
 
 impl Login {
@@ -77,6 +81,11 @@ impl Login {
 }
 
 impl Logins {
+    /// Returns no logins, whose access to operate expires after a time without an operation.
+    pub fn new(expires_after: Option<Duration>) -> Self {
+        Self { expires_after, ..Self::default() }
+    }
+
     /// Returns the key of a new link that gives an access.
     pub fn add_link(&self, access: LoginAccess, now: Moment) -> Result<String, LinkError> {
         let key = random_key()?;
@@ -97,10 +106,9 @@ impl Logins {
         let mut browsers = lock(&self.browsers);
         browsers.retain(|_, login| !login.is_over(now));
         make_room(&mut browsers, |login| login.last);
-        browsers.insert(
-            digest(&key),
-            Login { access: link.access, since: now, last: now, posts: RateUse::default() },
-        );
+        let posts = RateUse::default();
+        browsers
+            .insert(digest(&key), Login { access: link.access, since: now, last: now, posts, operated: now });
         Ok(Some(key))
     }
 
@@ -109,6 +117,10 @@ impl Logins {
         let mut browsers = lock(&self.browsers);
         let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now))?;
         login.last = now;
+        // It stays so: a new link gives the access back.
+        if self.expires_after.is_some_and(|time| now.since(login.operated) > time) {
+            login.access = LoginAccess::Look;
+        }
         Some(login.access)
     }
 
@@ -133,6 +145,13 @@ impl Logins {
     pub fn count_wrong_token(&self, now: Moment) {
         // One that is wrong while others are counted is refused with the next.
         let _ = lock(&self.wrong_tokens).take(GUESS_RATE, now);
+    }
+
+    /// Notes an operation of the browser with a key, which renews its access.
+    pub fn renew(&self, key: &str, now: Moment) {
+        if let Some(login) = lock(&self.browsers).get_mut(&digest(key)) {
+            login.operated = now;
+        }
     }
 
     /// Ends the login of a browser.
@@ -167,6 +186,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::{GUESS_RATE, IDLE_TIME, LINK_TIME, LoginAccess, Logins, MAX_LOGINS, POST_RATE};
+    use std::time::Duration;
     use wf_base::time::Moment;
 
     #[test]
@@ -190,6 +210,27 @@ mod tests {
             assert_eq!(logins.access(&key, now), Some(access));
         }
         assert!(LoginAccess::Look < LoginAccess::Operate);
+    }
+
+    #[test]
+    fn a_browser_that_does_not_operate_may_only_look_after_a_while() {
+        let minute = |minute: i64| Moment::from_millis(minute * 60_000);
+        let logins = Logins::new(Some(Duration::from_mins(30)));
+        let link = logins.add_link(LoginAccess::Operate, minute(0)).unwrap();
+        let key = logins.open(&link, minute(0)).unwrap().unwrap();
+        assert_eq!(logins.access(&key, minute(30)), Some(LoginAccess::Operate));
+        logins.renew(&key, minute(30));
+        assert_eq!(logins.access(&key, minute(60)), Some(LoginAccess::Operate));
+        assert_eq!(logins.access(&key, minute(61)), Some(LoginAccess::Look));
+        logins.renew(&key, minute(61));
+        assert_eq!(
+            logins.access(&key, minute(61)),
+            Some(LoginAccess::Look),
+            "nothing but a link gives it back"
+        );
+        let link = logins.add_link(LoginAccess::Operate, minute(61)).unwrap();
+        let again = logins.open(&link, minute(61)).unwrap().unwrap();
+        assert_eq!(logins.access(&again, minute(61)), Some(LoginAccess::Operate));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -50,6 +50,28 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
         "The page cannot be shown",
         &untrusted::plain(&error.render()),
     )
+}
+
+/// Says why a signature does not count, and what to do.
+pub(crate) fn uncounted(error: &CommandError) -> Response {
+    plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
+}
+
+/// Leads to the page that shows what was done, or says why nothing was done.
+pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response {
+    match page {
+        Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
+        Err(error) => {
+            let told = untrusted::plain(&error.render());
+            // The problems of a file are not part of the error: a command prints them.
+            let reason = if told.is_empty() {
+                "Its file has problems. To see them: wf check".to_owned()
+            } else {
+                told
+            };
+            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
+        }
+    }
 }
 
 /// Answers requests for other addresses.

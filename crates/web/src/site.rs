@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -29,6 +30,8 @@ pub struct SiteOptions {
     pub address: SiteAddress,
     /// The token with which a program may read the metrics; `None`: it needs a login.
     pub metrics_token: Option<String>,
+    /// The time without an operation after which a browser that may operate may only look; `None`: as long as its login.
+    pub operate_for: Option<Duration>,
 }
 
 /// Everything that requests share.
@@ -59,7 +62,7 @@ impl Site {
         Self {
             address: Arc::new(options.address),
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
-            logins: Arc::default(),
+            logins: Arc::new(Logins::new(options.operate_for)),
             templates: Arc::new(PageTemplates::new()),
             log: changes::watch_log(Arc::clone(&caller)),
             limits: Arc::new(RequestLimits::new()),
@@ -120,6 +123,16 @@ impl Site {
         done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
+    /// Carries out what a browser asks for and takes longer than a view, so that no view waits for it.
+    pub async fn execute<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let caller = Arc::clone(&self.caller);
+        let done = tokio::task::spawn_blocking(move || act(&caller));
+        done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the act ended early")))
+    }
+
     /// Returns the pages.
     pub fn router(self) -> Router {
         let behind_login = self
@@ -135,6 +148,7 @@ impl Site {
             .route("/log.js", get(pages::log::script))
             .route("/sign.js", get(pages::sign_script))
             .route("/key.js", get(pages::key_script))
+            .route("/goal.js", get(pages::goal_script))
             .merge(behind_login)
             .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
             .fallback(respond::no_page)
@@ -180,13 +194,19 @@ impl Site {
     fn changes(&self) -> Router<Self> {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
+            .route("/runs/{run}/undo", post(pages::run::undo))
+            .route("/suggestions/{number}/accept", post(pages::suggestions::accept))
+            .route("/suggestions/{number}/dismiss", post(pages::suggestions::dismiss))
             .route("/goals/{goal}/pause", post(pages::goals::pause))
+            .route("/goals/{goal}/tighten", post(pages::goals::tighten))
             .route("/goals/{goal}/resume", post(pages::goals::resume))
             .route("/goals/{goal}/run", post(pages::goals::run_now))
             .route("/secrets/{connection}/{ref_id}", post(pages::secrets::enter).layer(secret_size))
             .layer(from_fn_with_state(self.clone(), guard::require_operator));
         Router::new()
             .merge(operations)
+            .route("/goals/{goal}/signature/draft", post(pages::goals::draft))
+            .route("/goals/{goal}/signature", post(pages::goals::sign))
             .route("/review/{run}/{number}/draft", post(pages::review::draft))
             .route("/review/{run}/{number}/answer", post(pages::review::answer))
             .route("/links", post(pages::login::add_link))

@@ -23,7 +23,7 @@ fn serve() -> Served {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let address = SiteAddress::parse("127.0.0.1:0", None).unwrap();
-            let options = SiteOptions { address, metrics_token: Some("t0ken".into()) };
+            let options = SiteOptions { address, metrics_token: Some("t0ken".into()), operate_for: None };
             let server = WebServer::bind(host, options).await.unwrap();
             let origin = server.origin();
             let link = server.add_link().unwrap();
@@ -124,7 +124,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
         let page = served.ask("GET", path, &cookie);
         assert_eq!(status(&page), "200", "{path}: {page}");
         assert!(page.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{page}");
-        assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: no-referrer"));
+        assert!(page.contains("cache-control: no-store") && page.contains("referrer-policy: same-origin"));
     }
     for path in [
         "/runs/1a2b",

@@ -1,11 +1,9 @@
 use clap::Args;
 
-use super::author;
 use crate::Ui;
-use wf_app::goals::{AutonomyStatus, ledger_of, load_by_name, verified_reader, wake_daemon};
-use wf_app::{CliExitCode, CommandError, watch};
-use wf_store::feed::{LogAnchor, WorkspaceAction};
-use wf_store::{RunState, StoreReader, WithdrawnApproval};
+use wf_app::goals::{AutonomyStatus, GoalTightenOutcome, tighten_goal};
+use wf_app::{ActOrigin, CliExitCode, CommandError};
+use wf_store::{RunState, StoreReader};
 
 /// Revoke the standing approval of a goal immediately
 #[derive(Args, Debug)]
@@ -21,54 +19,24 @@ pub struct GoalTightenArgs {
 
 /// Withdraws an approval.
 pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.host.workspace();
-    let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let leash = AutonomyStatus::of(ui, &ready, &goal, verified_reader(&workspace)?.as_ref())?;
-    let id = &goal.id;
-    let standing = match &leash.approval {
-        None => {
-            let message = format!(
-                "the {}s of {id} need no approval: {} sets `approval: none`",
-                goal.noun(),
-                ready.path
-            );
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            return Err(failure.hint(format!(
-                "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
-            )));
+    let GoalTightenOutcome { status, reader, is_new } = tighten_goal(ui, &args.goal, ActOrigin::CommandLine)?;
+    let (id, noun) = (&status.goal.id, status.goal.noun());
+    match &status.approval {
+        Some(Ok(standing)) if is_new == Some(true) => {
+            let all = standing.statement.executions;
+            let left = all.saturating_sub(standing.used);
+            ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} {noun}s left"));
         }
         Some(Err(refusal)) => {
             ui.print_info_line(&format!("{id} has no approval to revoke: {refusal}"));
             return Ok(CliExitCode::Ok);
         }
-        Some(Ok(standing)) => standing,
-    };
-    let (store, reader) = ledger_of(&ui.host, &ready)?;
-    let nonce = standing.statement.nonce.as_str();
-    let who = author(&ui.host);
-    let name = who.as_ref().map(|key| key.name.clone());
-    let withdrawn =
-        WithdrawnApproval { nonce: nonce.to_owned(), goal: id.clone(), who: name, since: ui.host.now() };
-    if let Some(place) = store.withdraw(withdrawn).wait()? {
-        let act = WorkspaceAction::ApprovalWithdrawn {
-            goal: id.clone(),
-            nonce: nonce.to_owned(),
-            key: who.map(|key| key.public.id()),
-            db: Some(LogAnchor { seq: place.seq, hash: place.hash }),
-        };
-        watch::record_quietly(ui, act);
-        let all = standing.statement.executions;
-        let left = all.saturating_sub(standing.used);
-        let noun = goal.noun();
-        ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} {noun}s left"));
-    } else {
-        ui.print_info_line(&format!("the approval of {id} is already revoked"));
+        _ => ui.print_info_line(&format!("the approval of {id} is already revoked")),
     }
-    print_continuing_repairs(ui, &reader, &leash)?;
-    if let Some(command) = leash.narrower_command() {
+    print_continuing_repairs(ui, &reader, &status)?;
+    if let Some(command) = status.narrower_command() {
         ui.print_info_line(&format!("to approve less than before: {command}"));
     }
-    wake_daemon(&workspace.state);
     Ok(CliExitCode::Ok)
 }
 

@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
@@ -8,6 +9,7 @@ use super::open;
 use crate::Ui;
 use wf_app::keys::from_private_file;
 use wf_app::{CliExitCode, CommandError};
+use wf_base::time::parse_duration;
 use wf_web::{SiteAddress, SiteOptions, WebServer};
 
 /// The default address.
@@ -34,9 +36,16 @@ pub struct ServeArgs {
     /// File with the token for /metrics, which only its owner can read
     #[arg(long, value_name = "FILE")]
     metrics_token: Option<PathBuf>,
+    /// Time without an operation after which a browser may only look
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    operate_for: Option<Duration>,
     /// Do not open the pages in a browser of this desktop
     #[arg(long)]
     no_open: bool,
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|bad| bad.to_string())
 }
 
 /// Serves the pages of a workspace until it is asked to exit.
@@ -47,7 +56,7 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     if token.as_ref().is_some_and(String::is_empty) {
         return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
     }
-    let options = SiteOptions { address, metrics_token: token };
+    let options = SiteOptions { address, metrics_token: token, operate_for: args.operate_for };
     let system = |error: std::io::Error| CommandError::new(CliExitCode::State, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     let served = runtime.block_on(serve(ui, options, !args.no_open));

@@ -66,25 +66,21 @@ impl PlanReview {
         let ready = load::load_for_review(caller, path)?;
         let mut rules = SigningRules::of(caller, &ready.workspace)?;
         let key = approver_key(caller, &mut rules, request.signing)?;
-        let ParamBounds { bounds, known_values } =
-            param_bounds(ready.plan.parts(), ready.goal.is_some(), &request.bounds)?;
-        let file = token_at(caller.host(), &ready, request.file);
-        let files = approved_tree(caller.host(), &ready, &known_values, &file)?.files;
-        let (scope, executions) = match ready.goal {
-            Some(_) => (ApprovalScope::Standing, DEFAULT_REPAIRS),
-            None => (ApprovalScope::FullPlan, 1),
-        };
-        let plan = plan_ref(&ready, &files);
-        let until = validity(&rules, request.signing)?;
-        let draft = draft_statement(caller.host(), "nonce of an approval", scope, plan, until)?;
-        let statement = ApprovalStatement {
-            spawn_policy: spawned_goal(&ready, &files).map(|spawned| spawned.policy),
-            files,
-            params: bounds,
-            executions: request.executions.unwrap_or(executions),
-            ..draft
-        };
+        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &ready, &rules, request)?;
         let token = TokenReview::of_approver(&ready.workspace, file, rules, statement, key, request.signing)?;
+        Ok(Self { ready, known_values, token })
+    }
+
+    /// Prepares the same approval for a key that signs it elsewhere.
+    pub fn of_plan_elsewhere(
+        caller: &dyn Caller,
+        path: &Path,
+        request: &PlanApprovalRequest<'_>,
+    ) -> Result<Self, CommandError> {
+        let ready = load::load_for_review(caller, path)?;
+        let rules = SigningRules::of(caller, &ready.workspace)?;
+        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &ready, &rules, request)?;
+        let token = TokenReview::of_owner(&ready.workspace, file, rules, statement);
         Ok(Self { ready, known_values, token })
     }
 
@@ -124,6 +120,42 @@ impl PlanReview {
             .collect();
         let before = load::collect_plan_and_goal(&InMemoryFiles(texts), &ready.path, ready.options);
         Some(PlanChanges { issued: last.issued, files, before })
+    }
+}
+
+/// The statement about a plan, and the file for its signatures.
+struct PlanDraft {
+    file: PathBuf,
+    statement: ApprovalStatement,
+    known_values: JsonObject,
+}
+
+impl PlanDraft {
+    fn of(
+        caller: &dyn Caller,
+        ready: &LoadedPlan,
+        rules: &SigningRules,
+        request: &PlanApprovalRequest<'_>,
+    ) -> Result<Self, CommandError> {
+        let ParamBounds { bounds, known_values } =
+            param_bounds(ready.plan.parts(), ready.goal.is_some(), &request.bounds)?;
+        let file = token_at(caller.host(), ready, request.file);
+        let files = approved_tree(caller.host(), ready, &known_values, &file)?.files;
+        let (scope, executions) = match ready.goal {
+            Some(_) => (ApprovalScope::Standing, DEFAULT_REPAIRS),
+            None => (ApprovalScope::FullPlan, 1),
+        };
+        let plan = plan_ref(ready, &files);
+        let until = validity(rules, request.signing)?;
+        let draft = draft_statement(caller.host(), "nonce of an approval", scope, plan, until)?;
+        let statement = ApprovalStatement {
+            spawn_policy: spawned_goal(ready, &files).map(|spawned| spawned.policy),
+            files,
+            params: bounds,
+            executions: request.executions.unwrap_or(executions),
+            ..draft
+        };
+        Ok(Self { file, statement, known_values })
     }
 }
 

@@ -120,7 +120,7 @@ pub fn submit_answer(
 }
 
 /// True if the keys that a token names are passkeys of approvers. Its signatures are verified when it is recorded.
-fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
+pub(super) fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
     let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
     let key_of = |id: Option<Sha256Digest>| id.and_then(|id| approvers.find(id));
     Ok(token.signers().all(|id| key_of(id).is_some_and(|one| one.public.is_passkey())))

@@ -114,6 +114,17 @@ impl TokenReview {
             }
             None => ApprovalToken::sign(self.statement.clone(), &signer),
         };
+        self.record(caller, &token, signer.public().id())?;
+        Ok(token)
+    }
+
+    /// Writes a token with a new signature, and records whose that is.
+    pub fn record(
+        &self,
+        caller: &dyn Caller,
+        token: &ApprovalToken,
+        key: Sha256Digest,
+    ) -> Result<(), CommandError> {
         let scope = self.statement.scope;
         // The file of a plan may be one that the user named, and then its folder must be there.
         if let Some(folder) = self.path.parent()
@@ -123,9 +134,9 @@ impl TokenReview {
                 CommandError::new(CliExitCode::State, format!("{}: {error}", folder.display()))
             })?;
         }
-        write_token(caller.host(), &self.path, &token)?;
-        let (scope, key) = (scope.as_str().to_owned(), signer.public().id());
+        write_token(caller.host(), &self.path, token)?;
+        let scope = scope.as_str().to_owned();
         watch::record_quietly(caller, WorkspaceAction::Approved { scope, key });
-        Ok(token)
+        Ok(())
     }
 }

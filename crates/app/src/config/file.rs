@@ -4,6 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use super::{
     AutonomySection, BackendSection, LimitsSection, McpServerSection, ModelSection, PlanningSection,
+    SuggestionsSection,
 };
 use wf_base::keywords;
 use wf_base::name::{GateId, Name};
@@ -41,6 +42,8 @@ record! {
         optional audit: AuditSection,
         /// The thresholds for proposing more, or less, autonomy for a goal.
         optional autonomy: AutonomySection,
+        /// The limits on the suggestions of runs that are kept.
+        optional suggestions: SuggestionsSection,
         /// The limits on the calls of each `wf plan`: none if absent.
         optional planning: PlanningSection,
         /// The things that memory learns besides outcomes: none if absent.

@@ -13,6 +13,7 @@ mod mcp;
 mod models;
 mod planning;
 mod settings;
+mod suggestions;
 
 pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
@@ -27,3 +28,4 @@ pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};
 pub use planning::PlanningSection;
 pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};
+pub use suggestions::SuggestionsSection;

@@ -10,7 +10,7 @@ use wf_base::source::Spanned;
 use wf_core::agent::authoring::PlanningBudget;
 use wf_core::permit::ParallelLimits;
 use wf_lang::PlanDefaults;
-use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings};
+use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings, SuggestionLimits};
 
 /// The configuration of a workspace, with all defaults filled in.
 #[derive(Clone, Debug)]
@@ -119,6 +119,7 @@ impl Default for WorkspaceConfig {
                 },
                 retry: Arc::default(),
                 replan: ReplanSettings::default(),
+                suggestions: SuggestionLimits::default(),
             },
             limits: ParallelLimits::default(),
             says_strict: false,
@@ -144,13 +145,13 @@ impl From<ConfigFile> for WorkspaceConfig {
         let plain = Self::default();
         let logs = file.logs.unwrap_or(LogsSection { max_bytes: None });
         let retention = file.retention.unwrap_or(RetentionSection { max_age: None, max_runs: None });
+        let suggestions = file.suggestions.map(|said| said.completed());
         Self {
             says_strict: file.replan.as_ref().is_some_and(|said| said.strict.is_some()),
-            defaults: plain.defaults.completing(
-                file.policy.as_ref(),
-                file.retry.as_ref(),
-                file.replan.as_ref(),
-            ),
+            defaults: PlanDefaults {
+                suggestions: suggestions.unwrap_or(plain.defaults.suggestions),
+                ..plain.defaults.completing(file.policy.as_ref(), file.retry.as_ref(), file.replan.as_ref())
+            },
             limits: file.limits.map(|said| said.limits()).unwrap_or_default(),
             durability: file.durability,
             sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),

@@ -1,6 +1,5 @@
 use crate::Caller;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinSet;
@@ -119,10 +118,7 @@ impl ChildProcesses {
 
 impl SpawnContext<'_> {
     fn command(&self, errand: &ChildPurpose) -> Command {
-        #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]
-        let mut command = Command::new(keep::own_program());
-        let workspace = self.caller.host().workspace();
-        command.arg("--state").arg(&workspace.state).arg("--quiet");
+        let mut command = keep::own_command(self.caller.host());
         match errand {
             ChildPurpose::Slot(start) => {
                 command.args(["goal", "run", &start.path]);
@@ -143,13 +139,9 @@ impl SpawnContext<'_> {
                 command.args(["goal", "tell"]);
             }
         }
-        command.current_dir(&workspace.root);
-        command.stdin(Stdio::null());
         if let Some(now) = self.now {
             command.env("WF_NOW", now.to_string()).env_remove("WF_WARP");
         }
-        // An interrupt of the daemon at a terminal does not interrupt the reconciliations.
-        command.process_group(0);
         command
     }
 }

@@ -21,6 +21,7 @@ mod outcome;
 mod params;
 mod poke;
 mod signals;
+mod tighten;
 
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
 pub use attended::check_goals_scheduled;
@@ -37,9 +38,8 @@ pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
 pub use notifications::{FollowUps, follow_ups, notifications};
 pub use notify::send_notifications;
-pub use operate::{
-    GoalActOrigin, GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal,
-};
+pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
+pub use tighten::{GoalTightenOutcome, tighten_goal};

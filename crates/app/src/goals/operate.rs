@@ -7,24 +7,14 @@ use super::{
     with_recorded_schedule,
 };
 use crate::approve::awaited_acceptance;
-use crate::keys::author;
 use crate::load::LoadedPlan;
-use crate::{Caller, CliExitCode, CommandError, watch};
+use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedger as _, ReconciliationCause, paused_until, turn};
 use wf_model::Goal;
 use wf_store::feed::WorkspaceAction;
 use wf_store::{Store, StoreReader};
-
-/// The origin of an act on a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GoalActOrigin {
-    /// The command line: the key of its user is recorded.
-    CommandLine,
-    /// A browser, of which nobody knows who uses it: no key is recorded.
-    Browser,
-}
 
 /// A pause, as it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +46,10 @@ struct OperatedLedger {
 
 impl OperatedLedger {
     /// Opens the ledger of a goal that a command names by its id or its file, and a browser by its id.
-    fn of(caller: &dyn Caller, name: &str, origin: GoalActOrigin) -> Result<Self, CommandError> {
+    fn of(caller: &dyn Caller, name: &str, origin: ActOrigin) -> Result<Self, CommandError> {
         let (ready, goal) = match origin {
-            GoalActOrigin::CommandLine => load_by_name(caller, name)?,
-            GoalActOrigin::Browser => load_by_id(caller, name)?,
+            ActOrigin::CommandLine => load_by_name(caller, name)?,
+            ActOrigin::Browser => load_by_id(caller, name)?,
         };
         let (store, reader) = ledger_of(caller.host(), &ready)?;
         let goal = with_recorded_schedule(&goal, &reader)?;
@@ -76,7 +66,7 @@ pub fn pause_goal(
     caller: &dyn Caller,
     name: &str,
     reason: &str,
-    origin: GoalActOrigin,
+    origin: ActOrigin,
 ) -> Result<GoalPauseOutcome, CommandError> {
     let open = OperatedLedger::of(caller, name, origin)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
@@ -95,7 +85,7 @@ pub fn pause_goal(
 pub fn resume_goal(
     caller: &dyn Caller,
     name: &str,
-    origin: GoalActOrigin,
+    origin: ActOrigin,
 ) -> Result<GoalResumeOutcome, CommandError> {
     let open = OperatedLedger::of(caller, name, origin)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
@@ -132,7 +122,7 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
             format!("start one with `wf daemon`, or run it in a terminal: wf goal run {id}"),
         );
     }
-    let open = OperatedLedger::of(caller, id, GoalActOrigin::Browser)?;
+    let open = OperatedLedger::of(caller, id, ActOrigin::Browser)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     if let Some(awaited) = awaited_acceptance(caller, &open.ready)? {
         return refused(format!("{} {awaited}", open.goal.path), format!("accept it: wf goal accept {goal}"));
@@ -148,14 +138,4 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
     }
     wake_daemon(&state);
     Ok(goal)
-}
-
-impl GoalActOrigin {
-    /// Returns the key of the author, and true for a browser.
-    fn author(self, caller: &dyn Caller) -> (Option<wf_base::digest::Sha256Digest>, bool) {
-        match self {
-            Self::CommandLine => (author(caller.host()).map(|key| key.public.id()), false),
-            Self::Browser => (None, true),
-        }
-    }
 }

@@ -5,11 +5,12 @@ use super::sentence::{
     ActivitySentence, ToldRun, health_sentence, pause_sentence, run_sentence, state_sentence,
 };
 use super::state_reader;
+use super::suggestions::RecordedSuggestionRow;
 use crate::{Caller, CommandError};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::EventKind;
-use wf_store::{LogRow, StateEvent, StateFact, StoreReader};
+use wf_store::{LogRow, RunRow, StateEvent, StateFact, StoreReader};
 
 /// The sentences of a page.
 const PAGE_SENTENCES: usize = 50;
@@ -59,6 +60,8 @@ pub struct ActivityLine {
     pub run: Option<RunId>,
     /// Its goal.
     pub goal: Option<String>,
+    /// The moment until which its run can be undone, if it tells of the end of that and there is time.
+    pub undo_until: Option<Moment>,
 }
 
 /// Returns a page of what was done. It is searched backwards, and no further than some thousand events.
@@ -66,6 +69,7 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
     let Some(reader) = state_reader(caller)? else {
         return Ok(ActivityPage::default());
     };
+    let now = caller.host().now();
     let end = reader.log_end()?.map_or(0, |end| end.seq);
     let mut before = query.before.unwrap_or(u64::MAX).min(end + 1);
     let last = before.saturating_sub(MAX_EVENTS);
@@ -74,7 +78,7 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
         let after = before.saturating_sub(WINDOW + 1).max(last.saturating_sub(1));
         let count = usize::try_from(before - 1 - after).unwrap_or(usize::MAX);
         for row in reader.log(after, count)?.iter().rev() {
-            let lines = lines_of(&reader, row)?;
+            let lines = lines_of(&reader, row, now)?;
             page.lines.extend(lines.into_iter().filter(|line| query.admits(line)));
             if page.lines.len() >= PAGE_SENTENCES {
                 page.older = (row.place.seq > 1).then_some(row.place.seq);
@@ -98,7 +102,7 @@ impl ActivityQuery {
 }
 
 /// Returns the sentences about an event of the log: rows of several goals may be recorded by one.
-fn lines_of(reader: &StoreReader, row: &LogRow) -> Result<Vec<ActivityLine>, CommandError> {
+fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<ActivityLine>, CommandError> {
     let line = |at, told: ActivitySentence| ActivityLine {
         event: row.place.seq,
         at,
@@ -108,14 +112,20 @@ fn lines_of(reader: &StoreReader, row: &LogRow) -> Result<Vec<ActivityLine>, Com
         plan: row.plan.clone(),
         run: row.run.clone(),
         goal: None,
+        undo_until: None,
     };
     if let (Some(event), Some(run), Some(plan)) = (&row.event, &row.run, &row.plan) {
-        let took = match event.fact {
-            EventKind::RunEnded { .. } => reader.run(run)?.duration(),
-            _ => None,
+        let (took, undo_until) = match event.fact {
+            EventKind::RunEnded { .. } => {
+                let ended = reader.run(run)?;
+                (ended.duration(), undo_until(reader, &ended, now)?)
+            }
+            _ => (None, None),
         };
         let run = ToldRun { plan: plan.as_str(), is_nested: row.parent.is_some(), took };
-        return Ok(run_sentence(&event.fact, &run).map(|told| line(event.at, told)).into_iter().collect());
+        let told = run_sentence(&event.fact, &run);
+        let told = told.map(|told| ActivityLine { undo_until, ..line(event.at, told) });
+        return Ok(told.into_iter().collect());
     }
     let Some(StateEvent { at, fact }) = &row.state else {
         return Ok(Vec::new());
@@ -126,6 +136,11 @@ fn lines_of(reader: &StoreReader, row: &LogRow) -> Result<Vec<ActivityLine>, Com
         for told in rows("reconciliations") {
             lines.extend(reconciliation_line(reader, *at, told, &line)?);
         }
+        lines.extend(rows("suggestions").iter().filter_map(|told| {
+            let row = RecordedSuggestionRow::deserialize(told).ok()?;
+            let (plan, run) = (Some(row.plan.clone()), Some(row.run()));
+            Some(ActivityLine { plan, run, ..line(*at, row.sentence()) })
+        }));
         lines.extend(rows("goals").iter().filter_map(|told| {
             let row = RecordedGoalRow::deserialize(told).ok()?;
             let told = row.sentence(*at)?;
@@ -133,6 +148,15 @@ fn lines_of(reader: &StoreReader, row: &LogRow) -> Result<Vec<ActivityLine>, Com
         }));
     }
     Ok(lines)
+}
+
+/// Returns the moment until which a run can be undone; `None`: it cannot, or not any more.
+fn undo_until(reader: &StoreReader, run: &RunRow, now: Moment) -> Result<Option<Moment>, CommandError> {
+    let Some(offer) = run.undo.as_ref().filter(|offer| now < offer.until) else {
+        return Ok(None);
+    };
+    let may_be = offer.decide(&reader.undos(&run.id)?, now).is_ok();
+    Ok(may_be.then_some(offer.until))
 }
 
 /// Returns the sentence about a recorded reconciliation, if that is when it ended and its goal is not as it was.
@@ -216,6 +240,7 @@ mod tests {
             plan: PlanId::parse("release").ok(),
             run: None,
             goal: None,
+            undo_until: None,
         };
         let query = |text: &str, plan: &str, person: &str| ActivityQuery {
             text: text.into(),

@@ -24,6 +24,7 @@ mod sentence;
 mod skills;
 mod state;
 mod stream;
+mod suggestions;
 
 pub use activity::{ActivityLine, ActivityPage, ActivityQuery, activity_page};
 pub use audit::{
@@ -45,4 +46,6 @@ pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use state::{StateReader, ViewResources, find_run, state_reader, view_version};
 pub use stream::{StreamView, stream_view};
+pub use suggestions::open_suggestions;
+pub use wf_core::suggestion::SuggestionRecord;
 pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

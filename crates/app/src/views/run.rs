@@ -13,6 +13,7 @@ use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
+use wf_core::undo::UndoOffer;
 use wf_report::draw::rounds_plot;
 use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
 use wf_store::StepSelection;
@@ -76,8 +77,8 @@ pub struct RunView {
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
     pub spending: Vec<ModelSpending>,
-    /// The moment until which it can be undone; absent: it cannot, or not any more.
-    pub undo_until: Option<Moment>,
+    /// The means to undo it, and until when; absent: it cannot be undone, or not any more.
+    pub undo: Option<UndoOffer>,
     /// True if a run of the same plan was recorded before it.
     pub has_earlier: bool,
 }
@@ -124,9 +125,9 @@ pub fn run_view(
     let nested = take_nested(&mut record);
     record.agents.clear();
     let offer = record.run.undo.as_ref().filter(|offer| offer.decide(&record.undone_by, now).is_ok());
-    let undo_until = offer.map(|offer| offer.until);
+    let undo = offer.cloned();
     Ok(RunView {
-        undo_until,
+        undo,
         states,
         found,
         page,

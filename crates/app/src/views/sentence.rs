@@ -29,7 +29,7 @@ pub struct ToldRun<'a> {
 }
 
 impl ActivitySentence {
-    fn of(kind: &'static str, text: String) -> Self {
+    pub(super) fn of(kind: &'static str, text: String) -> Self {
         Self { kind, text, people: Vec::new() }
     }
 
@@ -160,7 +160,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use wf_core::machine::{Standing, StepCounts};
+    use wf_core::machine::{RunOffers, Standing, StepCounts};
 
     fn told(fact: &EventKind, is_nested: bool) -> Option<String> {
         let run = ToldRun { plan: "deploy", is_nested, took: Some(Duration::from_secs(192)) };
@@ -177,7 +177,7 @@ mod tests {
             stale: Vec::new(),
             outputs: wf_model::JsonObject::default(),
             accepted: None,
-            undo: None,
+            offers: RunOffers::default(),
         }
     }
 

@@ -62,6 +62,7 @@ impl EnvelopeCheck<'_> {
             escalations,
             planner,
             undo,
+            suggests,
             // They reach nothing by themselves.
             id: _,
             title: _,
@@ -99,6 +100,9 @@ impl EnvelopeCheck<'_> {
         }
         if undo.is_some() {
             self.note("it has `undo`; a generated plan has none".into());
+        }
+        if suggests.is_some() {
+            self.note("it has `suggests`; a generated plan has none".into());
         }
         let (count, max) = (steps.len(), self.envelope.max_steps as usize);
         if count > max {

@@ -5,11 +5,11 @@ use super::{
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
     CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
     MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerCalls,
-    PlannerRejection, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile,
-    Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
+    PlannerRejection, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOffers, RunOutcome, RunPhase,
+    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
     ToolCallStart, WorkExit,
 };
-use crate::{gate::GateResult, health::BreakerNote, undo::UndoOffer};
+use crate::{gate::GateResult, health::BreakerNote};
 use wf_base::name::{GateId, Name, PlanId, RunId};
 use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
@@ -393,8 +393,8 @@ pub enum EventKind {
         /// The number of criteria that pass, if the result was accepted with less than all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accepted: Option<CriteriaCount>,
-        /// The means to undo it, if its plan has them and it succeeded.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        undo: Option<Box<UndoOffer>>,
+        /// The runs that may follow, if its plan has any and it succeeded.
+        #[serde(flatten)]
+        offers: RunOffers,
     },
 }

@@ -107,6 +107,7 @@ mod round;
 mod rounds;
 mod run_approval;
 mod run_end;
+mod run_offers;
 mod scope;
 mod serde_pairs;
 mod standing;
@@ -180,6 +181,7 @@ pub use round::{
 };
 pub use rounds::{NO_ALTERNATIVE_LEFT, NOT_APPROVED};
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
+pub use run_offers::RunOffers;
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use stuck::{REPLANS_BEFORE_PEOPLE, StuckAttempt};

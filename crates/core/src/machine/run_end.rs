@@ -3,7 +3,8 @@
 use super::checks::standing_of;
 use super::scope::TaskScope;
 use super::state::{self, MachineState};
-use super::{Effect, EventKind, Machine, RunOutcome, StaleFile, Standing};
+use super::{Effect, EventKind, Machine, RunOffers, RunOutcome, StaleFile, Standing};
+use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
 use serde_json::Value;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
@@ -21,9 +22,9 @@ impl Machine {
     pub(super) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);
-        let (undo, unfit) = match self.undo_offer() {
-            Ok(undo) => (undo, None),
-            Err(reason) => (None, Some(reason)),
+        let (offers, unfit) = match self.offers(&outputs) {
+            Ok(offers) => (offers, None),
+            Err(reason) => (RunOffers::default(), Some(reason)),
         };
         let (outcome, mut reason) = self.verdict(broken.or(unfit));
         if outcome == RunOutcome::Succeeded {
@@ -67,7 +68,7 @@ impl Machine {
             stale,
             outputs: outputs.clone(),
             accepted: accepted.filter(|_| outcome == RunOutcome::Succeeded),
-            undo: undo.filter(|_| outcome == RunOutcome::Succeeded).map(Box::new),
+            offers: if outcome == RunOutcome::Succeeded { offers } else { RunOffers::default() },
         });
         self.turn.effects.push(Effect::Finish { outputs });
     }
@@ -103,6 +104,12 @@ impl Machine {
         }
     }
 
+    /// Returns the runs that may follow this one, or the problem with them.
+    fn offers(&self, outputs: &JsonObject) -> Result<RunOffers, String> {
+        let (undo, suggests) = (self.undo_offer()?, self.suggestion_offer(outputs)?);
+        Ok(RunOffers { undo: undo.map(Box::new), suggests: suggests.map(Box::new) })
+    }
+
     /// Returns the means to undo the run, or the problem with them.
     fn undo_offer(&self) -> Result<Option<UndoOffer>, String> {
         let Some(UndoPlan { nested, within }) = self.plan.parts().undo.as_deref() else {
@@ -124,6 +131,19 @@ impl Machine {
         let params = resolve_params(declared, &given)
             .map_err(|bad| format!("undo: {}: {}", nested.path, bad.problems.join("; ")))?;
         Ok(Some(UndoOffer { path: nested.path.clone(), params, until: self.now.after(*within) }))
+    }
+
+    /// Returns the suggestions among the outputs of the run, or the problem with them.
+    fn suggestion_offer(&self, outputs: &JsonObject) -> Result<Option<SuggestionOffer>, String> {
+        let source = self.plan.parts().suggests.as_deref();
+        let Some((source, value)) =
+            source.and_then(|source| Some((source, outputs.get(source.output.as_str())?)))
+        else {
+            return Ok(None);
+        };
+        let read = read_suggestions(value, &source.plans);
+        let suggestions = read.map_err(|reason| format!("output `{}`: {reason}", source.output))?;
+        Ok((!suggestions.is_empty()).then_some(SuggestionOffer { suggestions, limits: source.limits }))
     }
 
     /// Returns the plan's outputs, and the problem with them, if any.

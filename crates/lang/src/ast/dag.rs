@@ -132,6 +132,7 @@ impl From<DagSpec> for PlanSpec {
             planner: None,
             on_stuck: None,
             undo: None,
+            suggests: None,
             r#type: None,
             interaction_mode: None,
             layers: dag.execution_order,

@@ -263,6 +263,7 @@ impl GoalSpec {
             planner: self.planner.clone(),
             on_stuck: self.on_stuck,
             undo: None,
+            suggests: None,
             r#type: None,
             interaction_mode: None,
             layers: None,

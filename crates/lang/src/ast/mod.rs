@@ -58,6 +58,7 @@ mod skill;
 mod sound;
 mod step;
 mod stuck;
+mod suggests;
 mod undo;
 mod wait;
 
@@ -109,5 +110,6 @@ pub use skill::{
     SkillUse,
 };
 pub use step::StepSpec;
+pub use suggests::SuggestsSpec;
 pub use undo::UndoSpec;
 pub use wait::WaitSpec;

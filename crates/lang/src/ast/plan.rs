@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
-    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, UndoSpec, foreign, intent,
-    interaction, planner, single_agent, sound,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, SuggestsSpec, UndoSpec, foreign,
+    intent, interaction, planner, single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -75,6 +75,8 @@ record! {
         optional on_stuck: OnStuck,
         /// The plan that undoes what a run did, on request and for a while; none if absent.
         optional undo: Box<UndoSpec>,
+        /// The output in which its runs suggest what may be done next; none if absent.
+        optional suggests: Box<SuggestsSpec>,
     }
     foreign foreign::PLAN;
     aside {
@@ -93,6 +95,9 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
     interaction::check(plan, fields, decoder);
+    if let Some(suggests) = &plan.suggests {
+        suggests.check_output(&plan.outputs, decoder);
+    }
     if let Some(budget) = &plan.budget {
         budget.check_main_attempts(plan.finally.len(), decoder);
     }

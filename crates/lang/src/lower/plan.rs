@@ -7,7 +7,8 @@ use crate::LoadedSpec;
 use crate::ast::{self, SecretSourceKind};
 use wf_model::{
     NestedPlan, OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
-    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx, UndoPlan,
+    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx, SuggestedPlan, SuggestionLimits,
+    SuggestionSource, UndoPlan,
 };
 
 /// The defaults for a plan: the workspace's configuration.
@@ -19,6 +20,8 @@ pub struct PlanDefaults {
     pub retry: Arc<RetryPolicy>,
     /// The numbers for plans with `replan`. They do not enable it for other plans.
     pub replan: ReplanSettings,
+    /// The limits on the suggestions of runs that are kept.
+    pub suggestions: SuggestionLimits,
 }
 
 impl PlanDefaults {
@@ -35,6 +38,7 @@ impl PlanDefaults {
             retry: super::step::retry(retry, &self.retry),
             replan: replan
                 .map_or_else(|| self.replan.clone(), |said| super::replan::completed(said, &self.replan)),
+            suggestions: self.suggestions,
         }
     }
 }
@@ -113,6 +117,7 @@ impl SpecLowering<'_> {
             planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
             undo: plan.undo.as_deref().map(|undo| self.undo(undo, file)).transpose()?.map(Box::new),
+            suggests: plan.suggests.as_deref().map(|said| self.suggests(said, file)).map(Box::new),
             work_type: plan.r#type,
             interaction_mode: plan.interaction_mode,
             briefing: briefing(plan),
@@ -124,6 +129,15 @@ impl SpecLowering<'_> {
         let with = undo.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone()));
         let within = undo.within.as_ref().map_or(UndoPlan::WITHIN, |within| within.value.0);
         Ok(UndoPlan { nested: NestedPlan { plan, path, with: with.collect() }, within })
+    }
+
+    fn suggests(&self, said: &ast::SuggestsSpec, file: usize) -> SuggestionSource {
+        let plans = said.plans.iter().map(|named| SuggestedPlan {
+            name: named.value.clone(),
+            path: self.loaded.resolve(file, &named.value).unwrap_or_default(),
+        });
+        let limits = self.defaults.suggestions;
+        SuggestionSource { output: said.output.value.clone(), plans: plans.collect(), limits }
     }
 
     fn steps(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<Vec<Step>, LoweringError> {

@@ -6,7 +6,7 @@ use wf_model::expr::Template;
 use wf_model::{
     CheckCertainty, CheckProbe, FailureClass, Gate, GateLane, GatePredicate, GateProvider, ModelChoice,
     OnStepError, OnStepFailure, Plan, PlanPolicy, ReplanSettings, ResourceLimits, RetryPolicy,
-    SandboxPermissions, SecretSource, StepRepetition, StepWork, WaitCondition,
+    SandboxPermissions, SecretSource, StepRepetition, StepWork, SuggestionLimits, WaitCondition,
 };
 
 pub(super) fn defaults() -> PlanDefaults {
@@ -14,7 +14,7 @@ pub(super) fn defaults() -> PlanDefaults {
     let policy =
         PlanPolicy { max_parallel: 7, on_failure: OnStepFailure::Stop, grace: Duration::from_secs(3) };
     let replan = ReplanSettings { epsilon: 0.25, ..ReplanSettings::default() };
-    PlanDefaults { policy, retry, replan }
+    PlanDefaults { policy, retry, replan, suggestions: SuggestionLimits::default() }
 }
 
 fn model(files: &[(&str, &str)]) -> std::sync::Arc<Plan> {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{CardKind, RequestCard, entry_bands};
 use wf_core::machine::{ApprovalRequest, Artifact};
 use wf_lang::{InMemoryFiles, PlanDefaults, load, lower};
-use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings};
+use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, SuggestionLimits};
 
 const RELEASE: &str = "\
 ---
@@ -27,6 +27,7 @@ fn plan() -> Arc<Plan> {
         policy: PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO },
         retry: Arc::default(),
         replan: ReplanSettings::default(),
+        suggestions: SuggestionLimits::default(),
     };
     lower(&load(&files, "release.md"), &defaults).expect("the plan has no mistakes")
 }

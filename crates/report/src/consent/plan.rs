@@ -8,7 +8,7 @@ use wf_model::expr::Template;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
     Check, EnvVar, Gate, InteractionMode, NestedPlan, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy,
-    SecretDeclaration, SecretSource, Step, TaintLevel, UndoPlan, WorkItemType,
+    SecretDeclaration, SecretSource, Step, SuggestionSource, TaintLevel, UndoPlan, WorkItemType,
 };
 
 /// The plans that are shown already, or will be.
@@ -114,6 +114,16 @@ fn undone(undo: Option<&UndoPlan>, used: &mut ShownPlans, sheet: &mut SummaryBui
     sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "undo.within", time);
 }
 
+/// The plans that its runs may suggest. A person starts one, with the approvals that it needs.
+fn suggested(suggests: Option<&SuggestionSource>, sheet: &mut SummaryBuilder) {
+    let Some(SuggestionSource { output, plans, limits: _ }) = suggests else {
+        return;
+    };
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "suggests.output", output.as_str());
+    let paths: Vec<String> = plans.iter().map(|plan| plan.path.clone()).collect();
+    sheet.add_each(SummaryLineKind::Work, RiskDirection::Plain, "suggests.plans", &paths);
+}
+
 fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let PlanParts {
         id,
@@ -136,6 +146,7 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
         planner,
         on_stuck,
         undo,
+        suggests,
         work_type,
         interaction_mode,
         briefing,
@@ -161,9 +172,16 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     super::replan::replan(replan.as_ref(), sheet);
     super::replan::planner(planner.as_ref(), *on_stuck, sheet);
     undone(undo.as_deref(), used, sheet);
+    suggested(suggests.as_deref(), sheet);
+    add_steps(steps, *main, plan, used, sheet);
+    unshown_gates(plan, used, sheet);
+}
+
+/// The steps of a plan, and their alternatives.
+fn add_steps(steps: &[Step], main: usize, plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
-        let part = if at < *main { "steps" } else { "finally" };
+        let part = if at < main { "steps" } else { "finally" };
         sheet.set_part(&format!("{part}.{}", own.id));
         step::step(own, plan, used, sheet);
         if let Some(value) = trust.steps.get(own.id.as_str()) {
@@ -174,7 +192,6 @@ fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
             step::way(other, used, sheet);
         }
     }
-    unshown_gates(plan, used, sheet);
 }
 
 /// The template by which memory knows the runs of a plan.

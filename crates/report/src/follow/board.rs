@@ -293,7 +293,7 @@ mod tests {
     use super::{ResumeOptions, RunNotification, RunTracker};
     use wf_base::name::{Name, PlanId, RunId};
     use wf_base::time::Moment;
-    use wf_core::machine::{Attempt, Event, EventKind, RunOutcome, Standing, StepCounts, TaskId};
+    use wf_core::machine::{Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, TaskId};
     use wf_core::observe::RunRef;
 
     fn run(id: &str, path: &[&str]) -> RunRef {
@@ -323,7 +323,7 @@ mod tests {
             stale: Vec::new(),
             outputs: wf_model::JsonObject::new(),
             accepted: None,
-            undo: None,
+            offers: RunOffers::default(),
         };
         let Some(RunNotification::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
             panic!("the end is news");

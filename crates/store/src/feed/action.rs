@@ -221,6 +221,27 @@ pub enum WorkspaceAction {
         /// The time for which it is due.
         slot: Moment,
     },
+    /// A browser asked for the undo of a run.
+    UndoRequested {
+        /// The run that is undone.
+        run: RunId,
+    },
+    /// A browser asked for the run that a suggestion names.
+    SuggestionRequested {
+        /// The number of the suggestion.
+        suggestion: u32,
+    },
+    /// A suggestion was dismissed.
+    SuggestionDismissed {
+        /// Its number.
+        suggestion: u32,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        browser: bool,
+    },
     /// Past scheduled times were made due.
     GoalBackfilled {
         /// The goal.

@@ -11,8 +11,8 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::{FixedClock, Moment};
 use wf_core::machine::{
-    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, RunOutcome, RunPhase, Standing,
-    StepCounts, StepItem, StepState, TaskId, TaskLocks, WorkExit,
+    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, RunOffers, RunOutcome, RunPhase,
+    Standing, StepCounts, StepItem, StepState, TaskId, TaskLocks, WorkExit,
 };
 use wf_model::{CheckCertainty, FailureClass, JsonObject};
 
@@ -137,7 +137,7 @@ pub(crate) fn run_ended() -> EventKind {
         stale: Vec::new(),
         outputs: object(json!({"total": 3})),
         accepted: None,
-        undo: None,
+        offers: RunOffers::default(),
     }
 }
 

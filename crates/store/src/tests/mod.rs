@@ -22,3 +22,4 @@ mod reader_pool;
 mod record;
 mod recorded;
 mod sessions;
+mod suggestions;

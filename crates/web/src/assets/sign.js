@@ -2,7 +2,7 @@
 import { hex, ownKey, ownPasskey } from "/key.js";
 
 // The page may be put together anew while it is open, so its parts are looked for when they are needed.
-const part = (id) => document.getElementById(id);
+export const part = (id) => document.getElementById(id);
 const encoder = new TextEncoder();
 
 // Writes characters that hide, or change how others show, as their numbers.
@@ -12,7 +12,7 @@ const visible = (text) => String(text).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]
 const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const digest = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
 
-async function post(path, body) {
+export async function post(path, body) {
   const response = await fetch(path, { method: "POST", body, credentials: "same-origin" });
   const text = await response.text();
   if (!response.ok) {
@@ -61,7 +61,7 @@ async function understood(draft, answer) {
   return { statement, proposal };
 }
 
-function line(list, name, value) {
+export function line(list, name, value) {
   const term = document.createElement("dt");
   term.textContent = name;
   const text = document.createElement("pre");
@@ -94,7 +94,7 @@ function describe({ statement, proposal }) {
 }
 
 // Waits for the confirmation that the risk demands; false if it is not given.
-function confirmed(risk) {
+export function confirmed(risk) {
   const [dialog, slide, go] = [part("sign"), part("slide"), part("go")];
   slide.closest("label").hidden = risk !== "high";
   slide.value = 0;
@@ -128,7 +128,7 @@ async function signWithPasskey(bytes, { id, spki }) {
   return { keyid: await digest(spki), passkey, sig: base64(signature) };
 }
 
-async function sign(draft, { pair, passkey }) {
+export async function sign(draft, { pair, passkey }) {
   const payload = encoder.encode(draft.payload);
   const head = encoder.encode(`DSSEv1 ${draft.payload_type.length} ${draft.payload_type} ${payload.length} `);
   const bytes = new Uint8Array([...head, ...payload]);
@@ -137,7 +137,7 @@ async function sign(draft, { pair, passkey }) {
 }
 
 // Returns the key to sign with: a passkey if there is one, the only one for what cannot be taken back.
-async function keyFor(risk) {
+export async function keyFor(risk) {
   const [pair, passkey] = [await ownKey(), await ownPasskey()];
   return passkey || (pair && risk !== "irreversible") ? { pair, passkey } : undefined;
 }

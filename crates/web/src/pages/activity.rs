@@ -1,7 +1,8 @@
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
+use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
 use wf_app::views::{ActivityPage, ActivityQuery, activity_page};
@@ -24,10 +25,16 @@ pub(crate) struct ActivitySearch {
 struct ActivityView {
     page: ActivityPage,
     search: ActivitySearch,
+    may_operate: bool,
 }
 
 /// The sentences about what was done, newest first.
-pub(crate) async fn activity(State(site): State<Site>, Query(search): Query<ActivitySearch>) -> Response {
+pub(crate) async fn activity(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+    Query(search): Query<ActivitySearch>,
+) -> Response {
+    let may_operate = access >= LoginAccess::Operate;
     respond::view(&site, "activity.html", move |caller| {
         let query = ActivityQuery {
             text: search.q.clone(),
@@ -35,7 +42,7 @@ pub(crate) async fn activity(State(site): State<Site>, Query(search): Query<Acti
             person: search.person.clone(),
             before: search.before,
         };
-        Ok(Some(ActivityView { page: activity_page(caller, &query)?, search }))
+        Ok(Some(ActivityView { page: activity_page(caller, &query)?, search, may_operate }))
     })
     .await
 }

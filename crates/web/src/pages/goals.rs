@@ -1,6 +1,6 @@
+use axum::Json;
 use axum::extract::{Extension, Form, Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::CommandError;
-use wf_app::goals::{GoalActOrigin, pause_goal, request_reconciliation, resume_goal};
+use wf_app::ActOrigin;
+use wf_app::approve::{GoalSignature, draft_goal_signature, submit_goal_signature};
+use wf_app::goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal};
 use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
-use wf_base::untrusted;
 
 /// The longest reason of a pause, in bytes.
 const MAX_REASON_SIZE: usize = 1_000;
@@ -80,37 +80,52 @@ pub(crate) async fn pause(
     }
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
-    let done = site.change(move |caller| pause_goal(caller, &name, &reason, GoalActOrigin::Browser)).await;
-    done_or_refused(&site, &goal, done.map(drop))
+    let done = site.change(move |caller| pause_goal(caller, &name, &reason, ActOrigin::Browser)).await;
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Ends the pause of a goal.
 pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.change(move |caller| resume_goal(caller, &name, GoalActOrigin::Browser)).await;
-    done_or_refused(&site, &goal, done.map(drop))
+    let done = site.change(move |caller| resume_goal(caller, &name, ActOrigin::Browser)).await;
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Makes a reconciliation of a goal due now.
 pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
     let done = site.change(move |caller| request_reconciliation(caller, &name)).await;
-    done_or_refused(&site, &goal, done.map(drop))
+    respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
-/// Returns to the page of a goal, or says why nothing was done.
-fn done_or_refused(site: &Site, goal: &str, done: Result<(), CommandError>) -> Response {
-    match done {
-        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, format!("/goals/{goal}"))]).into_response(),
-        Err(error) => {
-            let told = untrusted::plain(&error.render());
-            // The problems of a file are not part of the error: a command prints them.
-            let reason = if told.is_empty() {
-                "Its file has problems. To see them: wf check".to_owned()
-            } else {
-                told
-            };
-            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
-        }
+/// Withdraws the standing approval of a goal.
+pub(crate) async fn tighten(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+    let name = goal.clone();
+    let done = site.change(move |caller| tighten_goal(caller, &name, ActOrigin::Browser).map(drop)).await;
+    respond::done(&site, done.map(|()| format!("/goals/{goal}")))
+}
+
+/// The subject of a signature.
+#[derive(Deserialize)]
+struct SignatureRequest {
+    what: GoalSignature,
+}
+
+/// Drafts what a browser signs for a goal.
+pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+    let Ok(SignatureRequest { what }) = serde_json::from_str(&body) else {
+        return respond::plain(StatusCode::BAD_REQUEST, "this is nothing to sign for a goal\n");
+    };
+    match site.change(move |caller| draft_goal_signature(caller, &goal, what)).await {
+        Ok(draft) => Json(draft).into_response(),
+        Err(error) => respond::uncounted(&error),
+    }
+}
+
+/// Records a signed statement about a goal.
+pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+    match site.change(move |caller| submit_goal_signature(caller, &goal, &body)).await {
+        Ok(()) => respond::plain(StatusCode::OK, "recorded\n"),
+        Err(error) => respond::uncounted(&error),
     }
 }

@@ -1,7 +1,7 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** a page that is read changes nothing. Only [`review`] records anything, an answer with a signature, and
-//! [`goals`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
+//! **Invariant:** a page that is read changes nothing. Only [`review`] and [`goals`] record anything that was signed, and
+//! [`goals`], [`run`], [`suggestions`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
 
 pub(crate) mod activity;
 pub(crate) mod audit;
@@ -19,6 +19,7 @@ pub(crate) mod secrets;
 pub(crate) mod skills;
 pub(crate) mod step;
 pub(crate) mod stream;
+pub(crate) mod suggestions;
 
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderMap};
@@ -46,6 +47,11 @@ pub(crate) async fn sign_script() -> impl IntoResponse {
 /// The script of the key of a browser.
 pub(crate) async fn key_script() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/key.js"))
+}
+
+/// The script that signs for goals.
+pub(crate) async fn goal_script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/goal.js"))
 }
 
 /// The stream of news.

@@ -1,16 +1,15 @@
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
+use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::CommandError;
 use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
-use wf_app::views::{RequestView, open_requests, state_reader};
+use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
-use wf_base::untrusted;
 
 /// The part of an address that names a request.
 #[derive(Deserialize)]
@@ -30,16 +29,23 @@ impl From<RequestAddress> for RequestName {
 struct ReviewView {
     request: Option<RequestView>,
     next: Vec<RequestView>,
+    suggestions: Vec<SuggestionRecord>,
+    may_operate: bool,
 }
 
-/// The request that is answered next, and those after it.
-pub(crate) async fn requests(State(site): State<Site>) -> Response {
-    respond::view(&site, "request.html", |caller| {
+/// The request that is answered next, those after it, and the suggestions.
+pub(crate) async fn requests(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+) -> Response {
+    let may_operate = access >= LoginAccess::Operate;
+    respond::view(&site, "request.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(Some(ReviewView::default()));
         };
         let mut open = open_requests(&reader)?.into_iter();
-        Ok(Some(ReviewView { request: open.next(), next: open.collect() }))
+        let suggestions = open_suggestions(&reader)?;
+        Ok(Some(ReviewView { request: open.next(), next: open.collect(), suggestions, may_operate }))
     })
     .await
 }
@@ -57,7 +63,7 @@ pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAd
             return Ok(None);
         };
         let request = open.remove(at);
-        Ok(Some(ReviewView { request: Some(request), next: open }))
+        Ok(Some(ReviewView { request: Some(request), next: open, ..ReviewView::default() }))
     })
     .await
 }
@@ -74,7 +80,7 @@ pub(crate) async fn draft(
     let drafted = site.change(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => respond::uncounted(&error),
     }
 }
 
@@ -87,11 +93,6 @@ pub(crate) async fn answer(
     let recorded = site.change(move |caller| submit_answer(caller, &name.into(), &body)).await;
     match recorded {
         Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
-        Err(error) => refused(&error),
+        Err(error) => respond::uncounted(&error),
     }
-}
-
-/// Says why an answer does not count, and what to do.
-fn refused(error: &CommandError) -> Response {
-    respond::plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
 }

@@ -1,11 +1,13 @@
-use axum::extract::{Path, Query, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::views::{StepFilter, find_run, run_before, run_diff_of, run_view, state_reader};
+use wf_app::undo::request_undo;
+use wf_app::views::{RunView, StepFilter, find_run, run_before, run_diff_of, run_view, state_reader};
 
 /// The filter of the tasks, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -20,21 +22,46 @@ pub(crate) struct TasksQuery {
     open: Option<usize>,
 }
 
+/// A run, for a browser with some access.
+#[derive(Serialize)]
+struct OperatedRun {
+    #[serde(flatten)]
+    shown: RunView,
+    may_operate: bool,
+}
+
 /// A run.
 pub(crate) async fn run(
     State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
     Path(run): Path<String>,
     Query(query): Query<TasksQuery>,
 ) -> Response {
     let now = site.host().now();
+    let may_operate = access >= LoginAccess::Operate;
     respond::view(&site, "run.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
         let filter = StepFilter::of(&query.state, query.page, query.open);
-        find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter, now)).transpose()
+        let shown = find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter, now)).transpose()?;
+        Ok(shown.map(|shown| OperatedRun { shown, may_operate }))
     })
     .await
+}
+
+/// Undoes a run, and leads to the run that does it.
+pub(crate) async fn undo(State(site): State<Site>, Path(run): Path<String>) -> Response {
+    let begun = site.execute(move |caller| {
+        let Some(reader) = state_reader(caller)? else {
+            return Ok(None);
+        };
+        find_run(&reader, &run)?.map(|run| request_undo(caller, &run)).transpose()
+    });
+    match begun.await.transpose() {
+        None => respond::missing(&site),
+        Some(begun) => respond::done(&site, begun.map(|run| format!("/runs/{run}"))),
+    }
 }
 
 /// The run that another one is compared with, as the address has it.

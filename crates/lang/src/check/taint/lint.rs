@@ -12,7 +12,7 @@ use wf_base::name::Name;
 use wf_base::source::{SourceText, Span, Spanned};
 use wf_model::expr::{ExprReference, Template};
 use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
-use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, ValueSchema};
+use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits, ValueSchema};
 
 /// Returns the warnings, each with the index of its file. Files with mistakes have none.
 pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
@@ -55,6 +55,7 @@ fn defaults() -> PlanDefaults {
         policy: PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::default(), grace: Duration::ZERO },
         retry: Arc::default(),
         replan: ReplanSettings::default(),
+        suggestions: SuggestionLimits::default(),
     }
 }
 

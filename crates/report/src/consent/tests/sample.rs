@@ -10,7 +10,7 @@ use wf_base::name::PlanId;
 use wf_base::source::Span;
 use wf_lang::decode::DiagnosticList;
 use wf_lang::{InMemoryFiles, LoadedSpec, PlanDefaults, load, lower, lower_goal};
-use wf_model::{Goal, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step};
+use wf_model::{Goal, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step, SuggestionLimits};
 
 /// A plan that uses every key of the language, each with a unique value.
 pub(crate) const ALL: &str = r#"---
@@ -47,6 +47,7 @@ replan:
 planner: {exec: [ask-planner, --hard], timeout: 72s}
 on_stuck: consult_planner
 undo: {uses: parts.md, with: {what: "undo {{ params.day }}"}, within: 73m}
+suggests: {output: result1, plans: [suggested.md]}
 type: project
 interaction_mode: default_and_offer
 budget: {max_attempts: 201, max_rounds: 202, max_wall_time_seconds: 203, max_tokens: 204, max_cost_usd: 2.05, reserve: 0.206, progress: true}
@@ -242,6 +243,8 @@ verify:
   - {name: whole, run: whole script}
 outputs:
   result: {type: string, maxLength: 48, value: "{{ steps.fourth.outputs.found }}"}
+  result1: {type: array, value: "{{ steps.fourth.outputs.found }}"}
+  result2: {type: array, value: "{{ steps.fourth.outputs.found }}"}
 ---
 Prose of the plan.
 
@@ -389,13 +392,8 @@ fn loaded(text: &str) -> LoadedSpec {
 }
 
 fn defaults() -> PlanDefaults {
-    PlanDefaults {
-        policy: PlanPolicy {
-            max_parallel: 2,
-            on_failure: OnStepFailure::Stop,
-            grace: Duration::from_secs(10),
-        },
-        retry: Arc::default(),
-        replan: ReplanSettings::default(),
-    }
+    let policy =
+        PlanPolicy { max_parallel: 2, on_failure: OnStepFailure::Stop, grace: Duration::from_secs(10) };
+    let (retry, replan) = (Arc::default(), ReplanSettings::default());
+    PlanDefaults { policy, retry, replan, suggestions: SuggestionLimits::default() }
 }

@@ -1,0 +1,152 @@
+//! Signatures for goals by keys that are elsewhere, as those of a browser: one acceptance, or one approval of the repairs that
+//! the autonomy of the goal advises.
+//!
+//! As with requests, the server drafts the statement, the browser shows and signs it, and what comes back counts only if it
+//! is the statement that would be drafted now.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::accepted::reviewed_files;
+use super::remote::is_by_passkey;
+use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions};
+use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
+use crate::{CONFIG, Caller, CliExitCode, CommandError, load};
+use wf_base::untrusted::plain;
+use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
+use wf_model::{JsonObject, PlanParam, resolve_params};
+use wf_report::consent::consent;
+use wf_sign::approval::{
+    ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, GoalContent, PAYLOAD, accepts,
+};
+
+/// The longest time between a draft and its signature.
+const DRAFT_TIME: Duration = Duration::from_mins(15);
+
+/// The subject of a signature for a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalSignature {
+    /// The goal as it is.
+    Acceptance,
+    /// The repairs that its autonomy advises.
+    Proposal,
+}
+
+/// A text to sign for a goal.
+#[derive(Clone, Debug, Serialize)]
+pub struct GoalDraft {
+    /// The type of the payload.
+    pub payload_type: &'static str,
+    /// The statement, in its only form.
+    pub payload: String,
+    /// Everything that the goal may do, for the reader: the statement has the digests of its files.
+    pub review: String,
+    /// The risk of what it may do.
+    pub risk: ActionRisk,
+}
+
+/// Drafts a statement about a goal.
+pub fn draft_goal_signature(
+    caller: &dyn Caller,
+    goal: &str,
+    what: GoalSignature,
+) -> Result<GoalDraft, CommandError> {
+    let PlanReview { ready, known_values, token } = review(caller, goal, what)?;
+    let files: Vec<_> = token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
+    let of = ready.goal.as_ref().map(|of| &*of.goal);
+    let text = consent(&ready.plan, &ready.path, &files, &known_values, of);
+    Ok(GoalDraft {
+        payload_type: PAYLOAD,
+        payload: token.statement.text(),
+        review: plain(&text),
+        risk: risk_of_plan(&ready.plan),
+    })
+}
+
+/// Records a signed statement about a goal, if it counts.
+pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Result<(), CommandError> {
+    let rejected = |refusal: ApprovalRefusal| {
+        let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
+        failure.hint(refusal.remedy())
+    };
+    let token = ApprovalToken::parse(token).map_err(rejected)?;
+    let signers: Vec<_> = token.signers().collect();
+    let [Some(key)] = *signers else {
+        let message = "the statement about a goal has exactly one signature";
+        return Err(
+            CommandError::new(CliExitCode::Approval, message).hint("open the page again, and sign anew")
+        );
+    };
+    let signed = token.statement();
+    let what = match signed.scope {
+        ApprovalScope::GoalAccept => GoalSignature::Acceptance,
+        _ => GoalSignature::Proposal,
+    };
+    let review = review(caller, goal, what)?;
+    let now = caller.host().now();
+    let drafted = &review.token.statement;
+    // Each draft has a nonce and a time of its own.
+    let same = ApprovalStatement {
+        nonce: signed.nonce.clone(),
+        issued: signed.issued,
+        expires: signed.issued.after(drafted.expires.since(drafted.issued)),
+        ..drafted.clone()
+    };
+    if *signed != same || signed.issued > now || now.since(signed.issued) > DRAFT_TIME {
+        let message = "the goal, or what is advised for it, is not what was signed any more";
+        return Err(
+            CommandError::new(CliExitCode::Approval, message).hint("open the page again, and sign anew")
+        );
+    }
+    let ready = &review.ready;
+    let is_irreversible = risk_of_plan(&ready.plan).level == RiskLevel::Irreversible;
+    if is_irreversible && !is_by_passkey(caller, &token)? {
+        let message = "what cannot be taken back is approved with a passkey, not with the key of a browser";
+        let hint = format!("make one on /keys, or in the workspace: wf approve {}", ready.path);
+        return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
+    }
+    let files = reviewed_files(caller.host(), ready)?;
+    let content = GoalContent { goal: &signed.plan.id, path: &ready.path, files: &files, config: CONFIG };
+    accepts(&token, &content, &review.token.rules.approvers).map_err(rejected)?;
+    review.token.record(caller, &token, key)?;
+    wake_daemon(&ready.workspace.state);
+    Ok(())
+}
+
+/// Prepares the statement about a goal as it is now.
+fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanReview, CommandError> {
+    let refused =
+        |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+    let (ready, goal) = load_by_id(caller, id)?;
+    let path = ready.workspace.root.join(&ready.path);
+    let values = |params: &[PlanParam]| Ok(resolve_params(params, &JsonObject::new())?);
+    let bounds = ParamBoundsRequest { any: &[], within: &[], values: &values };
+    let review = match what {
+        GoalSignature::Acceptance => {
+            let ready = load::load_for_review(caller, &path)?;
+            PlanReview::of_goal(caller, ready, &bounds)?
+        }
+        GoalSignature::Proposal => {
+            let reader = verified_reader(&ready.workspace)?;
+            let status = AutonomyStatus::of(caller, &ready, &goal, reader.as_ref())?;
+            let Some(advice) = &status.advice else {
+                return refused(
+                    format!("nothing is advised for {id}"),
+                    format!("see: wf goal autonomy {id}"),
+                );
+            };
+            let signing = SigningOptions { validity: Some(advice.to.validity), ..SigningOptions::default() };
+            let executions = Some(advice.to.executions);
+            let request = PlanApprovalRequest { bounds, executions, file: None, signing: &signing };
+            PlanReview::of_plan_elsewhere(caller, &path, &request)?
+        }
+    };
+    let required = review.token.rules.approvers.quorum();
+    if required > 1 {
+        let message = format!("{required} approvers must sign for {id}, one after another");
+        return refused(message, format!("sign in the workspace: wf approve {}", review.ready.path));
+    }
+    Ok(review)
+}

@@ -1,0 +1,78 @@
+//! Runs that a browser asks for: each is a command of `wf` in a process of its own, as those of the daemon are, so it
+//! outlives the server and starts a run in the one way there is.
+
+use std::io::{Read as _, Seek as _};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use crate::{CliExitCode, CommandError, Host, keep};
+use wf_base::name::RunId;
+use wf_base::untrusted::plain;
+
+/// The longest wait for a run to be recorded, and the pause between two looks.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(25);
+
+/// Starts a command that begins a run, which stays until its requests are answered, and returns the run as soon as it
+/// `begun` is recorded; the error of the command if it begins none. Needs a Tokio runtime, and blocks.
+pub fn start_in_background(
+    host: &Host,
+    command: &[&str],
+    begun: &dyn Fn() -> Result<Option<RunId>, CommandError>,
+) -> Result<RunId, CommandError> {
+    let unable = |error: std::io::Error| {
+        CommandError::new(CliExitCode::State, format!("cannot start a process: {error}"))
+    };
+    // A pipe would break when the server exits.
+    let mut told = tempfile::tempfile().map_err(unable)?;
+    let mut process = keep::own_command(host);
+    process.args(command).arg("--wait").stdout(Stdio::null()).stderr(told.try_clone().map_err(unable)?);
+    let mut child = process.spawn().map_err(unable)?;
+    let mut waited = Duration::ZERO;
+    while waited < MAX_WAIT {
+        // Looked for after the exit, too: a short run ends before anybody looks.
+        let exit = child.try_wait().map_err(unable)?;
+        if let Some(run) = begun()? {
+            reap(child);
+            return Ok(run);
+        }
+        if exit.is_some() {
+            let mut text = String::new();
+            told.rewind().and_then(|()| told.read_to_string(&mut text)).map_err(unable)?;
+            return Err(refusal(&plain(&text)));
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+        waited += LOOK_INTERVAL;
+    }
+    reap(child);
+    let message = format!("the run did not begin within {} seconds", MAX_WAIT.as_secs());
+    Err(CommandError::new(CliExitCode::State, message).hint("it may begin later: look at the list of runs"))
+}
+
+/// Waits for the end of a process elsewhere, so that it leaves nothing behind.
+fn reap(mut child: Child) {
+    tokio::task::spawn_blocking(move || child.wait());
+}
+
+/// Returns the error that a command printed as one of this process.
+fn refusal(printed: &str) -> CommandError {
+    let part = |word: &'static str| {
+        printed.lines().filter_map(move |line| line.strip_prefix(word)).map(str::to_owned)
+    };
+    let message = part("error: ").next().unwrap_or_else(|| printed.trim().to_owned());
+    let message = if message.is_empty() { "the command ended without a run".to_owned() } else { message };
+    CommandError { hints: part("hint: ").collect(), ..CommandError::new(CliExitCode::Usage, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+
+    #[test]
+    fn the_error_of_a_command_is_read_from_what_it_printed() {
+        let read = refusal("warning: slow\nerror: run 1a2b is gone\nhint: start another\nhint: or not\n");
+        assert_eq!((read.message.as_str(), read.hints.len()), ("run 1a2b is gone", 2));
+        assert_eq!(refusal(" odd \n").message, "odd");
+        assert_eq!(refusal("").message, "the command ended without a run");
+    }
+}

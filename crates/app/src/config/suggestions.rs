@@ -1,0 +1,77 @@
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Spanned;
+use wf_lang::decode::{DurationText, MappingFields, SpecDecoder, record};
+use wf_model::SuggestionLimits;
+
+record! {
+    /// The limits on the suggestions of runs that are kept, so that people are not asked too often.
+    pub struct SuggestionsSection as "the suggestions" {
+        /// The most that wait at the same time: 5 if absent, and no more.
+        optional max_pending: Spanned<u32>,
+        /// The most that are kept within an hour: 6 if absent, and no more.
+        optional max_per_hour: Spanned<u32>,
+        /// The time in which the same plan with the same parameters is not suggested twice: `3h` if absent.
+        optional repeat: DurationText,
+        /// The time after a dismissal in which the same plan is not suggested: `2h` if absent.
+        optional cooldown: DurationText,
+    }
+    finish in_bounds;
+}
+
+impl SuggestionsSection {
+    /// Returns its values, with defaults filled in.
+    pub(super) fn completed(&self) -> SuggestionLimits {
+        let plain = SuggestionLimits::default();
+        let number = |said: &Option<Spanned<u32>>, or| said.as_ref().map_or(or, |said| said.value);
+        let time = |said: Option<DurationText>, or| {
+            said.map_or(or, |said| u64::try_from(said.0.as_millis()).unwrap_or(u64::MAX))
+        };
+        SuggestionLimits {
+            max_pending: number(&self.max_pending, plain.max_pending),
+            max_per_hour: number(&self.max_per_hour, plain.max_per_hour),
+            repeat_ms: time(self.repeat, plain.repeat_ms),
+            cooldown_ms: time(self.cooldown, plain.cooldown_ms),
+        }
+    }
+}
+
+fn in_bounds(said: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let plain = SuggestionLimits::default();
+    let numbers = [
+        ("max_pending", &said.max_pending, plain.max_pending),
+        ("max_per_hour", &said.max_per_hour, plain.max_per_hour),
+    ];
+    for (key, number, most) in numbers {
+        if let Some(number) = number.as_ref().filter(|number| number.value > most) {
+            let message = format!("`{key}` must be {most} or less");
+            let mistake = Diagnostic::new(Code::ValueWrong, number.span, message);
+            decoder.emit(mistake.with_help("a person who is asked more often stops reading"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::load;
+    use wf_base::source::SourceText;
+    use wf_model::SuggestionLimits;
+
+    #[test]
+    fn the_limits_may_be_lowered() {
+        let read = |text: &str| load(&SourceText::new("wf.yaml", text));
+        assert_eq!(read("").0.defaults.suggestions, SuggestionLimits::default());
+        let (config, mistakes) =
+            read("suggestions: {max_pending: 0, max_per_hour: 1, repeat: 1d, cooldown: 5m}\n");
+        assert_eq!(mistakes.len(), 0);
+        let wanted =
+            SuggestionLimits { max_pending: 0, max_per_hour: 1, repeat_ms: 86_400_000, cooldown_ms: 300_000 };
+        assert_eq!(config.defaults.suggestions, wanted);
+        for (text, message) in [
+            ("max_pending: 6", "`max_pending` must be 5 or less"),
+            ("max_per_hour: 7", "`max_per_hour` must be 6 or less"),
+        ] {
+            let (_, mistakes) = read(&format!("suggestions: {{{text}}}\n"));
+            assert_eq!(mistakes.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(), [message]);
+        }
+    }
+}

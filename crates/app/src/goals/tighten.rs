@@ -1,0 +1,57 @@
+use super::{AutonomyStatus, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
+use crate::keys::author;
+use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
+use wf_store::feed::{LogAnchor, WorkspaceAction};
+use wf_store::{StoreReader, WithdrawnApproval};
+
+/// The withdrawal of a standing approval.
+pub struct GoalTightenOutcome {
+    /// The autonomy of the goal before it.
+    pub status: AutonomyStatus,
+    /// The ledger.
+    pub reader: StoreReader,
+    /// True if it was not withdrawn before; `None`: there is no approval.
+    pub is_new: Option<bool>,
+}
+
+/// Withdraws the standing approval of a goal at once; no signature is needed for that.
+pub fn tighten_goal(
+    caller: &dyn Caller,
+    name: &str,
+    origin: ActOrigin,
+) -> Result<GoalTightenOutcome, CommandError> {
+    let (ready, goal) = match origin {
+        ActOrigin::CommandLine => load_by_name(caller, name)?,
+        ActOrigin::Browser => load_by_id(caller, name)?,
+    };
+    let status = AutonomyStatus::of(caller, &ready, &goal, verified_reader(&ready.workspace)?.as_ref())?;
+    let id = &goal.id;
+    if status.approval.is_none() {
+        let message =
+            format!("the {}s of {id} need no approval: {} sets `approval: none`", goal.noun(), ready.path);
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
+            "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
+        )));
+    }
+    let (store, reader) = ledger_of(caller.host(), &ready)?;
+    let Some(standing) = status.standing() else {
+        return Ok(GoalTightenOutcome { status, reader, is_new: None });
+    };
+    let nonce = standing.statement.nonce.as_str().to_owned();
+    let key = match origin {
+        ActOrigin::CommandLine => author(caller.host()),
+        ActOrigin::Browser => None,
+    };
+    let (who, since) = (key.as_ref().map(|key| key.name.clone()), caller.host().now());
+    let withdrawn = WithdrawnApproval { nonce: nonce.clone(), goal: id.clone(), who, since };
+    let place = store.withdraw(withdrawn).wait()?;
+    let is_new = Some(place.is_some());
+    if let Some(place) = place {
+        let key = key.map(|key| key.public.id());
+        let db = Some(LogAnchor { seq: place.seq, hash: place.hash });
+        let act = WorkspaceAction::ApprovalWithdrawn { goal: id.clone(), nonce, key, db };
+        watch::record_quietly(caller, act);
+    }
+    wake_daemon(&ready.workspace.state);
+    Ok(GoalTightenOutcome { status, reader, is_new })
+}

@@ -1,0 +1,68 @@
+//! The start of a run, whoever asks for it: it is authorized, its texts and parameters are recorded, and it is executed.
+
+use crate::approve::{ApprovalDemand, authorize};
+use crate::load::LoadedPlan;
+use crate::session::lost_use_race;
+use crate::watch::AuditedSession;
+use crate::{Caller, CommandError};
+use serde_json::Value;
+use wf_base::name::SessionName;
+use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};
+use wf_model::JsonObject;
+
+/// A run that is ready to start.
+pub struct RunStart {
+    /// Its plan.
+    pub ready: LoadedPlan,
+    /// Its parameters.
+    pub params: JsonObject,
+    /// The session that it belongs to.
+    pub session: Option<SessionName>,
+    /// Its recorded configuration.
+    pub config: Value,
+    /// The backend that it goes on, if not this machine.
+    pub backend: Option<BackendProgram>,
+}
+
+/// A run that was executed to its end, or until it waits.
+pub struct ExecutedRun {
+    /// The plan, which its report names.
+    pub ready: LoadedPlan,
+    /// The session that executed it.
+    pub session: AuditedSession,
+    /// Its end.
+    pub finished: Result<FinishedRun, EngineError>,
+}
+
+impl RunStart {
+    /// Starts the run and executes it in a session that `open` opens once it may start; `None` if another run took the
+    /// next use of the approval: nothing was started, and counting again may find one.
+    pub fn execute(
+        self,
+        caller: &dyn Caller,
+        demand: &ApprovalDemand,
+        open: impl FnOnce(&LoadedPlan) -> Result<AuditedSession, CommandError>,
+    ) -> Result<Option<ExecutedRun>, CommandError> {
+        let Self { ready, params, session: belongs_to, config, backend } = self;
+        let run = caller.host().new_run()?;
+        let entered = authorize(caller, &ready, &run, &params, demand)?;
+        let session = open(&ready)?;
+        let request = RunRequest {
+            run,
+            plan: ready.plan.clone(),
+            path: ready.path.clone(),
+            sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+            params,
+            session: belongs_to,
+            past: None,
+            approved: Some(entered.approved),
+            config,
+            claim: None,
+        };
+        let finished = match &backend {
+            Some(backend) => engine::run_on(&session, request, backend),
+            None => engine::run(&session, request),
+        };
+        Ok(if lost_use_race(&finished) { None } else { Some(ExecutedRun { ready, session, finished }) })
+    }
+}

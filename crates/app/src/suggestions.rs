@@ -1,0 +1,59 @@
+//! The decisions of people about the suggestions of runs: one is started as `wf run` would, or dismissed.
+
+use crate::background::start_in_background;
+use crate::load::load_plan;
+use crate::run_start::RunStart;
+use crate::sessions::active_session;
+use crate::{ActOrigin, Caller, CommandError, RunOptions, watch};
+use serde_json::json;
+use wf_base::name::RunId;
+use wf_core::suggestion::SuggestionRecord;
+use wf_lang::DiskFiles;
+use wf_model::resolve_params;
+use wf_store::feed::WorkspaceAction;
+use wf_store::{SUGGESTION, Store, StoreDurability, StoreError, StoreReader};
+
+/// Loads the plan that a suggestion names, as it is now, with the parameters that it has. The run, once it is recorded, is
+/// the only one that the suggestion starts.
+pub fn suggestion_start(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    number: u32,
+) -> Result<RunStart, CommandError> {
+    let record = reader.suggestion(number)?;
+    record.require_pending().map_err(StoreError::Suggestion)?;
+    let workspace = caller.host().workspace();
+    let files = DiskFiles::new(&workspace.root);
+    let options = RunOptions::at_present(caller.host(), None);
+    let ready = load_plan(caller, &files, workspace, record.suggestion.path, options)?;
+    let params = resolve_params(&ready.plan.parts().params, &record.suggestion.params)?;
+    let session = active_session(&ready.workspace.state, None)?;
+    let config = ready.options.write_to(json!({ SUGGESTION: number }));
+    Ok(RunStart { ready, params, session, config, backend: None })
+}
+
+/// Starts the plan of a suggestion, at the request of a browser, in a process of its own. Returns the run.
+pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, CommandError> {
+    let host = caller.host();
+    let state = host.workspace().state;
+    suggestion_start(caller, &StoreReader::from_whole_log(&state)?, number)?;
+    let begun = || Ok(StoreReader::open(&state)?.suggestion(number)?.started);
+    let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &begun)?;
+    watch::record_quietly(caller, WorkspaceAction::SuggestionRequested { suggestion: number });
+    Ok(started)
+}
+
+/// Dismisses a suggestion: its plan is not suggested for a while.
+pub fn dismiss_suggestion(
+    caller: &dyn Caller,
+    number: u32,
+    origin: ActOrigin,
+) -> Result<SuggestionRecord, CommandError> {
+    let host = caller.host();
+    let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
+    let dismissed = store.dismiss_suggestion(number, host.now()).wait()?;
+    let (key, browser) = origin.author(caller);
+    let act = WorkspaceAction::SuggestionDismissed { suggestion: number, key, browser };
+    watch::record_quietly(caller, act);
+    Ok(dismissed)
+}

@@ -1,0 +1,76 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::sentence::ActivitySentence;
+use crate::CommandError;
+use wf_base::name::{PlanId, RunId};
+use wf_core::suggestion::{SuggestionRecord, SuggestionState};
+use wf_store::StoreReader;
+
+/// Returns the suggestions that nobody has decided about, oldest first.
+pub fn open_suggestions(reader: &StoreReader) -> Result<Vec<SuggestionRecord>, CommandError> {
+    Ok(reader.suggestions(Some(SuggestionState::Pending))?)
+}
+
+/// A row of the table `suggestions`, as the log has it: the values of its columns, in order.
+#[derive(Deserialize)]
+pub(super) struct RecordedSuggestionRow {
+    number: u32,
+    run: String,
+    pub(super) plan: PlanId,
+    title: String,
+    #[serde(rename = "why")]
+    _why: Value,
+    path: String,
+    #[serde(rename = "params")]
+    _params: Value,
+    state: SuggestionState,
+    #[serde(rename = "since")]
+    _since: Value,
+    #[serde(rename = "changed")]
+    _changed: Value,
+    started: Option<String>,
+}
+
+impl RecordedSuggestionRow {
+    /// Returns the run that it started, or else the one that made it.
+    pub(super) fn run(&self) -> RunId {
+        RunId::from_stored(self.started.clone().unwrap_or_else(|| self.run.clone()))
+    }
+
+    /// Returns the sentence about the row: it is recorded once for each state.
+    pub(super) fn sentence(&self) -> ActivitySentence {
+        let Self { number, plan, title, path, .. } = self;
+        match self.state {
+            SuggestionState::Pending => {
+                ActivitySentence::of("suggested", format!("`{plan}` suggested to run `{path}`: {title}"))
+            }
+            SuggestionState::Accepted => {
+                ActivitySentence::of("accepted", format!("suggestion {number} was accepted: {title}"))
+            }
+            SuggestionState::Dismissed => {
+                ActivitySentence::of("dismissed", format!("suggestion {number} was dismissed: {title}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RecordedSuggestionRow;
+    use serde::Deserialize as _;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn each_state_of_a_suggestion_is_told() {
+        let told = |state: &str, started: Value| {
+            let row = json!([7, "aa", "suggest", "Sort", "", "sort.md", {}, state, 1, 2, started]);
+            let row = RecordedSuggestionRow::deserialize(&row).unwrap();
+            (row.sentence().text, row.run().to_string())
+        };
+        let text = |text: &str, run: &str| (text.to_owned(), run.to_owned());
+        assert_eq!(told("pending", Value::Null), text("`suggest` suggested to run `sort.md`: Sort", "aa"));
+        assert_eq!(told("accepted", json!("bb")), text("suggestion 7 was accepted: Sort", "bb"));
+        assert_eq!(told("dismissed", Value::Null), text("suggestion 7 was dismissed: Sort", "aa"));
+    }
+}

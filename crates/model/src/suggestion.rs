@@ -1,0 +1,44 @@
+//! The output of a plan in which its runs suggest what may be done next.
+
+use serde::{Deserialize, Serialize};
+use wf_base::name::Name;
+
+/// An output of a plan that has suggestions, and the plans that these may start.
+#[derive(Clone, Debug)]
+pub struct SuggestionSource {
+    /// The output: a list of suggestions.
+    pub output: Name,
+    /// The plans, of which a suggestion names one.
+    pub plans: Vec<SuggestedPlan>,
+    /// The limits on what is kept of them.
+    pub limits: SuggestionLimits,
+}
+
+/// A plan that a suggestion may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuggestedPlan {
+    /// Its path as the plan names it.
+    pub name: String,
+    /// Its path, relative to the workspace.
+    pub path: String,
+}
+
+/// The limits on the suggestions that are kept, so that people are not asked too often (Silas 5.1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SuggestionLimits {
+    /// The most that wait at the same time.
+    pub max_pending: u32,
+    /// The most that are kept within an hour.
+    pub max_per_hour: u32,
+    /// The time in which the same is not suggested twice, in milliseconds.
+    pub repeat_ms: u64,
+    /// The time after a dismissal in which the same plan is not suggested, in milliseconds.
+    pub cooldown_ms: u64,
+}
+
+impl Default for SuggestionLimits {
+    fn default() -> Self {
+        const MINUTE: u64 = 60_000;
+        Self { max_pending: 5, max_per_hour: 6, repeat_ms: 180 * MINUTE, cooldown_ms: 120 * MINUTE }
+    }
+}

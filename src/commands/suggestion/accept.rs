@@ -1,0 +1,36 @@
+use clap::Args;
+
+use crate::Ui;
+use crate::approve::ApprovalArgs;
+use crate::cassette::CassetteArgs;
+use crate::execute::{OutputArgs, start_run};
+use wf_app::suggestions::suggestion_start;
+use wf_app::{CliExitCode, CommandError};
+use wf_store::StoreReader;
+
+/// Run the plan that a suggestion names, with the parameters that it has
+#[derive(Args, Debug)]
+pub struct SuggestionAcceptArgs {
+    /// Number of the suggestion
+    #[arg(value_name = "NUMBER")]
+    number: u32,
+    #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
+    telling: OutputArgs,
+}
+
+/// Starts the plan of a suggestion.
+pub(super) fn run(ui: &Ui, args: &SuggestionAcceptArgs) -> Result<CliExitCode, CommandError> {
+    loop {
+        let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
+        let start = suggestion_start(ui, &reader, args.number)?;
+        drop(reader);
+        let announcement = format!("accepts suggestion {}\n", args.number);
+        let cassette = CassetteArgs::default();
+        let exit = start_run(ui, start, &announcement, &args.approval, &args.telling, &cassette)?;
+        if let Some(exit) = exit {
+            return Ok(exit);
+        }
+    }
+}

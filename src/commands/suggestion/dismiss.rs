@@ -1,0 +1,20 @@
+use clap::Args;
+
+use crate::Ui;
+use wf_app::suggestions::dismiss_suggestion;
+use wf_app::{ActOrigin, CliExitCode, CommandError};
+
+/// Dismiss a suggestion; its plan is not suggested for a while
+#[derive(Args, Debug)]
+pub struct SuggestionDismissArgs {
+    /// Number of the suggestion
+    #[arg(value_name = "NUMBER")]
+    number: u32,
+}
+
+/// Dismisses a suggestion.
+pub(super) fn run(ui: &Ui, args: &SuggestionDismissArgs) -> Result<CliExitCode, CommandError> {
+    dismiss_suggestion(ui, args.number, ActOrigin::CommandLine)?;
+    ui.print_info_line(&format!("suggestion {} is dismissed", args.number));
+    Ok(CliExitCode::Ok)
+}

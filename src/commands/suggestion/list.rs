@@ -1,0 +1,66 @@
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
+use wf_base::name::RunId;
+use wf_base::units::moment;
+use wf_base::untrusted::{BOLD, DIM, NAME, paint, styled_line};
+use wf_core::suggestion::{SuggestionRecord, SuggestionState};
+use wf_store::{StoreError, StoreReader};
+
+/// List the suggestions that wait
+#[derive(Args, Debug)]
+pub struct SuggestionListArgs {
+    /// List those that were accepted or dismissed, too
+    #[arg(long)]
+    all: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists suggestions.
+pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, CommandError> {
+    let state = (!args.all).then_some(SuggestionState::Pending);
+    let found = match StoreReader::open(&ui.host.workspace().state) {
+        Ok(reader) => reader.suggestions(state)?,
+        Err(StoreError::NoState(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    if args.json {
+        ui.print_json(&format!("{:#}\n", json!({"v": 1, "suggestions": found})))?;
+    } else if found.is_empty() {
+        ui.print_info("no suggestions; a plan makes some with `suggests`\n");
+    } else {
+        let text: String = found.iter().map(described).collect();
+        ui.print(&text)?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// Returns a suggestion: its title, what it starts, and what became of it.
+fn described(record: &SuggestionRecord) -> String {
+    let one = &record.suggestion;
+    let mut text = format!("{:>3}  {}\n", record.number, paint(BOLD, &styled_line(&one.title)));
+    if !one.why.is_empty() {
+        let _ = writeln!(text, "     {}", styled_line(&one.why));
+    }
+    let _ = write!(text, "     runs {}", paint(NAME, &styled_line(&one.path)));
+    for (name, value) in &one.params {
+        let _ = write!(text, " {}", styled_line(&format!("{name}={value}")));
+    }
+    let state = match record.state {
+        SuggestionState::Pending => String::new(),
+        SuggestionState::Dismissed => format!(" · dismissed {}", moment(record.changed)),
+        SuggestionState::Accepted => {
+            let run = record.started.as_ref().map_or("", RunId::short);
+            format!(" · accepted {}: run {run}", moment(record.changed))
+        }
+    };
+    let from = format!("by {}, run {} · {}{state}", record.plan, record.run.short(), moment(record.since));
+    let _ = writeln!(text, "\n     {}", paint(DIM, &from));
+    text
+}

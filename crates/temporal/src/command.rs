@@ -49,7 +49,7 @@ pub enum Occurrence {
     },
     /// A timer went off.
     Woke(TimerKind),
-    /// What is under way while the run is drained takes long.
+    /// The grace period of a drained run is over, and work is still under way.
     GraceOver,
     /// Somebody wants the run to end.
     Cancel(String),

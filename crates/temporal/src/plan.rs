@@ -17,9 +17,9 @@ const PLANS: usize = 64;
 
 /// The plans that this process has read, by the digest of what a run is.
 #[derive(Default)]
-pub struct PlanCache(Mutex<BTreeMap<Sha256Digest, Arc<Plan>>>);
+pub struct RunPlans(Mutex<BTreeMap<Sha256Digest, Arc<Plan>>>);
 
-impl PlanCache {
+impl RunPlans {
     /// Returns the plan of a run; `None`: its texts contain none.
     pub fn plan(&self, digest: &Sha256Digest, spec: &RunSpec) -> Option<Arc<Plan>> {
         let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,7 @@ use wf_app::config::Backend;
 use crate::activities::WorkActivities;
 use crate::driver::DEFAULT_QUEUE;
 use crate::objects::Objects;
-use crate::plan::PlanCache;
+use crate::plan::RunPlans;
 use crate::site::Sites;
 use crate::terminal::note;
 use crate::workflow::{HOST_QUEUE, RunWorkflow};
@@ -55,7 +55,7 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
     let objects = Objects::open(&backend.objects)?;
     let own_queue = format!("{HOST_QUEUE}{identity}");
     let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone())?);
-    let plans = Arc::new(PlanCache::default());
+    let plans = Arc::new(RunPlans::default());
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;
     let mut task_queues = vec![own_queue];
     for name in queues {

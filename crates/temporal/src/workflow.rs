@@ -20,7 +20,7 @@ use crate::command::{DriverCommand, Occurrence};
 use crate::driver::{DriverError, RunDriver};
 use crate::objects::Objects;
 use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
-use crate::plan::{PlanCache, require_approver};
+use crate::plan::{RunPlans, require_approver};
 use crate::pool::Pool;
 
 /// The longest time that work is silent before its worker counts as lost.
@@ -42,7 +42,7 @@ const HISTORY_EVENTS: u32 = 8_000;
 #[workflow]
 pub struct RunWorkflow {
     objects: Objects,
-    plans: Arc<PlanCache>,
+    plans: Arc<RunPlans>,
     inbox: VecDeque<OutsideMessage>,
     driver: Option<RunDriver>,
     spec: Option<Arc<RunSpec>>,
@@ -63,7 +63,7 @@ enum Ended {
 
 impl RunWorkflow {
     /// Creates a workflow that has not begun.
-    pub fn new(objects: Objects, plans: Arc<PlanCache>) -> Self {
+    pub fn new(objects: Objects, plans: Arc<RunPlans>) -> Self {
         Self { objects, plans, inbox: VecDeque::new(), driver: None, spec: None }
     }
 

@@ -126,6 +126,9 @@ pub fn finish(
         }
         other => other?,
     };
+    for note in session.take_notes() {
+        ui.print_message(&format!("{} {note}\n", paint(WARN, "warning:")));
+    }
     let wants_summary = ui.host.in_actions() && ui.host.var("GITHUB_STEP_SUMMARY").is_some();
     if telling.junit.is_some() || telling.report.is_some() || wants_summary {
         let reader = StoreReader::open(&ready.workspace.state)?;

@@ -74,6 +74,8 @@ pub enum ToBackend {
 pub enum FromBackend {
     /// The next events of the run.
     Events(Vec<Event>),
+    /// Something that the user should know.
+    Note(String),
     /// The reason why the program ends before the run does.
     Failed(String),
 }
@@ -170,6 +172,7 @@ async fn follow(
             biased;
             line = next_line(&mut lines) => match serde_json::from_slice(&line) {
                 Ok(FromBackend::Events(events)) => replica.extend(events).await?,
+                Ok(FromBackend::Note(text)) => session.add_note(text),
                 Ok(FromBackend::Failed(reason)) => return Err(failed(reason)),
                 Err(error) => return Err(failed(format!("its program says what wf does not know: {error}"))),
             },

@@ -87,6 +87,8 @@ pub struct SharedState {
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
     pub(super) calibrations: OnceLock<RecordedCalibrations>,
+    /// Notes for the user, which no event has.
+    pub(super) notes: Mutex<Vec<String>>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
 }
@@ -108,6 +110,7 @@ impl SharedState {
             conversations: OnceLock::new(),
             answers: OnceLock::new(),
             calibrations: OnceLock::new(),
+            notes: Mutex::default(),
             cassette: OnceLock::new(),
             passed_env,
         }
@@ -234,6 +237,16 @@ impl EngineSession {
         let mut lost = None;
         self.observe(|observer| lost = observer.write_error());
         lost
+    }
+
+    /// Adds a note for the user.
+    pub(super) fn add_note(&self, text: String) {
+        self.shared.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
+    }
+
+    /// Returns the notes for the user, each once.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     /// Shows something to the observer.

@@ -162,6 +162,22 @@ pub async fn store_tree(
 
 /// Stores a file, and returns its entry; `None`: there is none, or it is neither a file nor a link.
 async fn store_entry(place: &Path, objects: &Objects) -> Result<Option<TreeEntry>, ObjectError> {
+    let Some((entry, content)) = read(place)? else { return Ok(None) };
+    if let Some(content) = content {
+        objects.put(content).await?;
+    }
+    Ok(Some(entry))
+}
+
+/// Returns the entry of a file; `None`: there is none, or it is neither a file nor a link.
+pub(crate) fn read_entry(place: &Path) -> Result<Option<TreeEntry>, ObjectError> {
+    Ok(read(place)?.map(|(entry, _)| entry))
+}
+
+/// An entry, and the content of a file.
+type EntryContent = (TreeEntry, Option<Vec<u8>>);
+
+fn read(place: &Path) -> Result<Option<EntryContent>, ObjectError> {
     let meta = match fs::symlink_metadata(place) {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -169,7 +185,7 @@ async fn store_entry(place: &Path, objects: &Objects) -> Result<Option<TreeEntry
     };
     if meta.is_symlink() {
         let target = fs::read_link(place).map_err(|cause| unable(place, cause))?;
-        return Ok(Some(TreeEntry::Link { target: text(&target)? }));
+        return Ok(Some((TreeEntry::Link { target: text(&target)? }, None)));
     }
     if !meta.is_file() {
         return Ok(None);
@@ -179,8 +195,8 @@ async fn store_entry(place: &Path, objects: &Objects) -> Result<Option<TreeEntry
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(unable(place, cause)),
     };
-    let digest = objects.put(content).await?;
-    Ok(Some(TreeEntry::File { digest, mode: meta.permissions().mode() & 0o7777 }))
+    let (digest, mode) = (Sha256Digest::of_bytes(&content), meta.permissions().mode() & 0o7777);
+    Ok(Some((TreeEntry::File { digest, mode }, Some(content))))
 }
 
 /// Returns the files and links of a folder.
@@ -211,7 +227,7 @@ fn scan(root: &Path, excluded: &[PathBuf]) -> Result<BTreeMap<String, Stamp>, Ob
 }
 
 /// Puts a file in its place at once, so that nobody sees half of it.
-fn place_entry(place: &Path, entry: &TreeEntry, content: Option<&[u8]>) -> io::Result<()> {
+pub(crate) fn place_entry(place: &Path, entry: &TreeEntry, content: Option<&[u8]>) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     fs::create_dir_all(folder)?;
     match entry {

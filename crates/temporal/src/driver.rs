@@ -210,7 +210,7 @@ impl RunDriver {
     /// Returns what whoever follows the run needs to know.
     pub fn news(&self) -> Result<RunNews, DriverError> {
         let rest = Parcel::pack_now(&self.rest, &self.objects)?;
-        Ok(RunNews { log: self.log, rest, outcome: self.machine.outcome() })
+        Ok(RunNews { log: self.log, rest, tree: self.tree, outcome: self.machine.outcome() })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.

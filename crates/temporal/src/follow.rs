@@ -15,6 +15,7 @@ use wf_app::{Host, Workspace};
 use wf_engine::{BackendRun, FromBackend, ToBackend};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
+use crate::bring_back::bring_back;
 use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
 use crate::objects::{ObjectError, Objects};
@@ -135,6 +136,7 @@ async fn start(
 /// The copy of a run in the state of the command that follows it.
 struct LocalCopy {
     count: u64,
+    root: PathBuf,
     folder: PathBuf,
     blobs: BlobStore,
     objects: Objects,
@@ -145,13 +147,30 @@ impl LocalCopy {
     fn of(run: &BackendRun, objects: Objects) -> Self {
         let state = StateFolder::new(&run.state);
         let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
-        Self { count: run.recorded, folder: state.run(&run.run), blobs, objects, files: Vec::new() }
+        Self {
+            count: run.recorded,
+            root: run.root.clone(),
+            folder: state.run(&run.run),
+            blobs,
+            objects,
+            files: Vec::new(),
+        }
     }
 
     /// Takes what is new, and passes it on: files first. Returns true if something was.
     async fn take(&mut self, news: RunNews) -> Result<bool, FollowError> {
         let UnstoredLog { events: rest, files: rest_files } = news.rest.open(&self.objects).await?;
         let (mut events, mut files) = log_since(&self.objects, news.log, self.count).await?;
+        if news.outcome.is_some() {
+            let (mut all, _) = log_since(&self.objects, news.log, 0).await?;
+            all.extend(rest.iter().cloned());
+            // Before the end is passed on, which ends this program.
+            for path in bring_back(&self.root, &all, &news.tree, &self.objects).await? {
+                say(&FromBackend::Note(format!(
+                    "`{path}` was changed here since the run began, and is left as it is; the artifact is in the state"
+                )));
+            }
+        }
         let known = usize::try_from(self.count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
         events.extend(rest.into_iter().skip(known));
         files.extend(rest_files);

@@ -10,6 +10,7 @@
 
 mod activities;
 mod backend;
+mod bring_back;
 mod caller;
 mod checkout;
 pub mod command;

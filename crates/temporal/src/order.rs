@@ -231,6 +231,8 @@ pub struct RunNews {
     pub log: LogRef,
     /// The rest of it.
     pub rest: Parcel,
+    /// The files of the workspace.
+    pub tree: TreeRef,
     /// The outcome, once the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,

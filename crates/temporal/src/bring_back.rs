@@ -1,0 +1,71 @@
+//! The artifacts of a run, brought back into the workspace that it was started from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use wf_core::machine::{Event, EventKind};
+
+use crate::checkout::{place_entry, read_entry};
+use crate::objects::{ObjectError, Objects};
+use crate::tree::{Tree, TreeEntry, TreeNode, TreeRef};
+
+/// Writes the artifacts of a run into the workspace, as they are at its end. A file that was changed here meanwhile is left
+/// alone. Returns the paths of those.
+pub async fn bring_back(
+    root: &Path,
+    events: &[Event],
+    tree: &TreeRef,
+    objects: &Objects,
+) -> Result<Vec<String>, ObjectError> {
+    let Tree(base) = objects.get_json(&tree.base).await?;
+    let latest = latest_entries(tree, objects).await?;
+    let mut kept = Vec::new();
+    for path in artifact_paths(events) {
+        let Some(Some(entry)) = latest.get(&path) else { continue };
+        let place = root.join(&path);
+        let here = read_entry(&place)?;
+        if here.as_ref() == Some(entry) {
+            continue;
+        }
+        if here.as_ref() != base.get(&path) {
+            kept.push(path);
+            continue;
+        }
+        let content = match entry {
+            TreeEntry::File { digest, .. } => Some(objects.get(digest).await?),
+            TreeEntry::Link { .. } => None,
+        };
+        let written = place_entry(&place, entry, content.as_deref().map(Vec::as_slice));
+        written.map_err(|cause| ObjectError::File { path, cause })?;
+    }
+    Ok(kept)
+}
+
+/// Returns the paths of the artifacts of all attempts, in order.
+fn artifact_paths(events: &[Event]) -> Vec<String> {
+    let all = events.iter().flat_map(|event| match &event.fact {
+        EventKind::AttemptEnded { artifacts, .. } => artifacts.as_slice(),
+        _ => &[],
+    });
+    let mut paths: Vec<String> = all.map(|artifact| artifact.path.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Returns the last entry of each path that the run changed.
+async fn latest_entries(
+    tree: &TreeRef,
+    objects: &Objects,
+) -> Result<BTreeMap<String, Option<TreeEntry>>, ObjectError> {
+    let (mut next, mut latest) = (tree.last, BTreeMap::new());
+    while let Some(digest) = next {
+        let node: TreeNode = objects.get_json(&digest).await?;
+        for (path, change) in node.change.0 {
+            // The newest comes first.
+            latest.entry(path).or_insert(change.after);
+        }
+        next = node.before;
+    }
+    Ok(latest)
+}

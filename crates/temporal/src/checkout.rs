@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use wf_base::digest::Sha256Digest;
 
 use crate::objects::{ObjectError, Objects};
-use crate::tree::{PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
+use crate::tree::{ChangeSource, PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
 
 /// The repository of a workspace, which is not carried.
 const REPOSITORY: &str = ".git";
@@ -22,6 +22,8 @@ pub struct Checkout {
     known: BTreeMap<String, KnownFile>,
     /// The last change that it has.
     applied: Option<Sha256Digest>,
+    /// The last change that was taken from it.
+    taken: ChangeSource,
 }
 
 struct KnownFile {
@@ -51,10 +53,20 @@ impl Stamp {
 
 impl Checkout {
     /// Writes the files that a run started with into a new folder.
-    pub async fn create(root: &Path, base: &Sha256Digest, objects: &Objects) -> Result<Self, ObjectError> {
+    pub async fn create(
+        root: &Path,
+        base: &Sha256Digest,
+        copy: String,
+        objects: &Objects,
+    ) -> Result<Self, ObjectError> {
         let Tree(entries) = objects.get_json(base).await?;
         fs::create_dir_all(root).map_err(|cause| unable(root, cause))?;
-        let mut checkout = Self { root: root.to_owned(), known: BTreeMap::new(), applied: None };
+        let mut checkout = Self {
+            root: root.to_owned(),
+            known: BTreeMap::new(),
+            applied: None,
+            taken: ChangeSource { copy, sequence: 0 },
+        };
         for (path, entry) in entries {
             checkout.write(&path, Some(entry), objects).await?;
         }
@@ -110,8 +122,11 @@ impl Checkout {
         Ok(())
     }
 
-    /// Returns the differences that work has made since, and stores their content.
-    pub async fn take_change(&mut self, objects: &Objects) -> Result<TreeChange, ObjectError> {
+    /// Returns the differences that work has made since, with their source, and stores their content.
+    pub async fn take_change(
+        &mut self,
+        objects: &Objects,
+    ) -> Result<(ChangeSource, TreeChange), ObjectError> {
         let mut change = TreeChange::default();
         let found = scan(&self.root, &[])?;
         let gone: Vec<String> =
@@ -133,7 +148,8 @@ impl Checkout {
             let before = self.known.remove(&path).map(|known| known.entry);
             change.0.insert(path, PathChange { before, after: None });
         }
-        Ok(change)
+        self.taken.sequence += 1;
+        Ok((self.taken.clone(), change))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::order::{
     Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
     UnstoredLog, WorkOrder, WorkWish,
 };
-use crate::tree::{TreeConflict, TreeHistory, TreeNode, TreeRef};
+use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeHistory, TreeNode, TreeRef};
 
 /// The name of the task queue for steps that name none.
 pub const DEFAULT_QUEUE: &str = "default";
@@ -237,10 +237,10 @@ impl RunDriver {
             self.inputs.extend(lost.map(InputKind::Ended));
             return Ok(());
         };
-        let OpenReport { mut inputs, change, files, host, is_left } = report;
+        let OpenReport { mut inputs, change, source, files, host, is_left } = report;
         self.note_files(files);
         if let Some(change) = change
-            && let Err(conflict) = self.apply(change)?
+            && let Err(conflict) = self.apply(change, &source)?
         {
             inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
         }
@@ -264,11 +264,18 @@ impl RunDriver {
     }
 
     /// Adds a change to the tree, or what makes it good again.
-    fn apply(&mut self, change: crate::tree::TreeChange) -> Result<Result<(), TreeConflict>, DriverError> {
-        let (change, conflict) = match self.history.accept(change) {
+    fn apply(
+        &mut self,
+        change: TreeChange,
+        source: &ChangeSource,
+    ) -> Result<Result<(), TreeConflict>, DriverError> {
+        let (change, conflict) = match self.history.accept(change, source) {
             Ok(change) => (change, None),
             Err(conflict) => (conflict.reversal.clone(), Some(conflict)),
         };
+        if change.0.is_empty() {
+            return Ok(Ok(()));
+        }
         let node = TreeNode { before: self.tree.last, change };
         self.tree.last = Some(self.objects.put_json_now(&node)?);
         Ok(conflict.map_or(Ok(()), Err))

@@ -13,7 +13,7 @@ use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
 use crate::objects::{ObjectError, Objects};
-use crate::tree::{TreeChange, TreeRef};
+use crate::tree::{ChangeSource, TreeChange, TreeRef};
 
 /// The bytes of a value that is sent as it is, at most.
 const INLINE_BYTES: usize = 4 * 1024;
@@ -147,6 +147,8 @@ pub struct WorkReport {
     /// The difference that the work made in the workspace: a [`TreeChange`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Parcel>,
+    /// The copy of the workspace that it was found in, and its number there.
+    pub source: ChangeSource,
     /// The files that it left in the folder of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
@@ -177,6 +179,8 @@ pub struct OpenReport {
     pub inputs: Vec<InputKind>,
     /// The difference that the work made in the workspace.
     pub change: Option<TreeChange>,
+    /// The copy of the workspace that it was found in, and its number there.
+    pub source: ChangeSource,
     /// The files that it left in the folder of the run.
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
@@ -188,9 +192,9 @@ pub struct OpenReport {
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, change, files, host, is_left } = self;
+        let Self { inputs, change, source, files, host, is_left } = self;
         let change = change.map(|change| change.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, files, host, is_left })
+        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, source, files, host, is_left })
     }
 }
 

@@ -27,6 +27,7 @@ use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, Wo
 use crate::plan::files;
 use crate::run_folder::RunFolder;
 use crate::running::{RunningWork, WorkResult};
+use crate::tree::ChangeSource;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +117,9 @@ impl Sites {
     /// Returns the report about work that goes on here without anybody who waits for it.
     pub fn report_left(&self) -> WorkReport {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
-        WorkReport { inputs, change: None, files: Vec::new(), host: self.queue.clone(), is_left: true }
+        let host = self.queue.clone();
+        let source = ChangeSource::default();
+        WorkReport { inputs, change: None, source, files: Vec::new(), host, is_left: true }
     }
 
     async fn report(&self, site: &RunSite, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
@@ -126,10 +129,10 @@ impl Sites {
             objects.put_file(&blobs.path(&digest), &digest).await?;
         }
         let files: Vec<RunFile> = site.run_folder.lock().await.take_new(objects).await?;
-        let change = site.checkout.lock().await.take_change(objects).await?;
+        let (source, change) = site.checkout.lock().await.take_change(objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
-        Ok(WorkReport { inputs, change, files, host: self.queue.clone(), is_left: false })
+        Ok(WorkReport { inputs, change, source, files, host: self.queue.clone(), is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
@@ -138,7 +141,8 @@ impl Sites {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let folder = self.folder.join(format!("{}-{number}", order.run));
         let (root, state) = (folder.join("workspace"), folder.join("state"));
-        let checkout = Checkout::create(&root, &spec.tree, &self.objects).await?;
+        let copy = format!("{}/{}/{number}", self.queue, self.host.now().millis());
+        let checkout = Checkout::create(&root, &spec.tree, copy, &self.objects).await?;
         let host = self.host.of_folder(&root, &state);
         let caller = WorkerCaller(host);
         let workspace = Workspace { root, state: state.clone() };

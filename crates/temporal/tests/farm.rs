@@ -8,7 +8,7 @@ use serde_json::Value;
 use wf_base::name::RunId;
 use wf_store::StoreReader;
 
-use crate::programs::{Did, kill_all_of, program, signal, until};
+use crate::programs::{Did, kill_all_of, program, until};
 use crate::server::TemporalServer;
 
 /// The program of the workers; `wf` is beside it.
@@ -152,11 +152,6 @@ impl Farm {
         kill_all_of(&self.path(name));
     }
 
-    /// Tells a worker to end.
-    pub fn signal_worker(&self, name: &str, signal_name: &str) {
-        signal(signal_name, self.workers[name].id());
-    }
-
     /// Returns the latest run, as `wf show` describes it.
     pub fn show(&self) -> Value {
         serde_json::from_str(&self.wf(&["show", "--last", "--json"]).exits(0).out).unwrap()
@@ -180,6 +175,13 @@ impl Farm {
         let events =
             StoreReader::from_whole_log(&state).unwrap().events(&RunId::from_stored(run), 0).unwrap();
         events.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect()
+    }
+
+    /// Returns the answers to a request of a run that the workspace has.
+    pub fn answers(&self, run: &str, request: u32) -> Vec<String> {
+        let reader = StoreReader::from_whole_log(&self.path("space").join(".wf")).unwrap();
+        let answers = reader.answers(&RunId::from_stored(run), request).unwrap();
+        answers.into_iter().map(|answer| answer.token).collect()
     }
 
     /// Returns how often a run has an event, of one step or of all.

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The longest time that anything takes.
+const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// What a program wrote, and how it ended.
 #[derive(Debug)]
@@ -90,11 +93,10 @@ pub fn kill_all_of(folder: &Path) {
 /// Waits, a bounded time, for something to become true.
 #[track_caller]
 pub fn until(what: &str, mut is: impl FnMut() -> bool) {
-    for _ in 0..1_200 {
-        if is() {
-            return;
-        }
+    #[expect(clippy::disallowed_methods, reason = "a test waits for real programs")]
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < LONGEST_WAIT, "never: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("never: {what}");
 }

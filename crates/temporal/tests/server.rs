@@ -2,8 +2,9 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Child;
 
+use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
 
 use crate::programs::{Did, program, until};
@@ -35,10 +36,13 @@ impl TemporalServer {
 
     fn spawn(folder: &Path, ip: &str, port: u16) -> Child {
         let mut command = program(temporal().to_str().unwrap(), folder, folder);
-        command.args(["server", "start-dev", "--headless", "--log-level", "error", "--ip", ip]);
+        // Its services find each other at 127.0.0.1, whatever else it listens at.
+        let listens = if ip == "127.0.0.1" { ip } else { "0.0.0.0" };
+        command.args(["server", "start-dev", "--headless", "--log-level", "error", "--ip", listens]);
         command.args(["--port", &port.to_string(), "--db-filename", "temporal.db"]);
         command.args(["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        let log = std::fs::File::create(folder.join("log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
     }
 
     fn wait(&self) {
@@ -71,25 +75,35 @@ impl TemporalServer {
         Did::of(&mut command)
     }
 
-    /// Returns the history of a workflow, as text.
+    /// Returns the history of a workflow, as text, its payloads as they are.
     pub fn history(&self, workflow: &str) -> String {
-        self.temporal(&["workflow", "show", "--workflow-id", workflow, "--output", "json"]).exits(0).out
-    }
-
-    /// Returns the answers that the history of a workflow has, in order.
-    pub fn answers(&self, workflow: &str) -> Vec<Value> {
-        let history: Value = serde_json::from_str(&self.history(workflow)).unwrap();
-        let accepted = "workflowExecutionUpdateAcceptedEventAttributes";
-        let events = history["events"].as_array().unwrap().iter();
-        let requests = events.filter_map(|event| event.get(accepted));
-        requests.map(|event| event["acceptedRequest"]["input"]["args"][0].clone()).collect()
+        let shown = self.temporal(&["workflow", "show", "--workflow-id", workflow, "--output", "json"]);
+        let mut history: Value = serde_json::from_str(&shown.exits(0).out).unwrap();
+        decode(&mut history);
+        history.to_string()
     }
 
     /// Sends an answer to a workflow, past `wf`.
-    pub fn answer(&self, workflow: &str, request: u64, token: &str) -> Did {
+    pub fn answer(&self, workflow: &str, request: u32, token: &str) -> Did {
         let input = serde_json::json!({"request": request, "token": token}).to_string();
         let of = ["workflow", "update", "execute", "--workflow-id", workflow, "--name", "answer"];
         self.temporal(&[&of[..], &["--input", &input]].concat())
+    }
+}
+
+/// Decodes the payloads of a history.
+fn decode(history: &mut Value) {
+    match history {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str().and_then(|text| Base64::decode_vec(text).ok()) {
+                    Some(bytes) if key == "data" => *value = String::from_utf8_lossy(&bytes).into(),
+                    _ => decode(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(decode),
+        _ => {}
     }
 }
 

@@ -1,5 +1,7 @@
 //! What dies, and what of a run that costs: nothing.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::farm::Farm;
@@ -107,7 +109,7 @@ fn a_run_outlives_the_server() {
     until("the step began", || marks(&farm) == 1);
     let id = farm.run();
     farm.server.kill();
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(1));
     farm.server.restart();
     let_go(&farm);
     // The command that follows may have lost the server: then the run goes on without it.
@@ -138,4 +140,64 @@ fn a_run_outlives_who_follows_it() {
     assert_eq!(marks(&farm), 1, "the step ran once");
     assert_eq!(exits(&farm, &id, "long"), ["code"]);
     assert_whole(&farm, &id);
+}
+
+/// Returns the number of runs that the workspace has.
+fn runs(farm: &Farm) -> usize {
+    farm.wf(&["runs"]).out.lines().count()
+}
+
+/// A plan whose steps may all be interrupted, and whose end shows that each was done.
+const ANY: &str = r"policy: {max_parallel: 3}
+steps:
+  - id: first
+    run: sleep 0.2; echo first > first.txt
+    artifacts: [first.txt]
+    idempotent: true
+    retry: {max: 5, on: [interrupted], backoff: 10ms}
+    verify: [{name: there, run: test -s first.txt}]
+  - id: long
+    depends_on: [first]
+    for_each: [1, 2, 3, 4, 5, 6]
+    run: cat first.txt; sleep 0.2; echo $WF_ITEM > f$WF_ITEM
+    idempotent: true
+    retry: {max: 5, on: [interrupted], backoff: 10ms}
+  - id: all
+    depends_on: [long]
+    run: cat f1 f2 f3 f4 f5 f6
+    idempotent: true
+    retry: {max: 5, on: [interrupted], backoff: 10ms}";
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn whatever_is_killed_whenever_a_run_ends_as_it_should() {
+    let mut farm = farm(2, ANY);
+    for case in 0_u64..6 {
+        let delay = Duration::from_millis(case.wrapping_mul(6_364_136_223_846_793_005) >> 32 & 0x3ff);
+        let (host, server) = ([true, false, true][case as usize % 3], case % 3 > 0);
+        eprintln!("case {case}: after {delay:?}: host {host}, server {server}");
+        let before = runs(&farm);
+        let run = farm.start(&["run", "--on", "farm", "long.md"]);
+        until("the run is recorded", || runs(&farm) > before);
+        std::thread::sleep(delay);
+        if server {
+            farm.server.kill();
+        }
+        if host {
+            farm.kill_host("w1");
+        }
+        if server {
+            farm.server.restart();
+        }
+        if host {
+            farm.start_worker("w1");
+        }
+        let followed = Did::ended(run);
+        let id = farm.run();
+        if followed.code != Some(0) {
+            until("the run can be followed again", || farm.wf(&["resume", &id]).code == Some(0));
+        }
+        assert_eq!(farm.show()["run"]["state"], "succeeded", "case {case}");
+        assert_whole(&farm, &id);
+    }
 }

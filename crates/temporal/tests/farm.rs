@@ -163,7 +163,7 @@ impl Farm {
         until("a run is recorded", || {
             let shown = self.wf(&["show", "--last", "--json"]);
             let shown: Value = serde_json::from_str(&shown.out).unwrap_or_default();
-            id = shown["run"]["id"].as_str().unwrap_or_default().to_owned();
+            shown["run"]["id"].as_str().unwrap_or_default().clone_into(&mut id);
             !id.is_empty()
         });
         id

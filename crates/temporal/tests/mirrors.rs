@@ -197,7 +197,7 @@ const HOPELESS: &str = r#"steps:
     depends_on: [wrong]
     run: "true""#;
 
-const ROUNDS: &str = r#"replan: {max_replans: 3, strict: true}
+const ROUNDS: &str = r"replan: {max_replans: 3, strict: true}
 steps:
   - id: fetch
     target: here
@@ -205,11 +205,11 @@ steps:
     alternatives:
       - {id: near, target: there, run: echo got > got.txt}
     artifacts: [got.txt]
-    verify: [{name: got, run: cat got.txt, expect: {equals: got}}]"#;
+    verify: [{name: got, run: cat got.txt, expect: {equals: got}}]";
 
-const CLEANED: &str = r#"steps:
+const CLEANED: &str = r"steps:
   - id: breaks
     run: echo half > half.txt; exit 1
 finally:
   - id: clean
-    run: rm -f half.txt"#;
+    run: rm -f half.txt";

@@ -6,17 +6,18 @@ use serde_json::Value;
 
 use crate::farm::Farm;
 
-/// More steps than one worker takes at once from a workflow that it drives itself.
+/// More steps than one worker takes at once from a workflow that it drives itself. `after` lets them write, and outlasts
+/// them: what a worker finds changed while several of its steps are under way, it reports with each of them.
 const SAME: &str = r#"policy: {max_parallel: 20, on_failure: continue}
 steps:
   - id: same
     for_each: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
     run: |
       pwd > "MARKS/$WF_ITEM"
-      until [ "$(ls MARKS | wc -l)" = 12 ]; do sleep 0.05; done
+      until [ "$(ls MARKS | wc -l)" = 13 ]; do sleep 0.05; done
       echo "$WF_ITEM" > same.txt
   - {id: other, run: echo other > other.txt}
-  - {id: after, depends_on: [other], run: cat other.txt}"#;
+  - {id: after, depends_on: [other], run: pwd > MARKS/after; sleep 3; cat other.txt}"#;
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]

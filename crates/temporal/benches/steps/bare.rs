@@ -42,7 +42,7 @@ impl BareWorkflow {
     async fn run(ctx: &mut WorkflowContext<Self>, count: usize) -> WorkflowResult<()> {
         for from in (0..count).step_by(AT_ONCE) {
             let works = (from..count.min(from + AT_ONCE)).map(|_| {
-                let options = ActivityOptions::start_to_close_timeout(Duration::from_secs(60));
+                let options = ActivityOptions::start_to_close_timeout(Duration::from_mins(1));
                 ctx.execute_activity(BareActivities::work, (), options)
             });
             for ended in workflows::join_all(works).await {

@@ -21,7 +21,7 @@ use wf_model::{Plan, Step, StepWork};
 
 use crate::command::{DriverCommand, Occurrence};
 use crate::objects::{ObjectError, Objects};
-use crate::open_work::{OpenWork, name_of, relies_on_log, without_conflict};
+use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, without_conflict};
 use crate::order::{
     Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
     UnstoredLog, WorkOrder, WorkWish,
@@ -291,8 +291,9 @@ impl RunDriver {
     }
 
     fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
+        let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
         self.rest.events.extend(turn.events);
-        if self.rest.events.len() >= PAGE_EVENTS {
+        if concerns_work || self.rest.events.len() >= PAGE_EVENTS {
             self.seal()?;
         }
         turn.effects.into_iter().try_for_each(|effect| self.carry_out(effect))

@@ -1,6 +1,6 @@
 //! Work that was ordered, until it is reported.
 
-use wf_core::machine::{Attempt, AttemptEnd, Effect, InputKind, Machine, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, WorkExit};
 use wf_model::FailureClass;
 
 use crate::order::{Job, WorkWish};
@@ -36,6 +36,17 @@ impl OpenWork {
         let is_attempt = matches!(effect, Effect::Start { .. } | Effect::Watch { .. });
         Self { attempt: effect.attempt(), is_attempt, prepares: effect.prepares(), ..Self::for_run(machine) }
     }
+}
+
+/// True if work that begins later is done otherwise: by another way of its step, with what was verified or learned.
+pub(crate) fn changes_work(fact: &EventKind) -> bool {
+    matches!(
+        fact,
+        EventKind::RoundCompleted(_)
+            | EventKind::MemoryApplied { .. }
+            | EventKind::EvidenceTaken { .. }
+            | EventKind::GatesPassed { .. }
+    )
 }
 
 /// True if a worker needs more of the run than the work itself says: what was checked, what was decided.

@@ -1,0 +1,63 @@
+//! Runs on a backend that somebody ends: their steps end, and they clean up.
+
+use crate::farm::Farm;
+use crate::programs::{Did, signal, until};
+
+const LASTS: &str = r#"steps:
+  - id: long
+    run: echo $$ > "MARKS/pid"; sleep 600
+finally:
+  - {id: clean, run: echo cleaned}"#;
+
+/// A farm with a run whose step is under way.
+fn farm() -> Farm {
+    let farm = Farm::new(1);
+    std::fs::create_dir(farm.path("marks")).unwrap();
+    farm.plan("long", &LASTS.replace("MARKS", farm.path("marks").to_str().unwrap()));
+    farm
+}
+
+/// Waits until the step is under way, and returns the id of its run and of its process.
+fn under_way(farm: &Farm) -> (String, String) {
+    let mut pid = String::new();
+    until("the step began", || {
+        pid = std::fs::read_to_string(farm.path("marks/pid")).unwrap_or_default();
+        pid.ends_with('\n')
+    });
+    (farm.run(), pid.trim().to_owned())
+}
+
+/// Asserts that a run was cancelled, its step ended, and what it does at its end done.
+fn assert_cancelled(farm: &Farm, run: &str, pid: &str) {
+    assert_eq!(farm.show()["run"]["state"], "cancelled");
+    assert_eq!(farm.count(run, "attempt_ended", Some("long")), 1);
+    let events = farm.events(run);
+    let clean = events.iter().find(|event| event["event"] == "step_ended" && event["step"] == "clean");
+    assert_eq!(clean.map(|event| event["state"].clone()), Some("succeeded".into()), "{events:?}");
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "its process lives");
+    farm.wf(&["audit", "verify"]).exits(0).says("valid");
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn an_interrupt_cancels_the_run_that_is_followed() {
+    let farm = farm();
+    let run = farm.start(&["run", "--on", "farm", "long.md"]);
+    let (id, pid) = under_way(&farm);
+    signal("INT", run.id());
+    Did::ended(run).exits(130);
+    assert_cancelled(&farm, &id, &pid);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_run_that_nobody_follows_is_cancelled() {
+    let farm = farm();
+    let mut run = farm.start(&["run", "--on", "farm", "long.md"]);
+    let (id, pid) = under_way(&farm);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let did = farm.wf(&["cancel", &id]);
+    assert_eq!(did.code, Some(0), "{}", did.all());
+    assert_cancelled(&farm, &id, &pid);
+}

@@ -1,0 +1,199 @@
+//! A workspace with a backend: its server, its object store and its workers, each in a folder of its own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use serde_json::Value;
+use wf_base::name::RunId;
+use wf_store::StoreReader;
+
+use crate::programs::{Did, kill_all_of, program, until};
+use crate::server::TemporalServer;
+
+/// The program of the workers; `wf` is beside it.
+const WORKER: &str = env!("CARGO_BIN_EXE_wf-temporal");
+
+/// A backend, and a workspace whose runs go there. All its processes end with it.
+pub struct Farm {
+    pub server: TemporalServer,
+    workers: BTreeMap<String, Child>,
+    dir: tempfile::TempDir,
+}
+
+impl Farm {
+    /// A farm with some workers: w1, w2 and so on.
+    pub fn new(workers: usize) -> Self {
+        let mut farm = Self::at("127.0.0.1");
+        for number in 1..=workers {
+            farm.start_worker(&format!("w{number}"));
+        }
+        farm
+    }
+
+    /// A farm without workers, whose server listens at an address.
+    pub fn at(ip: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["server", "home", "space", "objects"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        let server = TemporalServer::start(&dir.path().join("server"), ip);
+        let farm = Self { server, workers: BTreeMap::new(), dir };
+        farm.file("wf.yaml", farm.config());
+        farm
+    }
+
+    /// The text of a `wf.yaml` with the backend `farm`.
+    pub fn config(&self) -> String {
+        format!(
+            "backends:\n  farm:\n    temporal: {{address: \"{}\"}}\n    objects: file://{}\n    queues: {{default: wf-test}}\n",
+            self.server.address(),
+            self.path("objects").display(),
+        )
+    }
+
+    /// Returns a path below the folder of the test.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// Writes a file of the workspace, with the folders above it.
+    pub fn file(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.path("space").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Writes a plan, given what follows its id.
+    pub fn plan(&self, id: &str, rest: &str) -> &Self {
+        self.file(&format!("{id}.md"), format!("---\nkind: plan\nid: {id}\n{rest}\n---\n# A plan\n"))
+    }
+
+    /// Prepares `wf` in a folder.
+    pub fn command_in(&self, folder: &Path, args: &[&str]) -> Command {
+        let wf = Path::new(WORKER).with_file_name("wf");
+        assert!(wf.is_file(), "there is no wf beside wf-temporal: cargo build --bin wf");
+        let mut command = program(wf.to_str().unwrap(), folder, &self.path("home"));
+        command.args(args);
+        command
+    }
+
+    /// Prepares `wf` in the workspace.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.command_in(&self.path("space"), args)
+    }
+
+    /// Runs `wf` in the workspace to its end.
+    pub fn wf(&self, args: &[&str]) -> Did {
+        Did::of(&mut self.command(args))
+    }
+
+    /// Starts `wf` in the workspace.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).spawn().unwrap()
+    }
+
+    /// Starts a worker, and waits until it works.
+    pub fn start_worker(&mut self, name: &str) {
+        self.start_worker_with(name, &[]);
+    }
+
+    /// Starts a worker with variables of its own, and waits until it works.
+    pub fn start_worker_with(&mut self, name: &str, variables: &[(&str, &str)]) {
+        let mut command = self.worker_command(name, WORKER);
+        command.envs(variables.iter().copied());
+        self.adopt_worker(name, &mut command);
+    }
+
+    /// Prepares a worker, in a folder with nothing but its configuration. `wrapper` is `wf-temporal`, or starts what
+    /// follows it.
+    pub fn worker_command(&self, name: &str, wrapper: &str) -> Command {
+        let folder = self.path(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("wf.yaml"), self.config()).unwrap();
+        let mut command = program(wrapper, &folder, &folder);
+        if wrapper == WORKER {
+            command.args(self.worker_args(name));
+        }
+        let log = std::fs::File::create(folder.join("log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        command
+    }
+
+    /// Returns the arguments of a worker.
+    pub fn worker_args(&self, name: &str) -> [String; 6] {
+        let runs = self.path(name).join("runs").display().to_string();
+        ["worker", "farm", "--folder", &runs, "--identity", name].map(str::to_owned)
+    }
+
+    /// Starts a worker that was prepared, and waits until it works.
+    pub fn adopt_worker(&mut self, name: &str, command: &mut Command) {
+        let child = command.spawn().unwrap();
+        self.workers.insert(name.to_owned(), child);
+        until("the worker works", || self.log(name).contains("works for"));
+    }
+
+    /// Returns what a worker wrote.
+    pub fn log(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name).join("log")).unwrap_or_default()
+    }
+
+    /// Kills a worker, not what it started.
+    pub fn kill_worker(&mut self, name: &str) {
+        let mut child = self.workers.remove(name).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Kills a worker and all that it started, as the loss of its host does.
+    pub fn kill_host(&mut self, name: &str) {
+        self.kill_worker(name);
+        kill_all_of(&self.path(name));
+    }
+
+    /// Returns the latest run, as `wf show` describes it.
+    pub fn show(&self) -> Value {
+        serde_json::from_str(&self.wf(&["show", "--last", "--json"]).exits(0).out).unwrap()
+    }
+
+    /// Returns the id of the latest run, once there is one.
+    pub fn run(&self) -> String {
+        let mut id = String::new();
+        until("a run is recorded", || {
+            let shown = self.wf(&["show", "--last", "--json"]);
+            let shown: Value = serde_json::from_str(&shown.out).unwrap_or_default();
+            shown["run"]["id"].as_str().unwrap_or_default().clone_into(&mut id);
+            !id.is_empty()
+        });
+        id
+    }
+
+    /// Returns the events of a run, as recorded in the workspace.
+    pub fn events(&self, run: &str) -> Vec<Value> {
+        let state = self.path("space").join(".wf");
+        let events =
+            StoreReader::from_whole_log(&state).unwrap().events(&RunId::from_stored(run), 0).unwrap();
+        events.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect()
+    }
+
+    /// Returns the answers to a request of a run that the workspace has.
+    pub fn answers(&self, run: &str, request: u32) -> Vec<String> {
+        let reader = StoreReader::from_whole_log(&self.path("space").join(".wf")).unwrap();
+        let answers = reader.answers(&RunId::from_stored(run), request).unwrap();
+        answers.into_iter().map(|answer| answer.token).collect()
+    }
+
+    /// Returns how often a run has an event, of one step or of all.
+    pub fn count(&self, run: &str, name: &str, step: Option<&str>) -> usize {
+        let is_it = |event: &&Value| event["event"] == name && step.is_none_or(|step| event["step"] == step);
+        self.events(run).iter().filter(is_it).count()
+    }
+}
+
+impl Drop for Farm {
+    fn drop(&mut self) {
+        self.server.kill();
+        kill_all_of(self.dir.path());
+    }
+}

@@ -1,0 +1,13 @@
+//! Runs on a real Temporal server, with real workers: `.ci/real` installs the server and runs them.
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
+
+mod answers;
+mod deaths;
+mod endings;
+mod farm;
+mod hosts;
+mod mirrors;
+mod programs;
+mod records;
+mod server;
+mod writers;

@@ -44,6 +44,13 @@ impl ProcessExecutor {
         }
     }
 
+    /// Lets everything die with this engine: nobody will ask for it again.
+    pub fn bind(&self) {
+        if let Self::Supervised(supervisor) = self {
+            supervisor.bind();
+        }
+    }
+
     /// Runs the work of an attempt.
     pub async fn run(
         &self,

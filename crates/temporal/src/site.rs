@@ -150,6 +150,8 @@ impl Sites {
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
         let observer = Box::new(CombinedObserver::default());
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
+        // The run goes on elsewhere if this worker dies, and with it the right to work for it.
+        session.executor.bind();
         let request = RunRequest {
             run: order.run.clone(),
             plan: Arc::clone(&ready.plan),

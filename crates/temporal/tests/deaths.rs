@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::programs::{Did, is_working_in, until};
 
 /// A step that says that it began, and lasts until it is told to end.
 const LASTS: &str =
@@ -64,6 +64,24 @@ fn the_loss_of_a_host_interrupts_a_step_which_is_retried_elsewhere() {
     assert_eq!(exits(&farm, &run, "long"), ["interrupted", "code"]);
     assert_eq!(farm.count(&run, "attempt_started", Some("next")), 1);
     assert_whole(&farm, &run);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn what_a_killed_worker_started_dies_with_it() {
+    let rest = "steps:\n  - id: long\n    run: \"LASTS\"\n    idempotent: true\n    retry: {max: 3, on: [interrupted], backoff: 10ms}";
+    let mut farm = farm(1, rest);
+    let run = farm.start(&["run", "--on", "farm", "long.md"]);
+    until("the step began", || marks(&farm) == 1);
+    let runs = farm.path("w1/runs");
+    assert!(is_working_in(&runs));
+    farm.kill_worker("w1");
+    until("its processes ended", || !is_working_in(&runs));
+    farm.start_worker("w2");
+    until("it began again", || marks(&farm) == 2);
+    let_go(&farm);
+    Did::ended(run).exits(0);
+    assert_whole(&farm, &farm.run());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Processes of the tests: what they wrote, and an end to all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -74,20 +74,32 @@ pub fn signal(name: &str, pid: u32) {
 pub fn kill_all_of(folder: &Path) {
     let word = folder.to_str().unwrap().as_bytes();
     let own = std::process::id();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
+    for (pid, process) in processes() {
         let has = |file: &str| {
-            let text = std::fs::read(entry.path().join(file)).unwrap_or_default();
+            let text = std::fs::read(process.join(file)).unwrap_or_default();
             text.windows(word.len()).any(|part| part == word)
         };
-        let is_in = || std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-        if pid != own && (has("cmdline") || has("environ") || is_in()) {
+        if pid != own && (has("cmdline") || has("environ") || works_in(&process, folder)) {
             #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
             let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).output();
         }
     }
+}
+
+/// True if a process works in a folder, or below it.
+pub fn is_working_in(folder: &Path) -> bool {
+    processes().iter().any(|(_, process)| works_in(process, folder))
+}
+
+fn works_in(process: &Path, folder: &Path) -> bool {
+    std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+}
+
+/// All processes, each with its folder in `/proc`.
+fn processes() -> Vec<(u32, PathBuf)> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pid = |entry: &std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+    entries.filter_map(|entry| Some((pid(&entry)?, entry.path()))).collect()
 }
 
 /// Waits, a bounded time, for something to become true.

@@ -28,6 +28,9 @@ pub(super) const SETTLED_MESSAGE: u8 = b'f';
 /// The message that kills everything.
 pub(super) const KILL_MESSAGE: u8 = b'k';
 
+/// The message that everything is killed once the engine is gone, whether it exits or dies.
+pub(super) const BIND_MESSAGE: u8 = b'b';
+
 /// The answer that nothing is left.
 pub(super) const DONE_MESSAGE: u8 = b'd';
 
@@ -129,6 +132,11 @@ impl SupervisorClient {
         lock(&self.idle).clear();
         let _ = (&self.presence).write_all(&[KILL_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets everything that it supervises die with this engine: nobody will ask for it again.
+    pub fn bind(&self) {
+        let _ = (&self.presence).write_all(&[BIND_MESSAGE]);
     }
 
     /// Runs the work of an attempt. The work continues if this future is dropped.

@@ -12,7 +12,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::client::{DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
+use super::client::{BIND_MESSAGE, DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
 use super::connection::serve_connection;
 use super::journal::{self, JournalLine, SupervisorJournal};
 use super::state::Supervisor;
@@ -66,6 +66,7 @@ async fn run_until_idle(supervisor: Arc<Supervisor>) -> io::Result<bool> {
     let mut attempts = JoinSet::new();
     let mut connections = JoinSet::new();
     let (mut present, mut settled, mut given_up) = (true, false, false);
+    let mut is_bound = false;
     let mut word = [0];
     // Accepted attempts are recorded as begun, so they run even if the engine is gone by then.
     while present
@@ -98,9 +99,14 @@ async fn run_until_idle(supervisor: Arc<Supervisor>) -> io::Result<bool> {
                     given_up = true;
                     supervisor.kill();
                 }
+                (Ok(1..), [BIND_MESSAGE]) => is_bound = true,
                 _ => {
                     present = false;
                     supervisor.note_engine_gone();
+                    if is_bound {
+                        given_up = true;
+                        supervisor.kill();
+                    }
                 }
             },
         }

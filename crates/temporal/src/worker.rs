@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use temporalio_client::Client;
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use tokio::signal::unix::{SignalKind, signal};
 
 use wf_app::Host;
 use wf_app::config::Backend;
@@ -79,9 +81,26 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
         workers.push(Worker::new(&runtime, client.clone(), options.build()).map_err(failed)?);
     }
     note(&format!("{identity} works for {}", task_queues.join(", ")));
-    let all = workers.iter_mut().map(|worker| Box::pin(worker.run()));
-    let (ended, _, _) = futures::future::select_all(all).await;
-    ended.map_err(failed)
+    let leave: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut all = std::pin::pin!(try_join_all(workers.iter_mut().map(Worker::run)));
+    let mut is_leaving = false;
+    loop {
+        tokio::select! {
+            ended = &mut all => return ended.map(drop).map_err(failed),
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        if is_leaving {
+            return Ok(());
+        }
+        is_leaving = true;
+        note("takes no more work, and ends with what is under way; a second signal ends it at once");
+        for leave in &leave {
+            leave();
+        }
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> WorkerFailure {

@@ -86,6 +86,24 @@ fn what_a_killed_worker_started_dies_with_it() {
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
+fn a_worker_that_is_told_to_end_finishes_its_steps() {
+    let rest = "steps:\n  - id: long\n    run: \"LASTS\"\n  - {id: next, depends_on: [long], run: echo next}";
+    let mut farm = farm(1, rest);
+    let run = farm.start(&["run", "--on", "farm", "long.md"]);
+    until("the step began", || marks(&farm) == 1);
+    let mut worker = farm.end_worker("w1");
+    until("it says so", || farm.log("w1").contains("takes no more work"));
+    let_go(&farm);
+    assert!(worker.wait().unwrap().success());
+    farm.start_worker("w2");
+    Did::ended(run).exits(0);
+    let run = farm.run();
+    assert_eq!(exits(&farm, &run, "long"), ["code"]);
+    assert_whole(&farm, &run);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
 fn the_loss_of_a_host_fails_a_step_that_must_not_be_repeated() {
     let mut farm = farm(
         1,

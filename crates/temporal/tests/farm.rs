@@ -146,6 +146,15 @@ impl Farm {
         child.wait().unwrap();
     }
 
+    /// Tells a worker to end, and returns its process.
+    pub fn end_worker(&mut self, name: &str) -> Child {
+        let child = self.workers.remove(name).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
+        let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(told.unwrap().success());
+        child
+    }
+
     /// Kills a worker and all that it started, as the loss of its host does.
     pub fn kill_host(&mut self, name: &str) {
         self.kill_worker(name);

@@ -44,8 +44,18 @@ pub enum Occurrence {
     Reported {
         /// Its number.
         key: u64,
-        /// The report; nothing stands for work that no worker can report about.
-        report: Option<OpenReport>,
+        /// The report.
+        report: OpenReport,
+    },
+    /// Work was told to end before a worker began it.
+    Unbegun {
+        /// Its number.
+        key: u64,
+    },
+    /// The worker of some work is lost.
+    Lost {
+        /// The number of the work.
+        key: u64,
     },
     /// A timer went off.
     Woke(TimerKind),

@@ -4,28 +4,25 @@
 //! that the machine decides. **Invariant:** the same occurrences give the same commands; it reads no clock and does no I/O
 //! but to write objects, whose names are their content.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Attempt, AttemptEnd, Effect, InputKind, Machine, MachineInput, MachineState, MachineTurn, RunOutcome,
-    WorkExit,
+    Attempt, AttemptEnd, Effect, InputKind, Machine, MachineInput, MachineTurn, RunOutcome, WorkExit,
 };
 use wf_model::{Plan, Step, StepWork};
 
 use crate::command::{DriverCommand, Occurrence};
-use crate::objects::{ObjectError, Objects};
-use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, without_conflict};
+use crate::objects::Objects;
+use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, without_conflict};
 use crate::order::{
     Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
     UnstoredLog, WorkOrder, WorkWish,
 };
+use crate::progress::{DriverError, StoredProgress};
 use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeHistory, TreeNode, TreeRef};
 
 /// The name of the task queue for steps that name none.
@@ -52,41 +49,14 @@ pub struct RunDriver {
     is_draining: bool,
     /// The task queues of the hosts where agents work, which have their conversation, and where work was left.
     hosts: BTreeMap<Attempt, String>,
+    /// The attempts whose work was ordered from workers and taken back before one began it.
+    unbegun: BTreeSet<Attempt>,
     /// The answers to requests that wait.
     tokens: BTreeMap<u32, Vec<String>>,
+    early_cancels: Vec<String>,
     inputs: VecDeque<InputKind>,
     now: Moment,
     commands: Vec<DriverCommand>,
-}
-
-/// A run as it is stored while its history begins anew.
-#[derive(Serialize, Deserialize)]
-struct StoredProgress {
-    state: MachineState,
-    log: LogRef,
-    tree: TreeRef,
-    history: TreeHistory,
-    next_key: u64,
-    hosts: Vec<(Attempt, String)>,
-    tokens: BTreeMap<u32, Vec<String>>,
-    now: Moment,
-}
-
-/// The reason why a run cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum DriverError {
-    /// The object store does not do what it should.
-    #[error(transparent)]
-    Objects(#[from] ObjectError),
-    /// The plan of the run cannot be read by this version.
-    #[error("the plan of the run cannot be read by this version of wf")]
-    Plan,
-    /// The driver is not open: nothing asks it before that.
-    #[error("the run has not begun")]
-    Closed,
-    /// The state was stored by another version, or is damaged.
-    #[error(transparent)]
-    State(#[from] wf_core::machine::RestoreError),
 }
 
 impl RunDriver {
@@ -113,16 +83,18 @@ impl RunDriver {
             next_key: 0,
             is_draining: false,
             hosts: BTreeMap::new(),
+            unbegun: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            early_cancels: Vec::new(),
             inputs: VecDeque::new(),
             now: Moment::default(),
             commands: Vec::new(),
         };
         if let Some(stored) = stored {
-            let StoredProgress { state, log, tree, history, next_key, hosts, tokens, now } = stored;
+            let StoredProgress { state, log, tree, history, next_key, hosts, unbegun, tokens, now } = stored;
             driver.machine = Machine::from_state(plan, state)?;
             let hosts = hosts.into_iter().collect();
-            driver = Self { log, tree, history, next_key, hosts, tokens, now, ..driver };
+            driver = Self { log, tree, history, next_key, hosts, unbegun, tokens, now, ..driver };
         }
         Ok(driver)
     }
@@ -149,7 +121,14 @@ impl RunDriver {
         self.now = self.now.max(at);
         match occurrence {
             Occurrence::Reported { key, report } => self.on_report(key, report)?,
+            Occurrence::Unbegun { key } => self.on_unbegun(key),
+            Occurrence::Lost { key } => {
+                let open = self.open.remove(&key).filter(|open| open.is_attempt);
+                self.end(open.and_then(|open| open.attempt), WorkExit::Interrupted);
+            }
             Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
+            // Nobody has looked at the workspace yet: what is cancelled has to begin first.
+            Occurrence::Cancel(reason) if !self.machine.has_begun() => self.early_cancels.push(reason),
             Occurrence::Cancel(reason) => self.inputs.push_back(InputKind::Cancel { reason }),
             Occurrence::Nothing => {}
             Occurrence::GraceOver => self.leave(),
@@ -162,6 +141,11 @@ impl RunDriver {
             }
         }
         self.settle()?;
+        if self.machine.has_begun() && !self.early_cancels.is_empty() {
+            let early = std::mem::take(&mut self.early_cancels).into_iter();
+            self.inputs.extend(early.map(|reason| InputKind::Cancel { reason }));
+            self.settle()?;
+        }
         Ok(std::mem::take(&mut self.commands))
     }
 
@@ -200,6 +184,7 @@ impl RunDriver {
             history: self.history.clone(),
             next_key: self.next_key,
             hosts: self.hosts.clone().into_iter().collect(),
+            unbegun: self.unbegun.clone(),
             tokens: self.tokens.clone(),
             now: self.now,
         };
@@ -227,14 +212,25 @@ impl RunDriver {
         }
     }
 
-    fn on_report(&mut self, key: u64, report: Option<OpenReport>) -> Result<(), DriverError> {
+    /// Takes back work that no worker had begun when it was told to end.
+    fn on_unbegun(&mut self, key: u64) {
+        match self.open.remove(&key) {
+            Some(open) if open.is_attempt && open.wish == WorkWish::Leave => {
+                self.unbegun.extend(open.attempt);
+            }
+            Some(open) if open.is_attempt => self.end(open.attempt, WorkExit::Cancelled),
+            _ => {}
+        }
+    }
+
+    /// Ends an attempt that no worker reports about.
+    fn end(&mut self, attempt: Option<Attempt>, exit: WorkExit) {
+        let end = attempt.map(|attempt| AttemptEnd::new(attempt, exit));
+        self.inputs.extend(end.map(InputKind::Ended));
+    }
+
+    fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
         let Some(open) = self.open.remove(&key) else {
-            return Ok(());
-        };
-        let Some(report) = report else {
-            let lost = open.attempt.filter(|_| open.is_attempt);
-            let lost = lost.map(|attempt| AttemptEnd::new(attempt, WorkExit::Interrupted));
-            self.inputs.extend(lost.map(InputKind::Ended));
             return Ok(());
         };
         let OpenReport { mut inputs, change, source, files, host, is_left } = report;
@@ -336,6 +332,10 @@ impl RunDriver {
             Effect::Dismiss { number } => drop(self.tokens.remove(&number)),
             Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
             effect => {
+                let effect = match effect.attempt() {
+                    Some(attempt) if self.unbegun.remove(&attempt) => started(effect),
+                    _ => effect,
+                };
                 let open = OpenWork::of(&effect, &self.machine);
                 let name = name_of(&effect);
                 let queue = open.attempt.as_ref().and_then(|attempt| self.hosts.get(attempt)).cloned();
@@ -395,10 +395,5 @@ impl RunDriver {
 
     fn is_agent(&self, attempt: &Attempt) -> bool {
         self.step_of(attempt).is_some_and(|step| matches!(step.work, StepWork::Agent(_)))
-    }
-
-    /// Returns the digest of the last page of the log, for tests.
-    pub fn log_digest(&self) -> Option<Sha256Digest> {
-        self.log.last
     }
 }

@@ -58,6 +58,16 @@ pub(crate) fn relies_on_log(job: &Job) -> bool {
     }
 }
 
+/// Returns the effect that begins work which nothing has begun.
+pub(crate) fn started(effect: Effect) -> Effect {
+    match effect {
+        Effect::Watch { attempt, item_value, reads, correction, tool_args, .. } => {
+            Effect::Start { attempt, item_value, reads, correction, tool_args }
+        }
+        other => other,
+    }
+}
+
 /// Returns a name for work, for people who look at the history.
 pub(crate) fn name_of(effect: &Effect) -> String {
     let kind = match effect {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityCancellationType, ActivityOptions, ContinueAsNewOptions, SyncWorkflowContext,
-    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
+    ActivityCancellationType, ActivityExecutionError, ActivityOptions, ContinueAsNewOptions,
+    SyncWorkflowContext, WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
 use wf_base::time::Moment;
@@ -17,11 +17,12 @@ use wf_core::machine::{RunOutcome, TimerKind};
 
 use crate::activities::WorkActivities;
 use crate::command::{DriverCommand, Occurrence};
-use crate::driver::{DriverError, RunDriver};
+use crate::driver::RunDriver;
 use crate::objects::Objects;
 use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
 use crate::plan::{RunPlans, require_approver};
 use crate::pool::Pool;
+use crate::progress::DriverError;
 
 /// The longest time that work is silent before its worker counts as lost.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -56,7 +57,7 @@ enum OutsideMessage {
 
 /// An end in the workflow.
 enum Ended {
-    Work(u64, Option<WorkReport>),
+    Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
     Timer(TimerKind),
     Grace,
 }
@@ -164,7 +165,7 @@ impl Waits {
                 let stop = WorkflowCancellationToken::new();
                 self.stops.insert(key, stop.clone());
                 let work = work(ctx.clone(), stop, format!("{key} {name}"), queue, *order);
-                self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, report)));
+                self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, Box::new(report))));
             }
             DriverCommand::Wake { at: due, timer } => {
                 self.timers += 1;
@@ -204,9 +205,13 @@ impl Waits {
         match ended {
             Some(Ended::Work(key, report)) => {
                 self.stops.remove(&key);
+                let report = match *report {
+                    Ok(report) => report,
+                    Err(ActivityExecutionError::Cancelled(_)) => return Occurrence::Unbegun { key },
+                    Err(_) => return Occurrence::Lost { key },
+                };
                 let objects = ctx.state(|state| state.objects.clone());
-                let report = report.map(|report| report.open_now(&objects)).transpose();
-                let report = sure(ctx, report.map_err(DriverError::from)).await;
+                let report = sure(ctx, report.open_now(&objects).map_err(DriverError::from)).await;
                 Occurrence::Reported { key, report }
             }
             Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
@@ -249,7 +254,7 @@ async fn work(
     id: String,
     queue: String,
     order: WorkOrder,
-) -> Option<WorkReport> {
+) -> Result<WorkReport, ActivityExecutionError> {
     // A host that is gone does not come back under its name.
     let patience = queue.starts_with(HOST_QUEUE).then_some(HOST_PATIENCE);
     let options = ActivityOptions::with_start_to_close_timeout(LONGEST_WORK)
@@ -260,7 +265,7 @@ async fn work(
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .cancellation_token(stop)
         .build();
-    ctx.execute_activity(WorkActivities::work, order, options).await.ok()
+    ctx.execute_activity(WorkActivities::work, order, options).await
 }
 
 fn now(ctx: &WorkflowContext<RunWorkflow>) -> Moment {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod deaths;
+mod driver;
 mod endings;
 mod farm;
 mod hosts;

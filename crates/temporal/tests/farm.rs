@@ -178,6 +178,14 @@ impl Farm {
         id
     }
 
+    /// Waits until a step of the latest run has begun.
+    pub fn until_started(&self) {
+        until("a step begins", || {
+            let run = self.run();
+            self.count(&run, "run_ended", None) == 0 && self.count(&run, "attempt_started", None) == 1
+        });
+    }
+
     /// Returns the events of a run, as recorded in the workspace.
     pub fn events(&self, run: &str) -> Vec<Value> {
         let state = self.path("space").join(".wf");

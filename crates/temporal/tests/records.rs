@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::farm::Farm;
+use crate::programs::Did;
 
 /// What nobody may see, except the step that gets it.
 const SECRET: &str = "quite-secret-0815";
@@ -32,7 +33,15 @@ fn a_run_is_shown_attested_and_compared() {
     let key = farm.wf(&["key", "export", "--hex"]).exits(0).out;
     farm.wf(&["attest", "--verify", "attested.json", "--public-key", key.trim()]).exits(0);
     farm.wf(&["audit", "verify"]).exits(0).says("valid");
-    assert!(!farm.path("space/out.txt").exists(), "the workspace is left as it was");
+    let artifact = std::fs::read_to_string(farm.path("space/out.txt")).unwrap();
+    assert!(artifact.contains("after"), "it was brought back: {artifact}");
+    // One that was changed here while the run was under way is left alone.
+    farm.plan("slow", "steps: [{id: make, run: \"sleep 2; echo late > out.txt\", artifacts: [out.txt]}]");
+    let run = farm.start(&["run", "--on", "farm", "slow.md"]);
+    farm.until_started();
+    farm.file("out.txt", "mine");
+    Did::ended(run).exits(0).says("`out.txt` was changed here");
+    assert_eq!(std::fs::read_to_string(farm.path("space/out.txt")).unwrap(), "mine");
 }
 
 #[test]

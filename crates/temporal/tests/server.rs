@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::time::Duration;
 
 use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
@@ -27,11 +28,17 @@ fn temporal() -> PathBuf {
 impl TemporalServer {
     /// Starts a server that listens at an address of this machine, with its database in a folder.
     pub fn start(folder: &Path, ip: &str) -> Self {
-        let port = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().port();
-        let child = Self::spawn(folder, ip, port);
-        let server = Self { folder: folder.to_owned(), ip: ip.to_owned(), port, child };
-        server.wait();
-        server
+        loop {
+            let port = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().port();
+            let child = Self::spawn(folder, ip, port);
+            let mut server = Self { folder: folder.to_owned(), ip: ip.to_owned(), port, child };
+            server.wait();
+            // Another program may have taken the port meanwhile, and then it is the one that answers.
+            std::thread::sleep(Duration::from_millis(500));
+            if server.child.try_wait().unwrap().is_none() {
+                return server;
+            }
+        }
     }
 
     fn spawn(folder: &Path, ip: &str, port: u16) -> Child {
@@ -45,9 +52,10 @@ impl TemporalServer {
         command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
     }
 
-    fn wait(&self) {
-        until("the server answers", || {
-            self.temporal(&["operator", "cluster", "health"]).out.contains("SERVING")
+    fn wait(&mut self) {
+        until("the server answers, or has ended", || {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            has_ended || self.temporal(&["operator", "cluster", "health"]).out.contains("SERVING")
         });
     }
 

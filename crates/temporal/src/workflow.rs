@@ -9,7 +9,8 @@ use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityCancellationType, ActivityExecutionError, ActivityOptions, ContinueAsNewOptions,
-    SyncWorkflowContext, WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
+    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult,
 };
 
 use wf_base::time::Moment;
@@ -60,6 +61,7 @@ enum Ended {
     Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
     Timer(TimerKind),
     Grace,
+    Cancelled,
 }
 
 impl RunWorkflow {
@@ -85,7 +87,7 @@ impl RunWorkflow {
         sure(ctx, ctx.state_mut(|state| state.open(order))).await;
         let mut at = now(ctx);
         let mut commands = drive(ctx, |driver| driver.begin(at)).await;
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(ctx);
         loop {
             for command in commands.drain(..) {
                 waits.begin(ctx, at, command);
@@ -150,8 +152,8 @@ impl RunWorkflow {
     }
 }
 
-/// The waits of the workflow.
-#[derive(Default)]
+/// The waits of the workflow. They do not end if it is cancelled, as an operator of the server may: that is an occurrence
+/// like others, and what follows from it is waited for.
 struct Waits {
     pool: Pool<Ended>,
     stops: BTreeMap<u64, WorkflowCancellationToken>,
@@ -159,6 +161,15 @@ struct Waits {
 }
 
 impl Waits {
+    fn new(ctx: &WorkflowContext<RunWorkflow>) -> Self {
+        let (ctx, mut pool) = (ctx.clone(), Pool::default());
+        pool.insert(u64::MAX, async move {
+            ctx.cancelled().await;
+            Ended::Cancelled
+        });
+        Self { pool, stops: BTreeMap::new(), timers: 0 }
+    }
+
     fn begin(&mut self, ctx: &WorkflowContext<RunWorkflow>, at: Moment, command: DriverCommand) {
         match command {
             DriverCommand::Work { key, name, queue, order } => {
@@ -167,18 +178,8 @@ impl Waits {
                 let work = work(ctx.clone(), stop, format!("{key} {name}"), queue, *order);
                 self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, Box::new(report))));
             }
-            DriverCommand::Wake { at: due, timer } => {
-                self.timers += 1;
-                let (ctx, wait) = (ctx.clone(), due.since(at));
-                let sleep = async move { ctx.timer(wait).await };
-                self.pool.insert(self.timers << 1 | 1, sleep.map(move |_| Ended::Timer(timer)));
-            }
-            DriverCommand::Grace { at: due } => {
-                self.timers += 1;
-                let (ctx, wait) = (ctx.clone(), due.since(at));
-                let sleep = async move { ctx.timer(wait).await };
-                self.pool.insert(self.timers << 1 | 1, sleep.map(|_| Ended::Grace));
-            }
+            DriverCommand::Wake { at: due, timer } => self.sleep(ctx, due.since(at), Ended::Timer(timer)),
+            DriverCommand::Grace { at: due } => self.sleep(ctx, due.since(at), Ended::Grace),
             DriverCommand::Stop { key } => {
                 if let Some(stop) = self.stops.get(&key) {
                     stop.cancel();
@@ -187,19 +188,26 @@ impl Waits {
         }
     }
 
+    fn sleep(&mut self, ctx: &WorkflowContext<RunWorkflow>, wait: Duration, ended: Ended) {
+        self.timers += 1;
+        let options = TimerOptions::builder(wait).cancellation_token(WorkflowCancellationToken::new());
+        let (ctx, options) = (ctx.clone(), options.build());
+        self.pool.insert(self.timers << 1 | 1, async move {
+            ctx.timer(options).await;
+            ended
+        });
+    }
+
     /// Waits for the next occurrence.
     async fn next(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> Occurrence {
-        let arrived = ctx.wait_condition(|state| !state.inbox.is_empty());
+        let own = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new());
+        let arrived = ctx.wait_condition_with_options(|state| !state.inbox.is_empty(), own.build());
         let mut arrived = std::pin::pin!(arrived);
         let ended = {
             let mut pool = std::pin::pin!(self.pool.next().fuse());
             temporalio_sdk::workflows::select! {
                 ended = pool => Some(ended),
-                // The workflow itself was cancelled, as an operator of the server may.
-                cancelled = arrived => match cancelled {
-                    Err(_) => return Occurrence::Cancel("cancelled on the Temporal server".into()),
-                    Ok(()) => None,
-                },
+                _ = arrived => None,
             }
         };
         match ended {
@@ -216,6 +224,7 @@ impl Waits {
             }
             Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
             Some(Ended::Grace) => Occurrence::GraceOver,
+            Some(Ended::Cancelled) => Occurrence::Cancel("cancelled on the Temporal server".into()),
             None => match ctx.state_mut(|state| state.inbox.pop_front()) {
                 Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
                 Some(OutsideMessage::Cancel(reason)) => Occurrence::Cancel(reason),

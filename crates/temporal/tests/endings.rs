@@ -61,3 +61,14 @@ fn a_run_that_nobody_follows_is_cancelled() {
     assert_eq!(did.code, Some(0), "{}", did.all());
     assert_cancelled(&farm, &id, &pid);
 }
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_workflow_that_is_cancelled_on_the_server_ends_as_a_cancelled_run() {
+    let farm = farm();
+    let run = farm.start(&["run", "--on", "farm", "long.md"]);
+    let (id, pid) = under_way(&farm);
+    farm.server.temporal(&["workflow", "cancel", "--workflow-id", &id]).exits(0);
+    Did::ended(run).exits(130).says("cancelled on the Temporal server");
+    assert_cancelled(&farm, &id, &pid);
+}

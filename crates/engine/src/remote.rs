@@ -22,6 +22,7 @@ use wf_exec::process::ProcessCommand;
 use wf_exec::{StopLevel, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
+use wf_store::StoreError;
 
 use super::begin::block_on;
 use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
@@ -171,7 +172,17 @@ async fn follow(
         tokio::select! {
             biased;
             line = next_line(&mut lines) => match serde_json::from_slice(&line) {
-                Ok(FromBackend::Events(events)) => replica.extend(events).await?,
+                Ok(FromBackend::Events(events)) => {
+                    if let Err(refused) = replica.extend(events).await {
+                        if matches!(refused, EngineError::Store(StoreError::UsedUp { .. })) {
+                            // Another run has used its approval up: it may not go on there either.
+                            link.cancel(StopLevel::AtOnce).await;
+                            link.sender.close();
+                            process.await;
+                        }
+                        return Err(refused);
+                    }
+                }
                 Ok(FromBackend::Note(text)) => session.add_note(text),
                 Ok(FromBackend::Failed(reason)) => return Err(failed(reason)),
                 Err(error) => return Err(failed(format!("its program says what wf does not know: {error}"))),

@@ -8,6 +8,7 @@ use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::watch;
+use tokio::time::{Instant, interval_at};
 
 use wf_exec::StopLevel;
 
@@ -43,7 +44,8 @@ impl WorkActivities {
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let mut work = std::pin::pin!(self.sites.work(order, is_again, heard));
         let mut left = std::pin::pin!(heed(&ctx, key, stop));
-        let mut beat = tokio::time::interval(HEARTBEAT / 4);
+        // Most work ends before the first one is due, and costs no message for it.
+        let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);
         loop {
             tokio::select! {
                 report = &mut work => return report.map_err(|error| ApplicationFailure::new(error).into()),

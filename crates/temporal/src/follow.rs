@@ -25,8 +25,8 @@ use crate::site::{event_files, log_since};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
 
-/// The intervals between two looks at a run.
-const FIRST_POLL: Duration = Duration::from_millis(50);
+/// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
+const FIRST_POLL: Duration = Duration::from_millis(150);
 const LAST_POLL: Duration = Duration::from_secs(1);
 
 /// The reason why a run cannot be followed.

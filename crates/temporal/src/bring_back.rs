@@ -6,6 +6,7 @@ use std::path::Path;
 use wf_core::machine::{Event, EventKind};
 
 use crate::checkout::{place_entry, read_entry};
+use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::tree::{Tree, TreeEntry, TreeNode, TreeRef};
 
@@ -22,7 +23,7 @@ pub async fn bring_back(
     let mut kept = Vec::new();
     for path in artifact_paths(events) {
         let Some(Some(entry)) = latest.get(&path) else { continue };
-        let place = root.join(&path);
+        let place = place_inside(root, &path)?;
         let here = read_entry(&place)?;
         if here.as_ref() == Some(entry) {
             continue;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 use wf_base::digest::Sha256Digest;
 
+use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::tree::{ChangeSource, PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
 
@@ -106,7 +107,7 @@ impl Checkout {
         if self.known.get(path).map(|known| &known.entry) == entry.as_ref() {
             return Ok(());
         }
-        let place = self.root.join(path);
+        let place = place_inside(&self.root, path)?;
         let Some(entry) = entry else {
             self.known.remove(path);
             return remove(&place);

@@ -17,6 +17,7 @@ pub mod command;
 mod connect;
 pub mod driver;
 mod follow;
+mod inside;
 pub mod objects;
 mod open_work;
 pub mod order;

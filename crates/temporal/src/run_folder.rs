@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::order::RunFile;
 
@@ -45,7 +46,7 @@ impl RunFolder {
 /// Writes files that were carried into the folder of a run.
 pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) -> Result<(), ObjectError> {
     for RunFile { path, digest } in files {
-        let place = folder.join(path);
+        let place = place_inside(folder, path)?;
         let content = objects.get(digest).await?;
         let written = fs::create_dir_all(place.parent().unwrap_or(folder));
         let written = written.and_then(|()| fs::write(&place, content.as_slice()));

@@ -271,3 +271,19 @@ fn runs_that_begin_at_once_make_one_first_key() {
         sandbox.wf(&["run", "plan.md"]).exits(0);
     }
 }
+
+#[test]
+fn an_answer_that_names_the_nested_run_counts() {
+    let sandbox = Sandbox::new();
+    let plan =
+        |id: &str, step: &str| format!("---\nkind: plan\nid: {id}\nsteps:\n  - {step}\n---\n# A plan\n");
+    sandbox.file("asks.md", plan("asks", "{id: ok, approve: {message: 'Go on?', timeout: 10m}}"));
+    sandbox.file("around.md", plan("around", "{id: inner, uses: asks.md}"));
+    sandbox.accept();
+    sandbox.wf(&["run", "around.md"]).exits(5);
+    let shown: serde_json::Value =
+        serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).exits(0).out).unwrap();
+    let nested = shown.pointer("/nested/0/record/run/id").and_then(|id| id.as_str()).unwrap().to_owned();
+    sandbox.wf(&["approve", &nested, "--yes"]).exits(0).says("is approved");
+    sandbox.wf(&["resume", shown["run"]["id"].as_str().unwrap()]).exits(0);
+}

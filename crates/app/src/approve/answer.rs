@@ -65,7 +65,7 @@ impl AnswerReview {
         let workspace = host.workspace();
         let reader = StoreReader::from_whole_log(&workspace.state)?;
         let request = pending_request(answer.run, approval_requests(&reader, answer.run)?, answer.step)?;
-        let mut review = Self::read(&reader, answer.run, request)?;
+        let mut review = Self::read(&reader, request)?;
         if review.request.outcome.is_some() {
             return Ok(review);
         }
@@ -142,16 +142,17 @@ impl AnswerReview {
         }
     }
 
-    fn read(reader: &StoreReader, top: &RunId, request: RunApprovalRequest) -> Result<Self, CommandError> {
+    fn read(reader: &StoreReader, request: RunApprovalRequest) -> Result<Self, CommandError> {
+        let outermost = outermost_run(reader, &request.run)?;
         let events = reader.events(&request.run, 0)?;
         let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
-        let approved = reader.events(top, 0)?.into_iter().find_map(|(_, event)| match event.fact {
+        let approved = reader.events(&outermost, 0)?.into_iter().find_map(|(_, event)| match event.fact {
             EventKind::RunApproved(approved) => Some(*approved),
             _ => None,
         });
         Ok(Self {
             row: reader.run(&request.run)?,
-            outermost: outermost_run(reader, &request.run)?,
+            outermost,
             evidence: recorded_evidence(&events, &request.request.covers_steps),
             request,
             events,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, InputKind, StepItem, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, InputKind, StepItem, WorkExit};
 use wf_core::verify::classify;
 use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
@@ -26,7 +26,7 @@ use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
 use super::run::RunContext;
-use super::{EngineError, artifacts, generated, nested};
+use super::{artifacts, nested};
 
 /// The part of the engine's own environment that a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();
@@ -70,6 +70,21 @@ impl AttemptTask {
         }
     }
 
+    /// Returns the work of an attempt that an effect begins, or goes on with; `None`: it is for none, or another work.
+    pub(super) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+        match effect {
+            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
+                let task = Self::new(run, attempt, item_value, reads);
+                Some(Self { correction, tool_args, ..task })
+            }
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, generated, .. } => {
+                let task = Self::new(run, attempt, item_value, reads);
+                Some(Self { since: Some(since), correction, tool_args, generated, ..task })
+            }
+            _ => None,
+        }
+    }
+
     /// Does the work and reports its end.
     pub(super) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let run = Arc::clone(&self.run);
@@ -77,11 +92,7 @@ impl AttemptTask {
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
-            StepWork::Uses(uses) => nested::run(&self, uses.as_ref().into(), step, stop).await?,
-            StepWork::Generated(_) => {
-                let digest = self.generated.ok_or(EngineError::Stuck)?;
-                generated::run(&self, step, digest, stop).await?
-            }
+            StepWork::Uses(_) | StepWork::Generated(_) => nested::run(&self, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {

@@ -26,6 +26,9 @@ use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publis
 /// The maximum delay until an approver's answer is seen.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
+/// The reason of a run that was told to end.
+pub const STOP_REASON: &str = "cancelled by a signal (Ctrl-C / wf cancel)";
+
 /// The result of a unit of work.
 pub(super) type UnitResult = Result<Option<InputKind>, EngineError>;
 
@@ -347,10 +350,7 @@ impl RunDispatcher {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             if self.stop_level < degree && degree <= signal && self.machine.outcome().is_none() {
                 self.stop_level = degree;
-                self.process_input(
-                    Moment::default(),
-                    InputKind::Cancel { reason: "cancelled by a signal (Ctrl-C / wf cancel)".into() },
-                );
+                self.process_input(Moment::default(), InputKind::Cancel { reason: STOP_REASON.into() });
             }
         }
     }

@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
 use super::attempt_task::AttemptTask;
 use super::current_step::step_of;
 use super::dispatch::UnitResult;
-use super::nested::{self, NestedWork};
+use super::nested;
 use super::run::RunContext;
 use super::{EngineError, EngineSession};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope::{self, MAX_PLAN_BYTES};
-use wf_core::machine::{self, AttemptEnd, InputKind, PlanGeneration, WorkExit};
-use wf_exec::{StopLevel, WorkError};
+use wf_core::machine::{self, InputKind, PlanGeneration, WorkExit};
+use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
 
@@ -44,40 +42,26 @@ pub(super) async fn read(task: AttemptTask) -> UnitResult {
     }
 }
 
-/// Runs the plan of an attempt by its stored text.
-pub(super) async fn run(
-    task: &AttemptTask,
-    step: &Step,
+/// Returns a plan that a run made, with its text, by the digest of that.
+pub(super) fn stored_plan(
+    run: &RunContext,
+    made: &GeneratedPlan,
     digest: Sha256Digest,
-    stop: watch::Receiver<StopLevel>,
-) -> Result<AttemptEnd, EngineError> {
-    let StepWork::Generated(made) = &step.work else {
-        return Err(EngineError::Stuck);
-    };
-    let stored = bodies(&task.run).read(&digest).map(String::from_utf8);
+) -> Result<GeneratedText, WorkError> {
+    let stored = bodies(run).read(&digest).map(String::from_utf8);
     let Ok(Ok(text)) = stored else {
-        let unable = WorkError::environmental(format!("the text of the generated plan, {digest}, is lost"));
-        return Ok(task.end_without_outputs(unable.into()));
+        return Err(WorkError::environmental(format!("the text of the generated plan, {digest}, is lost")));
     };
-    let plan = match read_in_envelope(&task.run, made, &text) {
-        Ok(plan) => plan,
+    match read_in_envelope(run, made, &text) {
+        Ok(plan) => Ok((plan, text)),
         Err(problems) => {
-            let unable =
-                WorkError::logical(format!("the generated plan is refused: {}", problems.join("; ")));
-            return Ok(task.end_without_outputs(unable.into()));
+            Err(WorkError::logical(format!("the generated plan is refused: {}", problems.join("; "))))
         }
-    };
-    let work = NestedWork {
-        plan: &plan,
-        path: &made.path,
-        with: &made.with,
-        sources: vec![(made.path.clone(), text)],
-        is_approved: false,
-    };
-    let mut ended = nested::run(task, work, step, stop).await?;
-    ended.outputs.retain(|name, _| step.outputs.iter().any(|output| output.name.as_str() == name));
-    Ok(ended)
+    }
 }
+
+/// A plan that a run made, and its text.
+type GeneratedText = (Arc<Plan>, String);
 
 impl AttemptTask {
     /// Returns the plan as it was read. The error is a reason for which there is none.
@@ -171,7 +155,7 @@ fn read_in_envelope(run: &RunContext, made: &GeneratedPlan, text: &str) -> Resul
 }
 
 /// Returns the store of the texts of a run.
-fn bodies(run: &RunContext) -> CallBodyStore {
+pub(super) fn bodies(run: &RunContext) -> CallBodyStore {
     let EngineSession { store, .. } = &*run.session;
     CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id))
 }

@@ -10,81 +10,118 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::reuse::RepeatedRun;
+use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{AttemptEnd, Event, Machine, RunOutcome, Standing, TaskId, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, Event, Machine, RunOutcome, Standing, TaskId, WorkExit};
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::Template;
-use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, resolve_params};
+use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
+use super::current_step::step_of;
 use super::dispatch::RunDispatcher;
 use super::run::{RunContext, RunInputs};
-use super::{EngineError, FinishedRun, copies, evidence};
+use super::{EngineError, FinishedRun, copies, evidence, generated};
 use wf_core::observe::RunRef;
 
 /// A plan to be run for a step.
 pub(super) struct NestedWork<'a> {
-    pub(super) plan: &'a Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     /// Its path, relative to the workspace.
     pub(super) path: &'a str,
     /// Its parameters.
-    pub(super) with: &'a [(Name, Template)],
+    with: &'a [(Name, Template)],
     /// Its texts, if the run that it is nested in was started without them.
     pub(super) sources: Vec<(String, String)>,
-    /// True if it was approved with the plan of the step, so that its checks count for the step.
-    pub(super) is_approved: bool,
 }
 
-impl<'a> From<&'a NestedPlan> for NestedWork<'a> {
-    fn from(uses: &'a NestedPlan) -> Self {
-        let NestedPlan { plan, path, with } = uses;
-        Self { plan, path, with, sources: Vec::new(), is_approved: true }
+impl<'a> NestedWork<'a> {
+    /// Returns the plan of a step, which the step names, or which the run made as the text with a digest.
+    pub(super) fn of(
+        run: &RunContext,
+        step: &'a Step,
+        generated: Option<Sha256Digest>,
+    ) -> Result<Self, WorkError> {
+        match (&step.work, generated) {
+            (StepWork::Uses(uses), None) => {
+                let NestedPlan { plan, path, with } = &**uses;
+                Ok(Self { plan: Arc::clone(plan), path, with, sources: Vec::new() })
+            }
+            (StepWork::Generated(made), Some(digest)) => {
+                let (plan, text) = generated::stored_plan(run, made, digest)?;
+                Ok(Self {
+                    plan,
+                    path: &made.path,
+                    with: &made.with,
+                    sources: vec![(made.path.clone(), text)],
+                })
+            }
+            _ => Err(WorkError::logical(format!("step `{}` runs no plan", step.id))),
+        }
+    }
+
+    /// Returns its parameters for an attempt.
+    pub(super) fn params(&self, task: &AttemptTask) -> Result<JsonObject, WorkError> {
+        params(task, self.with, &self.plan, self.path)
     }
 }
 
 /// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
 pub(super) fn run<'a>(
     task: &'a AttemptTask,
-    work: NestedWork<'a>,
     step: &'a Step,
     stop: watch::Receiver<StopLevel>,
 ) -> Pin<Box<dyn Future<Output = Result<AttemptEnd, EngineError>> + Send + 'a>> {
     Box::pin(async move {
-        let NestedWork { plan, path, with, sources, is_approved } = work;
-        let params = match params(task, with, plan, path) {
-            Ok(params) => params,
+        let work = NestedWork::of(&task.run, step, task.generated);
+        let work = work.and_then(|work| Ok((work.params(task)?, work)));
+        let (params, work) = match work {
+            Ok(work) => work,
             Err(unable) => return Ok(task.end_without_outputs(unable.into())),
         };
-        let place = &task.attempt.place;
-        let inside = NestedPlace {
-            outer: &task.run,
-            task: place,
-            path: place.to_string(),
-            attempt: task.attempt.to_string(),
-        };
+        let NestedWork { plan, path, sources, .. } = work;
+        let inside = NestedPlace::of_attempt(&task.run, &task.attempt);
         let events = match task.since {
             Some(_) => inside.recorded_events()?,
             None => Vec::new(),
         };
         let past = nested_past_run(task, &params)?;
-        let begun = NestedBeginning { plan, path, params, sources, past, events };
+        let begun = NestedBeginning { plan: &plan, path, params, sources, past, events };
         let (dispatcher, spent) = prepare(inside, begun)?;
         let nested = Arc::clone(&dispatcher.run);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));
         let (finished, timed_out) = run_limited(dispatcher, left, stop).await?;
-        copies::adopt(&task.run, place, &nested);
-        let exit = exit_of(&finished, timed_out);
-        let standing = is_approved.then_some(finished.standing);
-        let mut ended = AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) };
-        if ended.standing.is_some_and(Standing::is_checked) {
-            ended.seen = nested.evidence_files();
-        }
-        ended.usage = nested.usage();
-        task.run.note_evidence(&task.attempt.place, &ended.seen);
-        Ok(ended)
+        Ok(attempt_end(task, &nested, finished, timed_out))
     })
+}
+
+/// Returns the end of the attempt that a nested run was, and takes over its verified files. A plan that the run made was
+/// not approved with the plan of the step: its checks do not count for the step, nor do outputs that the step does not
+/// declare.
+pub(super) fn attempt_end(
+    task: &AttemptTask,
+    nested: &RunContext,
+    finished: FinishedRun,
+    timed_out: bool,
+) -> AttemptEnd {
+    let place = &task.attempt.place;
+    let step = step_of(&task.run, place);
+    let is_approved = !matches!(step.work, StepWork::Generated(_));
+    copies::adopt(&task.run, place, nested);
+    let exit = exit_of(&finished, timed_out);
+    let standing = is_approved.then_some(finished.standing);
+    let mut ended = AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) };
+    if ended.standing.is_some_and(Standing::is_checked) {
+        ended.seen = nested.evidence_files();
+    }
+    if !is_approved {
+        ended.outputs.retain(|name, _| step.outputs.iter().any(|output| output.name.as_str() == name));
+    }
+    ended.usage = nested.usage();
+    task.run.note_evidence(place, &ended.seen);
+    ended
 }
 
 /// Works on a nested run; passes stop requests on, and ends it when its time is up. Returns its end, and true if a limit
@@ -171,7 +208,13 @@ pub(super) struct NestedBeginning<'a> {
     pub(super) events: Vec<(u64, Event)>,
 }
 
-impl NestedPlace<'_> {
+impl<'a> NestedPlace<'a> {
+    /// The place of the run of an attempt whose step runs a plan.
+    pub(super) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
+        let task = &attempt.place;
+        Self { outer, task, path: task.to_string(), attempt: attempt.to_string() }
+    }
+
     fn id(&self) -> RunId {
         self.outer.run_ref.id.child(&self.attempt)
     }
@@ -182,11 +225,37 @@ impl NestedPlace<'_> {
     }
 }
 
+/// A nested run that has been opened.
+pub(super) struct OpenNestedRun {
+    pub(super) run: Arc<RunContext>,
+    pub(super) machine: Machine,
+    /// The run, if nothing of it is recorded.
+    pub(super) new: Option<NewRun>,
+    /// Its events, if it has begun.
+    pub(super) events: Vec<(u64, Event)>,
+}
+
 /// Returns the nested run, ready to be worked on, and the time it has been under way.
 pub(super) fn prepare(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<(RunDispatcher, Duration), EngineError> {
+    let OpenNestedRun { run, machine, new, events } = open(place, beginning)?;
+    let began = events.first().map(|(_, event)| event.at);
+    let last = events.last().map(|(_, event)| event.at);
+    let now = run.session.clock.now().max(last.unwrap_or_default());
+    let spent = began.map_or(Duration::ZERO, |began| now.since(began));
+    copies::release_recorded(&run, &events);
+    let end = super::end::recorded_end(&run.run_ref.id, &events);
+    let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
+    Ok((dispatcher, spent))
+}
+
+/// Opens a nested run.
+pub(super) fn open(
+    place: NestedPlace<'_>,
+    beginning: NestedBeginning<'_>,
+) -> Result<OpenNestedRun, EngineError> {
     let NestedBeginning { plan, path: file, params, sources, past, events } = beginning;
     let outer = place.outer;
     let session = Arc::clone(&outer.session);
@@ -195,18 +264,14 @@ pub(super) fn prepare(
     path.push(place.path);
     let this = RunRef { id: id.clone(), plan: plan.id().clone(), path };
     let dispatch = this.dispatch().and_then(|dispatch| Name::parse(dispatch).ok());
-    let mut machine = Machine::new(Arc::clone(plan), id.clone(), params.clone()).with_dispatch(dispatch);
+    let mut machine = Machine::new(Arc::clone(plan), id, params.clone()).with_dispatch(dispatch);
     for (_, event) in &events {
         machine.replay(event)?;
     }
-    let began = events.first().map(|(_, event)| event.at);
     let past = match past {
         Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
         past => session.without_changed(past)?,
     };
-    let last = events.last().map(|(_, event)| event.at);
-    let now = session.clock.now().max(last.unwrap_or_default());
-    let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     let new = events.is_empty().then(|| NewRun {
         plan: plan.id().clone(),
         path: file.to_owned(),
@@ -236,10 +301,7 @@ pub(super) fn prepare(
     };
     let run = RunContext::new(session, this, errand, tenure)?;
     run.inherit(copies::kept_files(outer, Some(place.task)));
-    copies::release_recorded(&run, &events);
-    let end = super::end::recorded_end(&id, &events);
-    let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
-    Ok((dispatcher, spent))
+    Ok(OpenNestedRun { run, machine, new, events })
 }
 
 /// Returns the run that the nested run repeats: the one nested there in the run that the outer one

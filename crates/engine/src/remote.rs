@@ -1,9 +1,9 @@
 //! A run on a backend: a program of its own drives it somewhere else, and says here what has happened.
 //!
 //! The program reads [`ToBackend`] from its standard input and writes [`FromBackend`] to its standard output, one JSON value
-//! in each line. Before it passes on events, it puts the files that they name among those of the state. What it says is
-//! recorded, and shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started
-//! anew to follow the run.
+//! in each line. The events of the run and of all nested in it come in one order. Before it passes on events, it puts the
+//! files that they name among those of the state. What it says is recorded, and shown, as if the run were here; if it ends
+//! too early, the run goes on without it, and it can be started anew to follow the run.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use wf_sign::approval::Approvers;
 use wf_store::StoreError;
 
 use super::begin::block_on;
-use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
+use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
 
 /// The longest line of a backend, in bytes.
 const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -60,6 +60,8 @@ pub enum ToBackend {
     Follow(Box<BackendRun>),
     /// A signed answer to a request.
     Answer {
+        /// The run that asks.
+        run: RunId,
         /// The number of the request.
         request: u32,
         /// The answer.
@@ -73,8 +75,15 @@ pub enum ToBackend {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromBackend {
-    /// The next events of the run.
-    Events(Vec<Event>),
+    /// A nested run, before its events that follow.
+    Nested(Box<NestedRun>),
+    /// The next events of a run. Those of the run and of all nested in it come in the order in which they happened.
+    Events {
+        /// The run.
+        run: RunId,
+        /// The events.
+        events: Vec<Event>,
+    },
     /// Something that the user should know.
     Note(String),
     /// The reason why the program ends before the run does.
@@ -86,7 +95,7 @@ pub enum FromBackend {
 pub struct BackendRun {
     /// The run.
     pub run: RunId,
-    /// The number of its events that are recorded here.
+    /// The number of its events that are recorded here, with those of the runs nested in it.
     pub recorded: u64,
     /// The root of its workspace.
     pub root: PathBuf,
@@ -147,11 +156,11 @@ async fn follow(
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
     let mut message = BackendRun::of(&session, &request);
-    let mut replica = RunReplica::open(&session, request).await?;
-    if let Some(end) = replica.end() {
+    let mut family = RunFamily::open(&session, request).await?;
+    if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
     }
-    message.recorded = replica.event_count();
+    message.recorded = family.recorded_count(&session.store)?;
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
     let limits =
         DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
@@ -166,14 +175,15 @@ async fn follow(
         link.cancel(StopLevel::Gently).await;
     }
     loop {
-        if let Some(end) = replica.end() {
+        if let Some(end) = family.outermost().end() {
             return Ok(end.clone());
         }
         tokio::select! {
             biased;
             line = next_line(&mut lines) => match serde_json::from_slice(&line) {
-                Ok(FromBackend::Events(events)) => {
-                    if let Err(refused) = replica.extend(events).await {
+                Ok(FromBackend::Nested(nested)) => family.open_nested(&nested)?,
+                Ok(FromBackend::Events { run, events }) => {
+                    if let Err(refused) = family.extend(&run, events).await {
                         if matches!(refused, EngineError::Store(StoreError::UsedUp { .. })) {
                             // Another run has used its approval up: it may not go on there either.
                             link.cancel(StopLevel::AtOnce).await;
@@ -197,10 +207,9 @@ async fn follow(
                 link.cancel(wanted).await;
             }
             () = tokio::time::sleep(ANSWER_POLL_INTERVAL) => {
-                let is_new = link.pass_on_answers(&session, &replica).await?;
-                if !is_new && !session.stays && replica.only_waits_for_people() {
-                    let run = replica.id().clone();
-                    return Err(EngineError::Parked { run, questions: replica.questions() });
+                let is_new = link.pass_on_answers(&session, &family).await?;
+                if !is_new && !session.stays && family.only_waits_for_people() {
+                    return Err(family.parked());
                 }
             }
         }
@@ -224,7 +233,7 @@ async fn send(sender: &mut LineSender, message: &ToBackend) {
 /// The way to the program, and what it was told.
 struct BackendLink {
     sender: LineSender,
-    sent: BTreeSet<(u32, String)>,
+    sent: BTreeSet<(RunId, u32, String)>,
     /// The time of the last answer that was passed on.
     sent_at: Option<Instant>,
     asked: StopLevel,
@@ -244,15 +253,15 @@ impl BackendLink {
     async fn pass_on_answers(
         &mut self,
         session: &EngineSession,
-        replica: &RunReplica,
+        family: &RunFamily,
     ) -> Result<bool, EngineError> {
         let before = self.sent.len();
-        for ask in replica.open_requests() {
-            for answer in session.store.reader()?.answers(replica.id(), ask.request)? {
-                let key = (ask.request, answer.token);
+        for (run, ask) in family.open_requests() {
+            for answer in session.store.reader()?.answers(&run, ask.request)? {
+                let key = (run.clone(), ask.request, answer.token);
                 if !self.sent.contains(&key) {
-                    let (request, token) = key.clone();
-                    send(&mut self.sender, &ToBackend::Answer { request, token }).await;
+                    let (run, request, token) = key.clone();
+                    send(&mut self.sender, &ToBackend::Answer { run, request, token }).await;
                     self.sent.insert(key);
                 }
             }

@@ -3,27 +3,33 @@
 //! The copy is a run like any other in the state of this process: what reads the record of a run reads this one. It decides
 //! nothing. **Invariant:** it has the events of the run in their order and without a gap, from the first one on.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Effect, Event, EventKind, InputKind, Machine};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine};
 use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
 use super::begin::{BegunRun, ReplayedRun};
 use super::end::finished_run_of;
+use super::nested::OpenNestedRun;
 use super::preferences::OpenRequests;
 use super::run::RunContext;
 use super::suspend::SuspendedRequest;
 use super::units::EffectUnit;
-use super::{EngineError, EngineSession, FinishedRun, RunRequest, asking, evidence, memory, publish};
+use super::{
+    EngineError, EngineSession, FinishedRun, RunRequest, asking, copies, evidence, generated, memory, publish,
+};
 
 /// A copy of a run.
 pub struct RunReplica {
-    run: Arc<RunContext>,
+    pub(super) run: Arc<RunContext>,
     machine: Machine,
     count: u64,
     /// The run, if nothing of it is recorded here.
@@ -55,13 +61,24 @@ impl RunReplica {
         let fence = session.store.own_run(&request.run, &keeper).await?;
         let ReplayedRun { run, machine, events } =
             ReplayedRun::of(session, fence.token(), request.plan, request.past)?;
-        let mut replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
-        for (number, event) in &events {
-            replica.count = *number;
-            replica.note(event);
-            session.observe(|observer| observer.replayed(&replica.run.run_ref, event));
+        let replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
+        Ok(replica.after_replay(&events))
+    }
+
+    /// The copy of a nested run, which is recorded by the right to its outer one.
+    pub(super) fn of_nested(nested: OpenNestedRun) -> Self {
+        let OpenNestedRun { run, machine, new, events } = nested;
+        Self::new(run, machine, new, None).after_replay(&events)
+    }
+
+    /// Goes on after recorded events, which the machine has.
+    fn after_replay(mut self, events: &[(u64, Event)]) -> Self {
+        for (number, event) in events {
+            self.count = *number;
+            self.note(event);
+            self.run.session.observe(|observer| observer.replayed(&self.run.run_ref, event));
         }
-        Ok(replica)
+        self
     }
 
     fn new(
@@ -100,9 +117,24 @@ impl RunReplica {
         self.open_requests().into_iter().map(named).collect()
     }
 
-    /// True if nothing happens until a person decides.
-    pub fn only_waits_for_people(&self) -> bool {
-        self.machine.state().only_waits_for_people()
+    /// True if nothing happens until a person decides, given the attempts whose nested runs wait for people.
+    pub(super) fn only_waits_for_people(&self, nested: &BTreeSet<Attempt>) -> bool {
+        self.machine.state().only_waits_for_people(self.machine.plan(), nested)
+    }
+
+    /// Returns the path of a text that the run made, by its digest.
+    pub fn text_path(&self, digest: &Sha256Digest) -> PathBuf {
+        generated::bodies(&self.run).path(digest)
+    }
+
+    /// Stores a text that the run made.
+    pub fn put_text(&self, text: &[u8]) -> Result<Sha256Digest, StoreError> {
+        generated::bodies(&self.run).put_bytes(text)
+    }
+
+    /// Removes the copies of verified files, which nobody needs any more.
+    pub(super) fn discard(self) {
+        copies::discard(&self.run);
     }
 
     /// Adds the events that follow those that it has. They are durable afterwards, and then shown.
@@ -168,9 +200,7 @@ impl RunReplica {
         let work = (EffectUnit::of(Arc::clone(&run), effect)?.begin)(stop);
         Some(async move {
             let input = work.await?;
-            // Before the end of the work that relied on them: that may be the last of the run.
-            let stale = run.take_stale().into_iter().map(InputKind::Stale);
-            Ok(stale.chain(input).collect())
+            Ok(with_stale(&run, input))
         })
     }
 
@@ -184,4 +214,9 @@ impl RunReplica {
         let work = asking::decide(Arc::clone(&self.run), Box::new(ask), tokens);
         async move { Ok(work.await?.into_iter().collect()) }
     }
+}
+
+/// Returns an input after the changed files noted so far: what relied on them may be the last of the run.
+pub(super) fn with_stale(run: &RunContext, input: Option<InputKind>) -> WorkInputs {
+    run.take_stale().into_iter().map(InputKind::Stale).chain(input).collect()
 }

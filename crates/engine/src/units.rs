@@ -74,16 +74,12 @@ impl EffectUnit {
     }
 
     /// Returns the unit that carries out an effect; `None`: it is not work, but concerns waits and the loop of the run.
-    pub(super) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+    pub(super) fn of(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
         Some(match effect {
-            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                let task = AttemptTask::new(run, attempt, item_value, reads);
-                Self::of_attempt(AttemptTask { correction, tool_args, ..task }, None)
-            }
-            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, agent, generated } => {
-                let task = AttemptTask::new(run, attempt, item_value, reads);
-                let since = Some(since);
-                Self::of_attempt(AttemptTask { since, correction, tool_args, generated, ..task }, agent)
+            Effect::Start { .. } => Self::of_attempt(AttemptTask::of(run, effect)?, None),
+            Effect::Watch { ref mut agent, .. } => {
+                let record = agent.take();
+                Self::of_attempt(AttemptTask::of(run, effect)?, record)
             }
             Effect::Check { attempt, phase, item_value: item, reads } => {
                 let subject = attempt.clone();

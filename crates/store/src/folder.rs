@@ -42,7 +42,12 @@ impl StateFolder {
 
     /// Returns the folder of a run's logs and output files.
     pub fn run(&self, run: &RunId) -> PathBuf {
-        self.0.join("runs").join(run.as_str())
+        self.runs().join(run.as_str())
+    }
+
+    /// Returns the folder of the folders of all runs.
+    pub fn runs(&self) -> PathBuf {
+        self.0.join("runs")
     }
 
     /// Returns the folder of the bodies that the agents of a run sent and received.

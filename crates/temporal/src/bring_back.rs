@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use wf_core::machine::{Event, EventKind};
+use wf_core::machine::EventKind;
 
 use crate::checkout::{place_entry, read_entry};
 use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
+use crate::order::LogEntry;
 use crate::tree::{Tree, TreeEntry, TreeNode, TreeRef};
 
 /// Writes the artifacts of a run into the workspace, as they are at its end. A file that was changed here meanwhile is left
 /// alone. Returns the paths of those.
 pub async fn bring_back(
     root: &Path,
-    events: &[Event],
+    log: &[LogEntry],
     tree: &TreeRef,
     objects: &Objects,
 ) -> Result<Vec<String>, ObjectError> {
     let Tree(base) = objects.get_json(&tree.base).await?;
     let latest = latest_entries(tree, objects).await?;
     let mut kept = Vec::new();
-    for path in artifact_paths(events) {
+    for path in artifact_paths(log) {
         let Some(Some(entry)) = latest.get(&path) else { continue };
         let place = place_inside(root, &path)?;
         let here = read_entry(&place)?;
@@ -43,8 +44,8 @@ pub async fn bring_back(
 }
 
 /// Returns the paths of the artifacts of all attempts, in order.
-fn artifact_paths(events: &[Event]) -> Vec<String> {
-    let all = events.iter().flat_map(|event| match &event.fact {
+fn artifact_paths(log: &[LogEntry]) -> Vec<String> {
+    let all = log.iter().flat_map(|entry| match &entry.event.fact {
         EventKind::AttemptEnded { artifacts, .. } => artifacts.as_slice(),
         _ => &[],
     });

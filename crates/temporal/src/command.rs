@@ -1,9 +1,19 @@
 //! The words between a driver and whoever waits for it.
 
+use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::TimerKind;
 
 use crate::order::{OpenReport, RequestAnswer, WorkOrder};
+
+/// A timer of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTimer {
+    /// The run.
+    pub run: RunId,
+    /// The timer of its machine; `None`: the time of the step whose attempt it is.
+    pub timer: Option<TimerKind>,
+}
 
 /// A command for whoever waits.
 #[derive(Clone, Debug)]
@@ -24,7 +34,7 @@ pub enum DriverCommand {
         /// The instant.
         at: Moment,
         /// The timer that goes off then.
-        timer: TimerKind,
+        timer: RunTimer,
     },
     /// Tell the run once that what is under way takes long.
     Grace {
@@ -45,7 +55,7 @@ pub enum Occurrence {
         /// Its number.
         key: u64,
         /// The report.
-        report: OpenReport,
+        report: Box<OpenReport>,
     },
     /// Work was told to end before a worker began it.
     Unbegun {
@@ -58,7 +68,7 @@ pub enum Occurrence {
         key: u64,
     },
     /// A timer went off.
-    Woke(TimerKind),
+    Woke(RunTimer),
     /// The grace period of a drained run is over, and work is still under way.
     GraceOver,
     /// Somebody wants the run to end.

@@ -1,62 +1,61 @@
 //! The loop of a run without its waits: what happened goes in, and commands for those who wait come out.
 //!
-//! It is what the dispatcher of the local engine is, for a run whose work is done by workers anywhere. It decides nothing
-//! that the machine decides. **Invariant:** the same occurrences give the same commands; it reads no clock and does no I/O
-//! but to write objects, whose names are their content.
+//! It is what the dispatchers of the local engine are, for a run and the runs nested in it, whose work is done by workers
+//! anywhere. They share the files of one workspace, and one order of events and changes, so one workflow has them all. It
+//! decides nothing that their machines decide. **Invariant:** the same occurrences give the same commands; it reads no
+//! clock and does no I/O but to write objects, whose names are their content.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf_base::name::Name;
+use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{
-    Attempt, AttemptEnd, Effect, InputKind, Machine, MachineInput, MachineTurn, RunOutcome, WorkExit,
-};
-use wf_model::{Plan, Step, StepWork};
+use wf_core::machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, RunOutcome};
+use wf_exec::StopLevel;
+use wf_model::Plan;
 
-use crate::command::{DriverCommand, Occurrence};
+use crate::claims::{FamilyClaim, FamilyClaims};
+use crate::command::{DriverCommand, Occurrence, RunTimer};
+use crate::driven_run::DrivenRun;
+use crate::log::FamilyLog;
 use crate::objects::Objects;
-use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, without_conflict};
-use crate::order::{
-    Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
-    UnstoredLog, WorkOrder, WorkWish,
-};
+use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, step_of};
+use crate::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::progress::{DriverError, StoredProgress};
-use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeHistory, TreeNode, TreeRef};
+use crate::tree::{TreeHistory, TreeRef};
 
 /// The name of the task queue for steps that name none.
 pub const DEFAULT_QUEUE: &str = "default";
 
-/// The number of events that are stored together, at most.
-const PAGE_EVENTS: usize = 256;
-
 /// The time that work has while the run is drained, before it is left.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A run, between two occurrences.
+/// A run and those nested in it, between two occurrences.
 pub struct RunDriver {
-    order: RunOrder,
-    spec: Arc<RunSpec>,
-    machine: Machine,
-    objects: Objects,
-    log: LogRef,
-    rest: UnstoredLog,
-    tree: TreeRef,
-    history: TreeHistory,
-    open: BTreeMap<u64, OpenWork>,
+    pub(crate) order: RunOrder,
+    pub(crate) spec: Arc<RunSpec>,
+    pub(crate) objects: Objects,
+    /// The runs under way, with the outermost.
+    pub(crate) runs: BTreeMap<RunId, DrivenRun>,
+    pub(crate) log: FamilyLog,
+    pub(crate) tree: TreeRef,
+    pub(crate) history: TreeHistory,
+    claims: FamilyClaims,
+    pub(crate) open: BTreeMap<u64, OpenWork>,
     next_key: u64,
-    is_draining: bool,
-    /// The task queues of the hosts where agents work, which have their conversation, and where work was left.
-    hosts: BTreeMap<Attempt, String>,
-    /// The attempts whose work was ordered from workers and taken back before one began it.
-    unbegun: BTreeSet<Attempt>,
-    /// The answers to requests that wait.
-    tokens: BTreeMap<u32, Vec<String>>,
-    early_cancels: Vec<String>,
-    inputs: VecDeque<InputKind>,
+    pub(crate) is_draining: bool,
+    /// The reasons for which somebody wants the run to end.
+    cancels: Vec<String>,
+    pub(crate) inputs: VecDeque<RunInput>,
     now: Moment,
-    commands: Vec<DriverCommand>,
+    pub(crate) commands: Vec<DriverCommand>,
+}
+
+/// An input of the machine of a run.
+pub(crate) struct RunInput {
+    pub(crate) run: RunId,
+    pub(crate) kind: InputKind,
 }
 
 impl RunDriver {
@@ -69,49 +68,58 @@ impl RunDriver {
     ) -> Result<Self, DriverError> {
         let stored: Option<StoredProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
-        let fresh = TreeRef { base: spec.tree, last: None };
         let mut driver = Self {
-            machine: Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone()),
+            tree: TreeRef { base: spec.tree, last: None },
+            log: FamilyLog::new(
+                stored.as_ref().map(|stored| stored.log).unwrap_or_default(),
+                objects.clone(),
+            ),
             order,
             spec,
             objects,
-            log: LogRef::default(),
-            rest: UnstoredLog::default(),
-            tree: fresh,
+            runs: BTreeMap::new(),
             history: TreeHistory::default(),
+            claims: FamilyClaims::default(),
             open: BTreeMap::new(),
             next_key: 0,
             is_draining: false,
-            hosts: BTreeMap::new(),
-            unbegun: BTreeSet::new(),
-            tokens: BTreeMap::new(),
-            early_cancels: Vec::new(),
+            cancels: Vec::new(),
             inputs: VecDeque::new(),
             now: Moment::default(),
             commands: Vec::new(),
         };
-        if let Some(stored) = stored {
-            let StoredProgress { state, log, tree, history, next_key, hosts, unbegun, tokens, now } = stored;
-            driver.machine = Machine::from_state(plan, state)?;
-            let hosts = hosts.into_iter().collect();
-            driver = Self { log, tree, history, next_key, hosts, unbegun, tokens, now, ..driver };
+        let Some(StoredProgress { runs, tree, history, claims, next_key, now, log: _ }) = stored else {
+            let run = driver.order.run.clone();
+            let outermost = DrivenRun::new(plan, run.clone(), driver.spec.params.clone());
+            driver.runs.insert(run, outermost);
+            return Ok(driver);
+        };
+        for run in runs {
+            driver.restore(run, &plan)?;
         }
-        Ok(driver)
+        Ok(Self { tree, history, claims, next_key, now, ..driver })
     }
 
     /// Begins the run, or lets it go on from its stored state.
     pub fn begin(&mut self, at: Moment) -> Result<Vec<DriverCommand>, DriverError> {
         self.now = self.now.max(at);
-        if self.machine.has_begun() {
-            let turn = self.machine.resume(self.now);
-            self.record(turn)?;
-            self.settle()?;
-            let waiting: Vec<u32> = self.tokens.keys().copied().collect();
-            for request in waiting {
-                self.decide(request)?;
+        for run in self.runs.keys().cloned().collect::<Vec<_>>() {
+            let Some(driven) = self.runs.get_mut(&run) else { continue };
+            if driven.machine.has_begun() {
+                let turn = driven.machine.resume(self.now);
+                self.record(&run, turn)?;
+                self.limit(&run);
+            } else {
+                let open = OpenWork::for_run(&run, &driven.machine);
+                self.order_work("begin".into(), open, None, &Job::Begin)?;
             }
-        } else {
-            self.order_work("begin".into(), OpenWork::for_run(&self.machine), None, &Job::Begin)?;
+        }
+        self.settle()?;
+        for run in self.runs.keys().cloned().collect::<Vec<_>>() {
+            let waiting = self.runs.get(&run).map(|driven| driven.tokens.keys().copied().collect::<Vec<_>>());
+            for request in waiting.unwrap_or_default() {
+                self.decide(&run, request)?;
+            }
         }
         Ok(std::mem::take(&mut self.commands))
     }
@@ -120,32 +128,31 @@ impl RunDriver {
     pub fn step(&mut self, at: Moment, occurrence: Occurrence) -> Result<Vec<DriverCommand>, DriverError> {
         self.now = self.now.max(at);
         match occurrence {
-            Occurrence::Reported { key, report } => self.on_report(key, report)?,
+            Occurrence::Reported { key, report } => self.on_report(key, *report)?,
             Occurrence::Unbegun { key } => self.on_unbegun(key),
             Occurrence::Lost { key } => {
-                let open = self.open.remove(&key).filter(|open| open.is_attempt);
-                self.end(open.and_then(|open| open.attempt), WorkExit::Interrupted);
+                if let Some(open) = self.open.remove(&key) {
+                    self.on_lost(&open);
+                }
             }
-            Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
-            // Nobody has looked at the workspace yet: what is cancelled has to begin first.
-            Occurrence::Cancel(reason) if !self.machine.has_begun() => self.early_cancels.push(reason),
-            Occurrence::Cancel(reason) => self.inputs.push_back(InputKind::Cancel { reason }),
+            Occurrence::Woke(RunTimer { run, timer: Some(timer) }) => {
+                self.inputs.push_back(RunInput { run, kind: InputKind::Woke { timer } });
+            }
+            Occurrence::Woke(RunTimer { run, timer: None }) => self.on_limit(&run),
+            Occurrence::Cancel(reason) => self.cancels.push(reason),
             Occurrence::Nothing => {}
             Occurrence::GraceOver => self.leave(),
-            Occurrence::Answered(RequestAnswer { request, token }) => {
-                let tokens = self.tokens.entry(request).or_default();
-                if !tokens.contains(&token) {
-                    tokens.push(token);
-                    self.decide(request)?;
+            Occurrence::Answered(RequestAnswer { run, request, token }) => {
+                if let Some(driven) = self.runs.get_mut(&run) {
+                    let tokens = driven.tokens.entry(request).or_default();
+                    if !tokens.contains(&token) {
+                        tokens.push(token);
+                        self.decide(&run, request)?;
+                    }
                 }
             }
         }
         self.settle()?;
-        if self.machine.has_begun() && !self.early_cancels.is_empty() {
-            let early = std::mem::take(&mut self.early_cancels).into_iter();
-            self.inputs.extend(early.map(|reason| InputKind::Cancel { reason }));
-            self.settle()?;
-        }
         Ok(std::mem::take(&mut self.commands))
     }
 
@@ -155,7 +162,7 @@ impl RunDriver {
         if std::mem::replace(&mut self.is_draining, true) {
             return Vec::new();
         }
-        self.machine.drain();
+        self.runs.values_mut().for_each(|driven| driven.machine.drain());
         vec![DriverCommand::Grace { at: self.now.after(GRACE) }]
     }
 
@@ -169,23 +176,22 @@ impl RunDriver {
         self.open.get(&key).map_or(WorkWish::GoOn, |open| open.wish)
     }
 
-    /// True if a request waits for approvers.
-    pub fn is_asking(&self, request: u32) -> bool {
-        self.machine.state().open_requests().any(|ask| ask.request == request)
+    /// True if a request of a run waits for approvers.
+    pub fn is_asking(&self, run: &RunId, request: u32) -> bool {
+        let state = self.runs.get(run).map(|driven| driven.machine.state());
+        state.is_some_and(|state| state.open_requests().any(|ask| ask.request == request))
     }
 
     /// Stores the run, and returns the order that goes on with it. Nothing may be under way.
     pub fn store(&mut self) -> Result<RunOrder, DriverError> {
-        self.seal()?;
+        self.log.seal()?;
         let stored = StoredProgress {
-            state: self.machine.state().clone(),
-            log: self.log,
+            runs: self.stored_runs(),
+            log: self.log.stored(),
             tree: self.tree,
             history: self.history.clone(),
+            claims: self.claims.clone(),
             next_key: self.next_key,
-            hosts: self.hosts.clone().into_iter().collect(),
-            unbegun: self.unbegun.clone(),
-            tokens: self.tokens.clone(),
             now: self.now,
         };
         let progress = Some(self.objects.put_json_now(&stored)?);
@@ -194,169 +200,141 @@ impl RunDriver {
 
     /// Returns what whoever follows the run needs to know.
     pub fn news(&self) -> Result<RunNews, DriverError> {
-        let rest = Parcel::pack_now(&self.rest, &self.objects)?;
-        Ok(RunNews { log: self.log, rest, tree: self.tree, outcome: self.machine.outcome() })
+        let outcome = self.runs.get(&self.order.run).and_then(|driven| driven.machine.outcome());
+        Ok(RunNews { log: self.log.stored(), rest: self.log.rest()?, tree: self.tree, outcome })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.
     pub fn outcome(&self) -> Option<RunOutcome> {
-        self.machine.outcome().filter(|_| self.open.is_empty())
+        let outermost = self.runs.get(&self.order.run)?;
+        outermost.machine.outcome().filter(|_| self.open.is_empty() && self.runs.len() == 1)
     }
 
     /// Leaves the work of attempts that is under way to the next workflow.
     fn leave(&mut self) {
-        let is_long = |open: &OpenWork| open.is_attempt && open.wish == WorkWish::GoOn;
+        let is_long = |open: &OpenWork| open.is_attempt() && open.wish == WorkWish::GoOn;
         for (key, open) in self.open.iter_mut().filter(|(_, open)| is_long(open)) {
             open.wish = WorkWish::Leave;
             self.commands.push(DriverCommand::Stop { key: *key });
         }
     }
 
-    /// Takes back work that no worker had begun when it was told to end.
-    fn on_unbegun(&mut self, key: u64) {
-        match self.open.remove(&key) {
-            Some(open) if open.is_attempt && open.wish == WorkWish::Leave => {
-                self.unbegun.extend(open.attempt);
-            }
-            Some(open) if open.is_attempt => self.end(open.attempt, WorkExit::Cancelled),
-            _ => {}
-        }
-    }
-
-    /// Ends an attempt that no worker reports about.
-    fn end(&mut self, attempt: Option<Attempt>, exit: WorkExit) {
-        let end = attempt.map(|attempt| AttemptEnd::new(attempt, exit));
-        self.inputs.extend(end.map(InputKind::Ended));
-    }
-
-    fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
-        let Some(open) = self.open.remove(&key) else {
-            return Ok(());
-        };
-        let OpenReport { mut inputs, change, source, files, host, is_left } = report;
-        self.note_files(files);
-        if let Some(change) = change
-            && let Err(conflict) = self.apply(change, &source)?
-        {
-            inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
-        }
-        if let Some(attempt) = open.attempt
-            && (is_left || self.is_agent(&attempt))
-        {
-            self.hosts.insert(attempt, host);
-        }
-        if open.prepares && open.round < self.machine.replans() {
-            inputs.retain(|input| !input.prepares());
-        }
-        for input in &inputs {
-            match input {
-                InputKind::Ended(end) => drop(self.hosts.remove(&end.attempt)),
-                InputKind::Answered { number, .. } => drop(self.tokens.remove(number)),
-                _ => {}
-            }
-        }
-        self.inputs.extend(inputs);
-        Ok(())
-    }
-
-    /// Adds a change to the tree, or what makes it good again.
-    fn apply(
-        &mut self,
-        change: TreeChange,
-        source: &ChangeSource,
-    ) -> Result<Result<(), TreeConflict>, DriverError> {
-        let (change, conflict) = match self.history.accept(change, source) {
-            Ok(change) => (change, None),
-            Err(conflict) => (conflict.reversal.clone(), Some(conflict)),
-        };
-        if change.0.is_empty() {
-            return Ok(Ok(()));
-        }
-        let node = TreeNode { before: self.tree.last, change };
-        self.tree.last = Some(self.objects.put_json_now(&node)?);
-        Ok(conflict.map_or(Ok(()), Err))
-    }
-
     /// Takes the inputs that wait, until nothing more follows from them.
     fn settle(&mut self) -> Result<(), DriverError> {
-        while let Some(kind) = self.inputs.pop_front() {
-            let turn = self.machine.turn(MachineInput { at: self.now, kind });
-            self.record(turn)?;
+        loop {
+            while let Some(RunInput { run, kind }) = self.inputs.pop_front() {
+                let Some(driven) = self.runs.get_mut(&run) else { continue };
+                let turn = driven.machine.turn(MachineInput { at: self.now, kind });
+                self.record(&run, turn)?;
+            }
+            // Nobody has looked at the workspace yet: what is cancelled has to begin first.
+            let outermost = self.runs.get(&self.order.run);
+            if outermost.is_some_and(|driven| driven.machine.has_begun()) {
+                let run = &self.order.run;
+                let cancel = |reason| RunInput { run: run.clone(), kind: InputKind::Cancel { reason } };
+                self.inputs.extend(self.cancels.drain(..).map(cancel));
+            }
+            if self.inputs.is_empty() {
+                return self.end_nested_runs();
+            }
         }
-        Ok(())
     }
 
-    fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
+    fn record(&mut self, run: &RunId, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
-        self.rest.events.extend(turn.events);
-        if concerns_work || self.rest.events.len() >= PAGE_EVENTS {
-            self.seal()?;
+        if let Some(driven) = self.runs.get_mut(run)
+            && !turn.events.is_empty()
+        {
+            let entries = driven.entries(run, turn.events);
+            let begins = entries.iter().any(|entry| entry.nested.is_some());
+            self.log.add(entries)?;
+            if begins {
+                self.limit(run);
+            }
+            if concerns_work || begins {
+                self.log.seal()?;
+            }
         }
-        turn.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
+        turn.effects.into_iter().try_for_each(|effect| self.carry_out(run, effect))
     }
 
-    /// Stores the rest of the log as a page.
-    fn seal(&mut self) -> Result<(), DriverError> {
-        if self.rest.events.is_empty() && self.rest.files.is_empty() {
-            return Ok(());
-        }
-        let UnstoredLog { events, files } = std::mem::take(&mut self.rest);
-        let count = self.log.count + events.len() as u64;
-        let page = LogPage { before: self.log, events, files };
-        self.log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
-        Ok(())
-    }
-
-    fn note_files(&mut self, files: Vec<RunFile>) {
-        for file in files {
-            self.rest.files.retain(|known| known.path != file.path);
-            self.rest.files.push(file);
-        }
-    }
-
-    fn carry_out(&mut self, effect: Effect) -> Result<(), DriverError> {
+    fn carry_out(&mut self, run: &RunId, effect: Effect) -> Result<(), DriverError> {
+        let input = |kind| RunInput { run: run.clone(), kind };
         match effect {
-            Effect::Wake { timer, at } => self.commands.push(DriverCommand::Wake { at, timer }),
-            Effect::Kill { attempt, force } => {
-                for (key, open) in self.open.iter_mut().filter(|(_, open)| open.attempt == attempt) {
-                    open.wish = if force { WorkWish::Kill } else { WorkWish::End };
-                    self.commands.push(DriverCommand::Stop { key: *key });
+            Effect::Wake { timer, at } => {
+                let timer = RunTimer { run: run.clone(), timer: Some(timer) };
+                self.commands.push(DriverCommand::Wake { at, timer });
+            }
+            Effect::Kill { attempt, force } => self.kill(run, attempt.as_ref(), force),
+            // Locks with a name are refused before a run starts.
+            Effect::Lock { place, locks } => {
+                let claim = FamilyClaim { run: run.clone(), place: place.clone(), files: locks.files };
+                let is_held = self.claims.take(claim);
+                let kind = if is_held { InputKind::Locked { place } } else { InputKind::LockHeld { place } };
+                self.inputs.push_back(input(kind));
+            }
+            Effect::Unlock { place } => {
+                let taken = self.claims.release(run, &place).into_iter();
+                let locked =
+                    |FamilyClaim { run, place, .. }| RunInput { run, kind: InputKind::Locked { place } };
+                self.inputs.extend(taken.map(locked));
+            }
+            Effect::Lookup { place, .. } => {
+                self.inputs.push_back(input(InputKind::Looked { place, found: None }));
+            }
+            Effect::Dismiss { number } => {
+                if let Some(driven) = self.runs.get_mut(run) {
+                    driven.tokens.remove(&number);
                 }
             }
-            // No other run works in the files of this one, and the machine keeps its tasks apart. Locks with a name are
-            // refused before a run starts.
-            Effect::Lock { place, .. } => self.inputs.push_back(InputKind::Locked { place }),
-            Effect::Lookup { place, .. } => {
-                self.inputs.push_back(InputKind::Looked { place, found: None });
-            }
-            Effect::Dismiss { number } => drop(self.tokens.remove(&number)),
-            Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
-            effect => {
-                let effect = match effect.attempt() {
-                    Some(attempt) if self.unbegun.remove(&attempt) => started(effect),
-                    _ => effect,
-                };
-                let open = OpenWork::of(&effect, &self.machine);
-                let name = name_of(&effect);
-                let queue = open.attempt.as_ref().and_then(|attempt| self.hosts.get(attempt)).cloned();
-                self.order_work(name, open, queue, &Job::Effect(Box::new(effect)))?;
-            }
+            Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            effect => return self.order_effect(run, effect),
         }
         Ok(())
+    }
+
+    /// Has a worker carry out an effect, unless a nested run does so.
+    fn order_effect(&mut self, run: &RunId, effect: Effect) -> Result<(), DriverError> {
+        let attempt = effect.attempt();
+        if attempt.as_ref().is_some_and(|attempt| self.runs.contains_key(&run.child(&attempt.to_string()))) {
+            return Ok(());
+        }
+        let Some(driven) = self.runs.get_mut(run) else { return Ok(()) };
+        let effect = match &attempt {
+            Some(attempt) if driven.unbegun.remove(attempt) => started(effect),
+            _ => effect,
+        };
+        let open = OpenWork::of(&effect, run, &driven.machine);
+        let queue = attempt.and_then(|attempt| driven.hosts.get(&attempt)).cloned();
+        self.order_work(name_of(&effect), open, queue, &Job::Effect(Box::new(effect)))
+    }
+
+    /// Tells the work of an attempt to end, or that for the plan; and the run that the attempt is.
+    fn kill(&mut self, run: &RunId, attempt: Option<&Attempt>, force: bool) {
+        for (key, open) in self.open.iter_mut().filter(|(_, open)| open.stops_with(run, attempt)) {
+            open.wish = if force { WorkWish::Kill } else { WorkWish::End };
+            self.commands.push(DriverCommand::Stop { key: *key });
+        }
+        if let Some(attempt) = attempt {
+            let level = if force { StopLevel::AtOnce } else { StopLevel::Gently };
+            self.stop_nested(&run.child(&attempt.to_string()), level);
+        }
     }
 
     /// Has the answers to a request counted, if it waits for them.
-    fn decide(&mut self, request: u32) -> Result<(), DriverError> {
-        let ask = self.machine.state().open_requests().find(|ask| ask.request == request).cloned();
+    fn decide(&mut self, run: &RunId, request: u32) -> Result<(), DriverError> {
+        let Some(driven) = self.runs.get(run) else { return Ok(()) };
+        let ask = driven.machine.state().open_requests().find(|ask| ask.request == request).cloned();
         let Some(ask) = ask else {
             return Ok(());
         };
-        let tokens = self.tokens.get(&request).cloned().unwrap_or_default();
+        let tokens = driven.tokens.get(&request).cloned().unwrap_or_default();
+        let open = OpenWork::for_run(run, &driven.machine);
         let job = Job::Decide { ask: Box::new(ask), tokens };
-        self.order_work(format!("decide {request}"), OpenWork::for_run(&self.machine), None, &job)
+        self.order_work(format!("decide {request}"), open, None, &job)
     }
 
-    fn order_work(
+    pub(crate) fn order_work(
         &mut self,
         name: String,
         open: OpenWork,
@@ -364,36 +342,32 @@ impl RunDriver {
         job: &Job,
     ) -> Result<(), DriverError> {
         if relies_on_log(job) {
-            self.seal()?;
+            self.log.seal()?;
         }
-        let queue = queue.or_else(|| self.queue_of(open.attempt.as_ref())).unwrap_or_default();
+        let queue = queue.or_else(|| self.queue_of(&open)).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;
-        self.open.insert(key, open);
         let order = Box::new(WorkOrder {
-            run: self.order.run.clone(),
+            outermost: self.order.run.clone(),
+            run: open.run.clone(),
             spec: self.order.spec,
             tree: self.tree,
-            log: self.log,
+            log: self.log.stored(),
             job: Parcel::pack_now(job, &self.objects)?,
             key,
         });
+        self.open.insert(key, open);
         self.commands.push(DriverCommand::Work { key, name, queue, order });
         Ok(())
     }
 
     /// Returns the task queue for work that no host has to do.
-    fn queue_of(&self, attempt: Option<&Attempt>) -> Option<String> {
-        let queue = attempt.and_then(|attempt| self.step_of(attempt)?.runs_on.as_ref());
+    fn queue_of(&self, open: &OpenWork) -> Option<String> {
+        let step = open.attempt.as_ref().and_then(|attempt| {
+            let driven = self.runs.get(&open.run)?;
+            step_of(&driven.machine, attempt)
+        });
+        let queue = step.and_then(|step| step.runs_on.as_ref());
         self.spec.queues.get(queue.map_or(DEFAULT_QUEUE, Name::as_str)).cloned()
-    }
-
-    fn step_of(&self, attempt: &Attempt) -> Option<&Step> {
-        let plan = self.machine.plan();
-        Some(plan.step(plan.find(attempt.place.step.as_str())?))
-    }
-
-    fn is_agent(&self, attempt: &Attempt) -> bool {
-        self.step_of(attempt).is_some_and(|step| matches!(step.work, StepWork::Agent(_)))
     }
 }

@@ -1,7 +1,6 @@
 //! The driver that `wf run --on` starts: it starts a workflow, or finds one, and passes on what happens.
 
 use std::io::{BufRead as _, Write as _};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use temporalio_client::{
@@ -12,16 +11,13 @@ use tokio::sync::mpsc;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
-use wf_engine::{BackendRun, FromBackend, ToBackend};
-use wf_store::{BlobStore, StateFolder, StoreDurability};
+use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
-use crate::bring_back::bring_back;
 use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
+use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{RequestAnswer, RunFile, RunNews, RunOrder, RunSpec, UnstoredLog};
-use crate::run_folder::write_files;
-use crate::site::{event_files, log_since};
+use crate::order::{RequestAnswer, RunOrder, RunSpec};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
 
@@ -72,12 +68,12 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         tokio::select! {
             message = messages.recv() => match message {
                 Some(ToBackend::Cancel) => {
-                    let reason = "cancelled by a signal (Ctrl-C / wf cancel)".to_owned();
+                    let reason = STOP_REASON.to_owned();
                     let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
                     told.await.map_err(|error| refused("cancel the run", &error))?;
                 }
-                Some(ToBackend::Answer { request, token }) => {
-                    let answer = RequestAnswer { request, token };
+                Some(ToBackend::Answer { run, request, token }) => {
+                    let answer = RequestAnswer { run, request, token };
                     let options = WorkflowExecuteUpdateOptions::default();
                     if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
                         note(&format!("an answer to request {request} was refused: {error}"));
@@ -131,64 +127,6 @@ async fn start(
         .build();
     let started = client.start_workflow(RunWorkflow::run, order, options).await;
     started.map(drop).map_err(|error| refused("start the run", &error))
-}
-
-/// The copy of a run in the state of the command that follows it.
-struct LocalCopy {
-    count: u64,
-    root: PathBuf,
-    folder: PathBuf,
-    blobs: BlobStore,
-    objects: Objects,
-    files: Vec<RunFile>,
-}
-
-impl LocalCopy {
-    fn of(run: &BackendRun, objects: Objects) -> Self {
-        let state = StateFolder::new(&run.state);
-        let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
-        Self {
-            count: run.recorded,
-            root: run.root.clone(),
-            folder: state.run(&run.run),
-            blobs,
-            objects,
-            files: Vec::new(),
-        }
-    }
-
-    /// Takes what is new, and passes it on: files first. Returns true if something was.
-    async fn take(&mut self, news: RunNews) -> Result<bool, FollowError> {
-        let UnstoredLog { events: rest, files: rest_files } = news.rest.open(&self.objects).await?;
-        let (mut events, mut files) = log_since(&self.objects, news.log, self.count).await?;
-        if news.outcome.is_some() {
-            let (mut all, _) = log_since(&self.objects, news.log, 0).await?;
-            all.extend(rest.iter().cloned());
-            // Before the end is passed on, which ends this program.
-            for path in bring_back(&self.root, &all, &news.tree, &self.objects).await? {
-                say(&FromBackend::Note(format!(
-                    "`{path}` was changed here since the run began, and is left as it is; the artifact is in the state"
-                )));
-            }
-        }
-        let known = usize::try_from(self.count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
-        events.extend(rest.into_iter().skip(known));
-        files.extend(rest_files);
-        files.retain(|file| !self.files.contains(file));
-        write_files(&self.folder, &files, &self.objects).await?;
-        self.files.extend(files);
-        if events.is_empty() {
-            return Ok(false);
-        }
-        for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
-            if !self.blobs.path(&digest).exists() {
-                self.blobs.put_bytes(&self.objects.get(&digest).await?)?;
-            }
-        }
-        self.count += events.len() as u64;
-        say(&FromBackend::Events(events));
-        Ok(true)
-    }
 }
 
 /// Says something to the command that started this program.

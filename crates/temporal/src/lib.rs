@@ -1,7 +1,7 @@
 //! Runs of `wf` on a Temporal server: any number of workers, and no process that must live.
 //!
-//! A run is a workflow around the same machine that the local engine drives ([`driver`] and [`workflow`]), and each effect
-//! of the machine is an activity that carries it out with the code of the local engine ([`site`]). What is large goes
+//! A run is a workflow around the same machine that the local engine drives ([`driver`] and [`workflow`]), with one more for
+//! each run that is nested in it, and each effect of a machine is an activity that carries it out with the code of the local engine ([`site`]). What is large goes
 //! through an object store ([`objects`]) and not through the history: texts of plans, logs, artifacts, the files of the
 //! workspace ([`tree`]). `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be
 //! recorded and shown where the command was given.
@@ -13,20 +13,27 @@ mod backend;
 mod bring_back;
 mod caller;
 mod checkout;
+mod claims;
 pub mod command;
 mod connect;
+mod driven_run;
 pub mod driver;
 mod follow;
 mod inside;
+mod local_copy;
+mod log;
+mod nested;
 pub mod objects;
 mod open_work;
 pub mod order;
 mod plan;
 mod pool;
 mod progress;
+mod reports;
 mod run_folder;
 mod running;
 pub mod site;
+mod site_family;
 mod terminal;
 pub mod tree;
 mod worker;

@@ -153,9 +153,13 @@ impl Objects {
 
     /// Returns a value that was stored as JSON, to the code of a workflow.
     pub fn get_json_now<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
+        parse(*digest, &self.get_now(digest)?)
+    }
+
+    /// Returns an object, to the code of a workflow.
+    pub fn get_now(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
         let (objects, digest) = (self.clone(), *digest);
-        let bytes = self.now(async move { objects.get(&digest).await })?;
-        parse(digest, &bytes)
+        self.now(async move { objects.get(&digest).await })
     }
 
     /// Does work on the runtime, and blocks this thread until it is done. The runtime has other threads.

@@ -1,7 +1,8 @@
 //! Work that was ordered, until it is reported.
 
+use wf_base::name::RunId;
 use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, WorkExit};
-use wf_model::FailureClass;
+use wf_model::{FailureClass, Step, StepWork};
 
 use crate::order::{Job, WorkWish};
 use crate::tree::TreeConflict;
@@ -9,10 +10,12 @@ use crate::tree::TreeConflict;
 /// Work that has not been reported.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenWork {
+    /// The run that it is for.
+    pub(crate) run: RunId,
     /// The attempt that it is for.
     pub(crate) attempt: Option<Attempt>,
-    /// True if it is the work of the attempt itself, which has to end with it.
-    pub(crate) is_attempt: bool,
+    /// The part that it has in its attempt.
+    pub(crate) part: WorkPart,
     /// The number of rounds ordered before it.
     pub(crate) round: u32,
     /// True if it is for the next attempt of a task.
@@ -21,21 +24,69 @@ pub(crate) struct OpenWork {
     pub(crate) wish: WorkWish,
 }
 
+/// The part that work has in an attempt.
+#[derive(Clone, Debug)]
+pub(crate) enum WorkPart {
+    /// It is the work of the attempt itself, which has to end with it.
+    Whole,
+    /// It finds out which run the attempt is, which this effect begins.
+    BeginNested(Box<Effect>),
+    /// It ends the attempt that this run was: nothing stops it.
+    EndNested(RunId),
+    /// It is done for the attempt, or for the run.
+    Other,
+}
+
 impl OpenWork {
-    pub(crate) fn for_run(machine: &Machine) -> Self {
+    pub(crate) fn for_run(run: &RunId, machine: &Machine) -> Self {
         Self {
+            run: run.clone(),
             attempt: None,
-            is_attempt: false,
+            part: WorkPart::Other,
             round: machine.replans(),
             prepares: false,
             wish: WorkWish::GoOn,
         }
     }
 
-    pub(crate) fn of(effect: &Effect, machine: &Machine) -> Self {
-        let is_attempt = matches!(effect, Effect::Start { .. } | Effect::Watch { .. });
-        Self { attempt: effect.attempt(), is_attempt, prepares: effect.prepares(), ..Self::for_run(machine) }
+    pub(crate) fn of(effect: &Effect, run: &RunId, machine: &Machine) -> Self {
+        let (attempt, prepares) = (effect.attempt(), effect.prepares());
+        Self { attempt, part: WorkPart::of(effect, machine), prepares, ..Self::for_run(run, machine) }
     }
+
+    /// True if the attempt ends with it.
+    pub(crate) fn is_attempt(&self) -> bool {
+        matches!(self.part, WorkPart::Whole | WorkPart::BeginNested(_))
+    }
+
+    /// True if it ends with its attempt, or with the work for the plan itself.
+    pub(crate) fn stops_with(&self, run: &RunId, attempt: Option<&Attempt>) -> bool {
+        let is_its = self.run == *run && self.attempt.as_ref() == attempt;
+        is_its && !matches!(self.part, WorkPart::EndNested(_))
+    }
+}
+
+impl WorkPart {
+    fn of(effect: &Effect, machine: &Machine) -> Self {
+        let (attempt, generated) = match effect {
+            Effect::Start { attempt, .. } => (attempt, None),
+            Effect::Watch { attempt, generated, .. } => (attempt, *generated),
+            _ => return Self::Other,
+        };
+        match step_of(machine, attempt).map(|step| &step.work) {
+            Some(StepWork::Uses(_)) => Self::BeginNested(Box::new(effect.clone())),
+            Some(StepWork::Generated(_)) if generated.is_some() => {
+                Self::BeginNested(Box::new(effect.clone()))
+            }
+            _ => Self::Whole,
+        }
+    }
+}
+
+/// Returns the step of an attempt, as it is carried out now.
+pub(crate) fn step_of<'m>(machine: &'m Machine, attempt: &Attempt) -> Option<&'m Step> {
+    let plan = machine.plan();
+    Some(plan.step(plan.find(attempt.place.step.as_str())?))
 }
 
 /// True if work that begins later is done otherwise: by another way of its step, with what was verified or learned.
@@ -54,7 +105,7 @@ pub(crate) fn relies_on_log(job: &Job) -> bool {
     match job {
         Job::Begin => false,
         Job::Effect(effect) => !matches!(**effect, Effect::Start { .. }),
-        Job::Decide { .. } => true,
+        Job::EndNested { .. } | Job::Decide { .. } => true,
     }
 }
 

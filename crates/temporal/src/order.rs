@@ -9,6 +9,7 @@ use serde_json::Value;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{ApprovalRequest, Effect, Event, InputKind, RunApproval, RunOutcome};
+use wf_engine::NestedRun;
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -108,13 +109,15 @@ pub struct RunSpec {
 /// Work for a run, as an activity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkOrder {
-    /// The run.
+    /// The outermost run.
+    pub outermost: RunId,
+    /// The run that the work is for: that one, or one nested in it.
     pub run: RunId,
-    /// The object with its [`RunSpec`].
+    /// The object with the [`RunSpec`] of the outermost run.
     pub spec: Sha256Digest,
-    /// The files of its workspace.
+    /// The files of their workspace.
     pub tree: TreeRef,
-    /// Its log, as far as the work may rely on it.
+    /// Their log, as far as the work may rely on it.
     pub log: LogRef,
     /// The work: a [`Job`].
     pub job: Parcel,
@@ -130,6 +133,13 @@ pub enum Job {
     Begin,
     /// To carry out an effect of the machine.
     Effect(Box<Effect>),
+    /// To end the attempt that a nested run was.
+    EndNested {
+        /// The effect that began the attempt.
+        effect: Box<Effect>,
+        /// True if a limit ended the nested run.
+        timed_out: bool,
+    },
     /// To count the answers to a request for approval.
     Decide {
         /// The request.
@@ -144,12 +154,15 @@ pub enum Job {
 pub struct WorkReport {
     /// The inputs of the machine: a list of [`InputKind`].
     pub inputs: Parcel,
+    /// The run that begins for the attempt: a [`NestedRunBeginning`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Parcel>,
     /// The difference that the work made in the workspace: a [`TreeChange`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Parcel>,
     /// The copy of the workspace that it was found in, and its number there.
     pub source: ChangeSource,
-    /// The files that it left in the folder of the run.
+    /// The files that it left in the folders of runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
@@ -157,6 +170,15 @@ pub struct WorkReport {
     /// True if the work goes on there, and nobody waits for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_left: bool,
+}
+
+/// A run that begins for an attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NestedRunBeginning {
+    /// The run.
+    pub nested: NestedRun,
+    /// The input with which its machine begins.
+    pub input: InputKind,
 }
 
 /// The wish of a workflow about work that it has told to end.
@@ -177,11 +199,13 @@ pub enum WorkWish {
 pub struct OpenReport {
     /// The inputs of the machine.
     pub inputs: Vec<InputKind>,
+    /// The run that begins for the attempt.
+    pub nested: Option<NestedRunBeginning>,
     /// The difference that the work made in the workspace.
     pub change: Option<TreeChange>,
     /// The copy of the workspace that it was found in, and its number there.
     pub source: ChangeSource,
-    /// The files that it left in the folder of the run.
+    /// The files that it left in the folders of runs.
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
     pub host: String,
@@ -192,16 +216,17 @@ pub struct OpenReport {
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, change, source, files, host, is_left } = self;
+        let Self { inputs, nested, change, source, files, host, is_left } = self;
         let change = change.map(|change| change.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, change, source, files, host, is_left })
+        let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
+        Ok(OpenReport { inputs: inputs.open_now(objects)?, nested, change, source, files, host, is_left })
     }
 }
 
 /// A file in the folder of a run: the log of an attempt, a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// Its path in that folder.
+    /// Its path in the folder of all runs; the first part is the id of its run.
     pub path: String,
     /// The object with its content.
     pub digest: Sha256Digest,
@@ -222,10 +247,23 @@ pub struct LogPage {
     /// The log before it.
     pub before: LogRef,
     /// The events, in order.
-    pub events: Vec<Event>,
-    /// The files of the run that came with them.
+    pub entries: Vec<LogEntry>,
+    /// The files of the runs that came with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+}
+
+/// An event in the log of a run and of those nested in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// The run, if it is nested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The nested run, with its first event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Box<NestedRun>>,
+    /// The event.
+    pub event: Event,
 }
 
 /// The answer of a workflow to whoever follows its run.
@@ -246,14 +284,16 @@ pub struct RunNews {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UnstoredLog {
     /// The events, in order.
-    pub events: Vec<Event>,
-    /// The files of the run that came with them.
+    pub entries: Vec<LogEntry>,
+    /// The files of the runs that came with them.
     pub files: Vec<RunFile>,
 }
 
 /// A signed answer to a request of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestAnswer {
+    /// The run that asks.
+    pub run: RunId,
     /// The number of the request.
     pub request: u32,
     /// The answer, signed.

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wf_app::RunOptions;
-use wf_app::load::collect_plan;
+use wf_app::load::{SnapshotReader, collect_plan};
 use wf_base::digest::Sha256Digest;
+use wf_core::envelope;
+use wf_engine::PlanReader as _;
 use wf_lang::InMemoryFiles;
-use wf_model::Plan;
+use wf_model::{GeneratedPlan, Plan};
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken, signers};
 
 use crate::order::RunSpec;
@@ -33,6 +35,13 @@ impl RunPlans {
         plans.insert(*digest, Arc::clone(&plan));
         Some(plan)
     }
+}
+
+/// Reads a plan that a run made, as the envelope of its step lets it run; `None`: the text is none.
+pub fn generated_plan(spec: &RunSpec, outer: &Plan, made: &GeneratedPlan, text: &str) -> Option<Arc<Plan>> {
+    let reader = SnapshotReader::recorded(files(spec), RunOptions::recorded(&spec.config));
+    let plan = reader.read_plan(&made.path, text).ok()?;
+    envelope::bounded(&made.envelope, outer, &plan).ok()
 }
 
 /// Returns the texts that a run was started with, as files.

@@ -7,22 +7,33 @@ use serde::{Deserialize, Serialize};
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, MachineState};
 
+use crate::claims::FamilyClaims;
+use crate::driven_run::RunNesting;
 use crate::objects::ObjectError;
 use crate::order::LogRef;
 use crate::tree::{TreeHistory, TreeRef};
 
-/// A run as it is stored while its history begins anew.
+/// A run and those nested in it, as they are stored while their history begins anew.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredProgress {
-    pub(crate) state: MachineState,
+    /// The runs under way: each after the one that it is nested in.
+    pub(crate) runs: Vec<StoredRun>,
     pub(crate) log: LogRef,
     pub(crate) tree: TreeRef,
     pub(crate) history: TreeHistory,
+    pub(crate) claims: FamilyClaims,
     pub(crate) next_key: u64,
+    pub(crate) now: Moment,
+}
+
+/// One of these runs.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRun {
+    pub(crate) nesting: Option<RunNesting>,
+    pub(crate) state: MachineState,
     pub(crate) hosts: Vec<(Attempt, String)>,
     pub(crate) unbegun: BTreeSet<Attempt>,
     pub(crate) tokens: BTreeMap<u32, Vec<String>>,
-    pub(crate) now: Moment,
 }
 
 /// The reason why a run cannot go on.

@@ -33,8 +33,8 @@ impl RunFolder {
                 continue;
             }
             let Ok(content) = fs::read(entry.path()) else { continue };
-            let path = entry.path().strip_prefix(&self.folder).unwrap_or(entry.path());
-            let Some(path) = path.to_str().map(str::to_owned) else { continue };
+            let path = self.folder.parent().and_then(|runs| entry.path().strip_prefix(runs).ok());
+            let Some(path) = path.and_then(Path::to_str).map(str::to_owned) else { continue };
             let digest = objects.put(content).await?;
             taken.push(RunFile { path, digest });
             self.carried.insert(entry.path().to_owned(), stamp);
@@ -43,7 +43,7 @@ impl RunFolder {
     }
 }
 
-/// Writes files that were carried into the folder of a run.
+/// Writes files that were carried into the folder of all runs.
 pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) -> Result<(), ObjectError> {
     for RunFile { path, digest } in files {
         let place = place_inside(folder, path)?;

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use wf_core::machine::{Attempt, InputKind};
+use wf_core::machine::InputKind;
 use wf_exec::StopLevel;
+use wf_exec::supervisor::RunAttempt;
 
 /// The result of work, once it has ended.
 pub type WorkResult = Result<Vec<InputKind>, String>;
@@ -15,7 +16,7 @@ pub type WorkResult = Result<Vec<InputKind>, String>;
 /// The work of attempts, until it is forgotten.
 #[derive(Default)]
 pub struct RunningWork {
-    attempts: Mutex<BTreeMap<Attempt, WorkWait>>,
+    attempts: Mutex<BTreeMap<RunAttempt, WorkWait>>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -51,7 +52,7 @@ impl RunningWork {
     /// Returns a wait for the work of an attempt, which is begun if it is not under way.
     pub fn find_or_begin<F>(
         &self,
-        attempt: &Attempt,
+        attempt: &RunAttempt,
         begin: impl FnOnce(watch::Receiver<StopLevel>) -> F,
     ) -> WorkWait
     where
@@ -73,12 +74,14 @@ impl RunningWork {
     }
 
     /// Forgets the earlier attempts of a task, which are over.
-    pub fn forget_before(&self, attempt: &Attempt) {
-        self.attempts().retain(|known, _| known.place != attempt.place || known.attempt >= attempt.attempt);
+    pub fn forget_before(&self, begun: &RunAttempt) {
+        let RunAttempt { run, attempt } = begun;
+        let is_other = |known: &RunAttempt| known.run != *run || known.attempt.place != attempt.place;
+        self.attempts().retain(|known, _| is_other(known) || known.attempt.attempt >= attempt.attempt);
     }
 
     /// Forgets the work of an attempt, so that it can begin anew.
-    pub fn forget(&self, attempt: &Attempt) {
+    pub fn forget(&self, attempt: &RunAttempt) {
         self.attempts().remove(attempt);
     }
 
@@ -87,7 +90,7 @@ impl RunningWork {
         self.attempts().values().all(|running| running.result.borrow().is_some())
     }
 
-    fn attempts(&self) -> std::sync::MutexGuard<'_, BTreeMap<Attempt, WorkWait>> {
+    fn attempts(&self) -> std::sync::MutexGuard<'_, BTreeMap<RunAttempt, WorkWait>> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,11 +99,12 @@ impl RunningWork {
 mod tests {
     use super::*;
     use tokio::sync::oneshot;
-    use wf_base::name::Name;
-    use wf_core::machine::TaskId;
+    use wf_base::name::{Name, RunId};
+    use wf_core::machine::{Attempt, TaskId};
 
-    fn attempt() -> Attempt {
-        Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 }
+    fn attempt() -> RunAttempt {
+        let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+        RunAttempt { run: RunId::from_bytes([1; 16]), attempt }
     }
 
     #[tokio::test]

@@ -12,21 +12,22 @@ use tokio::time::Instant;
 use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
-use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{Effect, Event, EventKind, InputKind};
-use wf_engine::{EngineError, RunReplica, RunRequest, WorkInputs};
+use wf_core::machine::Effect;
+use wf_engine::{EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
+use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
 use wf_store::StoreError;
 
 use crate::caller::WorkerCaller;
 use crate::checkout::Checkout;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
+use crate::order::{Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::RunFolder;
 use crate::running::{RunningWork, WorkResult};
+use crate::site_family::{SiteFamily, StoredFile};
 use crate::tree::ChangeSource;
 
 /// The reason why a worker cannot do what it was ordered.
@@ -68,12 +69,25 @@ const UNUSED: Duration = Duration::from_mins(10);
 /// A run in its folder.
 struct RunSite {
     checkout: AsyncMutex<Checkout>,
-    replica: AsyncMutex<RunReplica>,
-    run_folder: AsyncMutex<RunFolder>,
+    family: AsyncMutex<SiteFamily>,
+    run_folders: AsyncMutex<BTreeMap<RunId, RunFolder>>,
     running: RunningWork,
     used: Mutex<Instant>,
     session: AuditedSession,
     folder: PathBuf,
+}
+
+/// The result of work.
+#[derive(Default)]
+struct WorkDone {
+    inputs: WorkInputs,
+    nested: Option<NestedRunBeginning>,
+}
+
+impl From<WorkInputs> for WorkDone {
+    fn from(inputs: WorkInputs) -> Self {
+        Self { inputs, nested: None }
+    }
 }
 
 impl Sites {
@@ -104,14 +118,14 @@ impl Sites {
     ) -> Result<WorkReport, WorkerError> {
         let cell = {
             let mut sites = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            sites.retain(|run, site| *run == order.run || !close_if_unused(site));
-            Arc::clone(sites.entry(order.run.clone()).or_default())
+            sites.retain(|run, site| *run == order.outermost || !close_if_unused(site));
+            Arc::clone(sites.entry(order.outermost.clone()).or_default())
         };
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
-        let inputs = site.carry_out(job, is_again, stop).await?;
-        self.report(site, inputs).await
+        let done = site.carry_out(&order.run, job, is_again, stop).await?;
+        self.report(site, &order.run, done).await
     }
 
     /// Returns the report about work that goes on here without anybody who waits for it.
@@ -119,27 +133,39 @@ impl Sites {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
         let source = ChangeSource::default();
-        WorkReport { inputs, change: None, source, files: Vec::new(), host, is_left: true }
+        WorkReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left: true }
     }
 
-    async fn report(&self, site: &RunSite, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
+    async fn report(&self, site: &RunSite, run: &RunId, done: WorkDone) -> Result<WorkReport, WorkerError> {
         let objects = &self.objects;
-        for digest in inputs.iter().flat_map(stored_files) {
-            let blobs = site.session.store.blobs();
-            objects.put_file(&blobs.path(&digest), &digest).await?;
+        let WorkDone { inputs, nested } = done;
+        let family = site.family.lock().await;
+        let stored = family.stored_files(run, &inputs, &site.session)?;
+        site.run_folders.lock().await.retain(|known, _| family.replica(known).is_ok());
+        drop(family);
+        for StoredFile { path, digest } in stored {
+            objects.put_file(&path, &digest).await?;
         }
-        let files: Vec<RunFile> = site.run_folder.lock().await.take_new(objects).await?;
+        let files: Vec<RunFile> = {
+            let mut folders = site.run_folders.lock().await;
+            let new = || RunFolder::new(site.session.store.folder().run(run));
+            folders.entry(run.clone()).or_insert_with(new).take_new(objects).await?
+        };
         let (source, change) = site.checkout.lock().await.take_change(objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
-        Ok(WorkReport { inputs, change, source, files, host: self.queue.clone(), is_left: false })
+        let nested = match nested {
+            Some(nested) => Some(Parcel::pack(&nested, objects).await?),
+            None => None,
+        };
+        Ok(WorkReport { inputs, nested, change, source, files, host: self.queue.clone(), is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
         let spec: RunSpec = self.objects.get_json(&order.spec).await?;
         // A run that comes back after its folder was removed gets another one: programs of it may still use that one.
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        let folder = self.folder.join(format!("{}-{number}", order.run));
+        let folder = self.folder.join(format!("{}-{number}", order.outermost));
         let (root, state) = (folder.join("workspace"), folder.join("state"));
         let copy = format!("{}/{}/{number}", self.queue, self.host.now().millis());
         let checkout = Checkout::create(&root, &spec.tree, copy, &self.objects).await?;
@@ -153,7 +179,7 @@ impl Sites {
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
         let request = RunRequest {
-            run: order.run.clone(),
+            run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
             path: spec.path,
             sources: spec.sources,
@@ -164,12 +190,11 @@ impl Sites {
             config: spec.config,
             claim: None,
         };
-        let replica = RunReplica::open(&session, request).await?;
-        let run_folder = RunFolder::new(session.store.folder().run(&order.run));
+        let runs = RunFamily::open(&session, request).await?;
         Ok(RunSite {
             checkout: AsyncMutex::new(checkout),
-            replica: AsyncMutex::new(replica),
-            run_folder: AsyncMutex::new(run_folder),
+            family: AsyncMutex::new(SiteFamily::new(runs)),
+            run_folders: AsyncMutex::default(),
             running: RunningWork::default(),
             used: Mutex::new(Instant::now()),
             session,
@@ -193,51 +218,59 @@ impl RunSite {
     /// Brings the files and the log to where the work begins.
     async fn update(&self, order: &WorkOrder, objects: &Objects) -> Result<(), WorkerError> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        let mut replica = self.replica.lock().await;
-        if replica.event_count() < order.log.count {
-            let (events, _) = log_since(objects, order.log, replica.event_count()).await?;
-            for event in &events {
-                if let EventKind::AttemptStarted(attempt) = &event.fact {
-                    // Its predecessor is over, and nobody asks for its result again.
-                    self.running.forget_before(attempt);
-                }
-            }
-            for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
-                restore_blob(&self.session, objects, &digest).await?;
-            }
-            replica.extend(events).await?;
-        }
+        let mut family = self.family.lock().await;
+        family.update(order.log, &self.session, &self.running, objects).await?;
+        drop(family);
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
     }
 
     async fn carry_out(
         &self,
+        run: &RunId,
         job: Job,
         is_again: bool,
         stop: watch::Receiver<StopLevel>,
-    ) -> Result<Vec<InputKind>, WorkerError> {
-        let replica = self.replica.lock().await;
+    ) -> Result<WorkDone, WorkerError> {
+        let family = self.family.lock().await;
+        let replica = family.replica(run)?;
         let effect = match job {
-            Job::Begin => return Ok(vec![replica.begin()?]),
-            Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?),
+            Job::Begin => return Ok(vec![replica.begin()?].into()),
+            Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?.into()),
+            Job::EndNested { effect, timed_out } => {
+                let attempt = effect.attempt().map(|attempt| attempt.to_string()).unwrap_or_default();
+                let work = replica.end_nested(*effect, family.replica(&run.child(&attempt))?, timed_out);
+                drop(family);
+                return Ok(work.await?.into());
+            }
             Job::Effect(effect) if is_again => self.again(*effect),
             Job::Effect(effect) => *effect,
         };
+        if replica.is_nested_work(&effect) {
+            let work = replica.begin_nested(effect);
+            drop(family);
+            let (inputs, nested) = work.await?;
+            let nested = match nested {
+                Some(nested) => Some(self.family.lock().await.begin_nested(nested)?),
+                None => None,
+            };
+            return Ok(WorkDone { inputs, nested });
+        }
         // Work takes long, and other work needs the log meanwhile.
         if let Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } = &effect {
-            let attempt = attempt.clone();
+            let attempt = RunAttempt { run: run.clone(), attempt: attempt.clone() };
             let wait = self.running.find_or_begin(&attempt, |heard| ended(replica.work(effect, heard)));
-            drop(replica);
-            return wait.wait(stop).await.map_err(|reason| {
+            drop(family);
+            let inputs = wait.wait(stop).await.map_err(|reason| {
                 self.running.forget(&attempt);
                 WorkerError::Run(reason)
             });
+            return Ok(inputs?.into());
         }
         let work = replica.work(effect, stop);
-        drop(replica);
+        drop(family);
         match work {
-            Some(work) => Ok(work.await?),
-            None => Ok(Vec::new()),
+            Some(work) => Ok(work.await?.into()),
+            None => Ok(WorkDone::default()),
         }
     }
 
@@ -265,61 +298,4 @@ async fn ended(work: Option<impl Future<Output = Result<WorkInputs, EngineError>
         Some(work) => work.await.map_err(|error| error.to_string()),
         None => Ok(Vec::new()),
     }
-}
-
-/// Returns the events of a log after a number of them, and the files that came with them.
-pub async fn log_since(
-    objects: &Objects,
-    log: LogRef,
-    count: u64,
-) -> Result<(Vec<Event>, Vec<RunFile>), ObjectError> {
-    let mut pages = Vec::new();
-    let mut next = log;
-    while let Some(digest) = next.last
-        && next.count > count
-    {
-        let page: LogPage = objects.get_json(&digest).await?;
-        next = page.before;
-        pages.push(page);
-    }
-    let known = usize::try_from(count.saturating_sub(next.count)).unwrap_or(usize::MAX);
-    let (mut events, mut files) = (Vec::new(), Vec::new());
-    for page in pages.into_iter().rev() {
-        events.extend(page.events);
-        files.extend(page.files);
-    }
-    Ok((events.into_iter().skip(known).collect(), files))
-}
-
-/// Puts a stored file of a run among those of this state, unless it is there.
-pub async fn restore_blob(
-    session: &AuditedSession,
-    objects: &Objects,
-    digest: &Sha256Digest,
-) -> Result<(), WorkerError> {
-    let blobs = session.store.blobs();
-    if !blobs.path(digest).exists() {
-        let content = objects.get(digest).await?;
-        blobs.put_bytes(&content)?;
-    }
-    Ok(())
-}
-
-/// Returns the stored files that an event names.
-pub fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
-    let files = match fact {
-        EventKind::AttemptEnded { artifacts, .. } => artifacts,
-        EventKind::EvidenceTaken { files, .. } => files,
-        _ => return Vec::new(),
-    };
-    files.iter().map(|file| file.digest).collect()
-}
-
-/// Returns the stored files that the result of work names.
-fn stored_files(input: &InputKind) -> Vec<Sha256Digest> {
-    let files = match input {
-        InputKind::Ended(end) => &end.artifacts,
-        _ => return Vec::new(),
-    };
-    files.iter().map(|file| file.digest).collect()
 }

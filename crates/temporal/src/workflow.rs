@@ -14,10 +14,10 @@ use temporalio_sdk::{
 };
 
 use wf_base::time::Moment;
-use wf_core::machine::{RunOutcome, TimerKind};
+use wf_core::machine::RunOutcome;
 
 use crate::activities::WorkActivities;
-use crate::command::{DriverCommand, Occurrence};
+use crate::command::{DriverCommand, Occurrence, RunTimer};
 use crate::driver::RunDriver;
 use crate::objects::Objects;
 use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
@@ -59,7 +59,7 @@ enum OutsideMessage {
 /// An end in the workflow.
 enum Ended {
     Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
-    Timer(TimerKind),
+    Timer(RunTimer),
     Grace,
     Cancelled,
 }
@@ -127,7 +127,7 @@ impl RunWorkflow {
         let (Some(driver), Some(spec)) = (&self.driver, &self.spec) else {
             return Err("the run has not begun".into());
         };
-        if !driver.is_asking(answer.request) {
+        if !driver.is_asking(&answer.run, answer.request) {
             return Err(format!("the run does not wait for an answer to request {}", answer.request).into());
         }
         require_approver(spec, &answer.token).map_err(Into::into)
@@ -220,7 +220,7 @@ impl Waits {
                 };
                 let objects = ctx.state(|state| state.objects.clone());
                 let report = sure(ctx, report.open_now(&objects).map_err(DriverError::from)).await;
-                Occurrence::Reported { key, report }
+                Occurrence::Reported { key, report: Box::new(report) }
             }
             Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
             Some(Ended::Grace) => Occurrence::GraceOver,

@@ -198,9 +198,26 @@ steps:
     run: cat first.txt; sleep 0.2; echo $WF_ITEM > f$WF_ITEM
     idempotent: true
     retry: {max: 5, on: [interrupted], backoff: 10ms}
+  - id: part
+    depends_on: [first]
+    uses: part.md
   - id: all
-    depends_on: [long]
-    run: cat f1 f2 f3 f4 f5 f6
+    depends_on: [long, part]
+    run: cat f1 f2 f3 f4 f5 f6 parts/b
+    idempotent: true
+    retry: {max: 5, on: [interrupted], backoff: 10ms}";
+
+/// A plan that it runs.
+const PART: &str = r"steps:
+  - id: a
+    run: sleep 0.3; mkdir -p parts; echo a > parts/a
+    artifacts: [parts/a]
+    idempotent: true
+    retry: {max: 5, on: [interrupted], backoff: 10ms}
+    verify: [{name: there, run: test -s parts/a}]
+  - id: b
+    depends_on: [a]
+    run: sleep 0.3; cp parts/a parts/b
     idempotent: true
     retry: {max: 5, on: [interrupted], backoff: 10ms}";
 
@@ -208,6 +225,7 @@ steps:
 #[ignore = "needs a Temporal server: .ci/real"]
 fn whatever_is_killed_whenever_a_run_ends_as_it_should() {
     let mut farm = farm(2, ANY);
+    farm.plan("part", PART);
     for case in 0_u64..6 {
         let delay = Duration::from_millis(case * 397 % 1_000);
         let (host, server) = (case % 3 != 1, case % 3 > 0);
@@ -234,6 +252,8 @@ fn whatever_is_killed_whenever_a_run_ends_as_it_should() {
             until("the run can be followed again", || farm.wf(&["resume", &id]).code == Some(0));
         }
         assert_eq!(farm.show()["run"]["state"], "succeeded", "case {case}");
-        assert_whole(&farm, &id);
+        for run in farm.runs().values() {
+            assert_whole(&farm, run);
+        }
     }
 }

@@ -33,11 +33,16 @@ impl Farm {
 
     /// A farm without workers, whose server listens at an address.
     pub fn at(ip: &str) -> Self {
+        Self::with(ip, &[])
+    }
+
+    /// A farm without workers, whose server has some settings.
+    pub fn with(ip: &str, settings: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["server", "home", "space", "objects"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        let server = TemporalServer::start(&dir.path().join("server"), ip);
+        let server = TemporalServer::start(&dir.path().join("server"), ip, settings);
         let farm = Self { server, workers: BTreeMap::new(), dir };
         farm.file("wf.yaml", farm.config());
         farm
@@ -176,6 +181,20 @@ impl Farm {
             !id.is_empty()
         });
         id
+    }
+
+    /// Returns the ids of the latest run and of all nested in it, each by the steps above it.
+    pub fn runs(&self) -> BTreeMap<String, String> {
+        let reader = StoreReader::from_whole_log(&self.path("space").join(".wf")).unwrap();
+        let mut open = vec![(String::new(), RunId::from_stored(self.run()))];
+        let mut runs = BTreeMap::new();
+        while let Some((above, run)) = open.pop() {
+            for (nested, attempt) in reader.children(&run).unwrap() {
+                open.push((format!("{above}/{attempt}"), nested));
+            }
+            runs.insert(above, run.to_string());
+        }
+        runs
     }
 
     /// Waits until a step of the latest run has begun.

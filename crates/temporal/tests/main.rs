@@ -3,11 +3,15 @@
 
 mod answers;
 mod deaths;
+mod driven;
 mod driver;
 mod endings;
 mod farm;
 mod hosts;
 mod mirrors;
+mod nested;
+mod nested_driver;
+mod nested_mirrors;
 mod programs;
 mod records;
 mod server;

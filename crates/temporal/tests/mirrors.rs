@@ -9,7 +9,7 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 18] = [
+const OWN: [&str; 21] = [
     "at",
     "run",
     "id",
@@ -24,6 +24,10 @@ const OWN: [&str; 18] = [
     "ended",
     "evidence_digest",
     "idle_ms",
+    // What a ledger knows of time.
+    "since",
+    "until",
+    "progress",
     // Distances to the goal take the time into account.
     "omega",
     "l",
@@ -43,12 +47,12 @@ fn common(value: &Value) -> Value {
     }
 }
 
-/// Returns the events of each task, and those of the run, each in their order: what is independent has none.
+/// Returns the events of each task of each run, and those of the runs, each in their order: what is independent has none.
 fn stories(lines: &str) -> BTreeMap<String, Vec<Value>> {
     let mut stories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for line in lines.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
-        let task = format!("{} {}", event["step"], event["item"]);
+        let task = format!("{} {} {}", event["parents"], event["step"], event["item"]);
         stories.entry(task).or_default().push(common(&event));
     }
     stories
@@ -63,7 +67,9 @@ fn compare(farm: &Farm, plan: &str) -> Option<i32> {
     let there = farm.wf(&["run", "--json", "--on", "farm", plan]);
     let local = Did::of(&mut farm.command_in(&here, &["run", "--json", plan]));
     assert_eq!(there.code, local.code, "{plan}\n{}\n{}", there.all(), local.all());
-    let (told, expected) = (stories(&there.out), stories(&local.out));
+    let (there_ids, here_ids) = (run_ids(&there.out), run_ids(&local.out));
+    let told = stories(&named(&there.out, &there_ids));
+    let expected = stories(&named(&local.out, &here_ids));
     assert!(!expected.is_empty(), "{plan}: {}", local.all());
     for (task, events) in &expected {
         let other = told.get(task).cloned().unwrap_or_default();
@@ -73,14 +79,43 @@ fn compare(farm: &Farm, plan: &str) -> Option<i32> {
         assert_eq!(other.len(), events.len(), "{plan}: task {task}: {other:?}");
     }
     assert_eq!(told.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{plan}");
-    let shown = Did::of(&mut farm.command_in(&here, &["show", "--last", "--json"])).exits(0).out;
-    let mut shown: Value = common(&serde_json::from_str(&shown).unwrap());
-    let mut own = common(&farm.show());
-    for record in [&mut shown, &mut own] {
-        order(record);
-    }
-    assert_eq!(own, shown, "{plan}");
+    let records = |folder: &Path, ids: &BTreeMap<String, String>| {
+        let show =
+            |run: &String| record(&Did::of(&mut farm.command_in(folder, &["show", run, "--json"])), ids);
+        ids.iter().map(|(run, name)| (name.clone(), show(run))).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(records(&farm.path("space"), &there_ids), records(&here, &here_ids), "{plan}");
     there.code
+}
+
+/// Returns the ids of the runs whose events were printed, each with the numbers of attempts that lead to it.
+fn run_ids(lines: &str) -> BTreeMap<String, String> {
+    let mut ids: BTreeMap<String, String> = BTreeMap::new();
+    for line in lines.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let id = event["run"].as_str().unwrap();
+        if !ids.contains_key(id) {
+            let again = ids.values().filter(|name| name.starts_with(&event["parents"].to_string())).count();
+            ids.insert(id.to_owned(), format!("{} {again}", event["parents"]));
+        }
+    }
+    ids
+}
+
+/// Returns the record of a run.
+fn record(shown: &Did, ids: &BTreeMap<String, String>) -> Value {
+    assert_eq!(shown.code, Some(0), "{}", shown.all());
+    let mut record = common(&serde_json::from_str(&named(&shown.out, ids)).unwrap());
+    order(&mut record);
+    record
+}
+
+/// Returns a text with the names of runs in the place of their ids.
+fn named(text: &str, ids: &BTreeMap<String, String>) -> String {
+    ids.iter().fold(text.to_owned(), |text, (id, name)| {
+        let name = name.replace('"', "'");
+        text.replace(id, &name).replace(&id[..8], &name)
+    })
 }
 
 /// Sorts the lists of a record that are in the order in which independent things happened.
@@ -117,11 +152,16 @@ fn what_a_plan_does_there_is_what_it_does_here() {
         ("rounds", 0, ROUNDS),
         ("cleaned", 1, CLEANED),
     ];
+    compare_all(&farm, &plans);
+}
+
+/// Compares plans, each with the exit code that it has.
+pub fn compare_all(farm: &Farm, plans: &[(&str, i32, &str)]) {
     for (id, _, text) in plans {
         farm.plan(id, text);
     }
     for (id, code, _) in plans {
-        assert_eq!(compare(&farm, &format!("{id}.md")), Some(code), "{id}");
+        assert_eq!(compare(farm, &format!("{id}.md")), Some(*code), "{id}");
     }
 }
 

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use super::recorded::memory_files;
-use super::{LoadedPlan, load_with_gates};
+use super::{LoadedPlan, load_with_gates, read_config};
 use crate::config::WorkspaceConfig;
+use crate::{CONFIG, RunOptions};
 use wf_base::diag::Severity;
 use wf_engine::PlanReader;
 use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
@@ -18,6 +19,12 @@ impl SnapshotReader {
     /// Reads with the files and the configuration of a plan.
     pub fn of(ready: &LoadedPlan) -> Self {
         Self { files: memory_files(ready.sources.clone()), config: ready.config.clone() }
+    }
+
+    /// Reads with the files that a run was recorded with.
+    pub fn recorded(files: InMemoryFiles, begun: RunOptions) -> Self {
+        let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
+        Self { files, config: config.with_strictness(begun.strict) }
     }
 
     /// Loads a text under a path, with all its diagnostics.

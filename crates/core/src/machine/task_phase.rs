@@ -2,9 +2,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::StepState;
-use super::state::{MachineState, TaskIx, TaskRecord};
+use super::state::{MachineState, TaskIx, TaskRecord, attempt};
+use super::{Attempt, StepState};
 use wf_base::time::Moment;
+use wf_model::Plan;
 
 /// The place of a task on its way to its end, as far as events tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,13 +134,19 @@ impl MachineState {
         active.filter_map(|task| Some((*task, self.activity(*task)?))).collect()
     }
 
-    /// True if a request waits for approvers, and nothing else is under way: no task acts, or waits for a time.
-    pub fn only_waits_for_people(&self) -> bool {
-        let is_asking = |(_, activity): &(TaskIx, TaskActivity)| activity.doing == ActivityKind::Asking;
+    /// True if people are waited for, and nothing else is under way: no task acts, or waits for a time. `nested` are the
+    /// attempts whose nested runs do the same.
+    pub fn only_waits_for_people(&self, plan: &Plan, nested: &BTreeSet<Attempt>) -> bool {
+        let waits = |(task, activity): &(TaskIx, TaskActivity)| match activity.doing {
+            ActivityKind::Asking => true,
+            ActivityKind::Working => nested.contains(&attempt(plan, *task, activity.attempt)),
+            _ => false,
+        };
         let is_quiet = |(_, record): (TaskIx, &TaskRecord)| {
             matches!(record.phase, TaskPhase::Pending | TaskPhase::Active(_) | TaskPhase::Ended(_))
         };
-        !self.asks.is_empty() && self.activities().iter().all(is_asking) && self.tasks().all(is_quiet)
+        let is_any = !self.asks.is_empty() || !nested.is_empty();
+        is_any && self.activities().iter().all(waits) && self.tasks().all(is_quiet)
     }
 
     /// Returns the records of all tasks, in order; a repeated step comes before its items.

@@ -1,0 +1,137 @@
+//! The copies of a run and of the runs nested in it, which machines elsewhere decide about.
+//!
+//! **Invariant:** what is recorded of the family is the beginning of the one order in which it happened. So an event of an
+//! outer run that relies on a nested one is recorded after it, and a nested run is open until the end of its attempt is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use wf_base::name::RunId;
+use wf_core::machine::{ApprovalRequest, Attempt, Event, EventKind};
+use wf_store::{Store, StoreError, StoreReader};
+
+use super::nested_run::NestedRun;
+use super::{EngineError, EngineSession, RunReplica, RunRequest};
+
+/// A run and the runs nested in it that are under way.
+pub struct RunFamily {
+    outermost: RunReplica,
+    nested: BTreeMap<RunId, NestedReplica>,
+}
+
+/// The copy of a nested run.
+struct NestedReplica {
+    outer: RunId,
+    attempt: Attempt,
+    replica: RunReplica,
+}
+
+impl RunFamily {
+    /// Opens the copy of a run, which is made if there is none. Runs nested in it are opened when they are asked for.
+    pub async fn open(session: &Arc<EngineSession>, request: RunRequest) -> Result<Self, EngineError> {
+        let outermost = RunReplica::open(session, request).await?;
+        Ok(Self { outermost, nested: BTreeMap::new() })
+    }
+
+    /// Returns the number of events that are recorded of all its runs, also of those that have ended.
+    pub(super) fn recorded_count(&self, store: &Store) -> Result<u64, StoreError> {
+        if self.outermost.event_count() == 0 {
+            Ok(0)
+        } else {
+            count(&store.log_reader()?, self.outermost.id())
+        }
+    }
+
+    /// Returns the copy of the outermost run.
+    pub fn outermost(&self) -> &RunReplica {
+        &self.outermost
+    }
+
+    /// Returns the copy of a run, if it is open.
+    pub fn replica(&self, run: &RunId) -> Option<&RunReplica> {
+        if self.outermost.id() == run {
+            return Some(&self.outermost);
+        }
+        self.nested.get(run).map(|nested| &nested.replica)
+    }
+
+    /// Opens the copy of a nested run, unless it is open.
+    pub fn open_nested(&mut self, nested: &NestedRun) -> Result<(), EngineError> {
+        let id = nested.id();
+        if self.nested.contains_key(&id) {
+            return Ok(());
+        }
+        let outer = self.replica(&nested.outer).ok_or_else(|| not_under_way(&nested.outer))?;
+        let replica = outer.open_nested(nested)?;
+        let NestedRun { outer, attempt, .. } = nested.clone();
+        self.nested.insert(id, NestedReplica { outer, attempt, replica });
+        Ok(())
+    }
+
+    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested run whose attempt has ended with
+    /// them is closed.
+    pub async fn extend(&mut self, run: &RunId, events: Vec<Event>) -> Result<(), EngineError> {
+        let ended = events.iter().filter_map(|event| match &event.fact {
+            EventKind::AttemptEnded { attempt, .. } => Some(run.child(&attempt.to_string())),
+            _ => None,
+        });
+        let ended: Vec<RunId> = ended.collect();
+        let replica = match self.nested.get_mut(run) {
+            Some(nested) => &mut nested.replica,
+            None if self.outermost.id() == run => &mut self.outermost,
+            None => return Err(not_under_way(run)),
+        };
+        replica.extend(events).await?;
+        for run in ended {
+            if let Some(nested) = self.nested.remove(&run) {
+                nested.replica.discard();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the requests of all runs that wait for approvers.
+    pub(super) fn open_requests(&self) -> Vec<(RunId, ApprovalRequest)> {
+        let of = |replica: &RunReplica| {
+            let run = replica.id().clone();
+            replica.open_requests().into_iter().map(move |ask| (run.clone(), ask))
+        };
+        self.replicas().flat_map(of).collect()
+    }
+
+    /// Returns the reason why a run that only waits for people is left, with the requests of all its runs.
+    pub(super) fn parked(&self) -> EngineError {
+        let questions = self.replicas().flat_map(RunReplica::questions).collect();
+        EngineError::Parked { run: self.outermost.id().clone(), questions }
+    }
+
+    /// True if nothing happens until a person decides.
+    pub(super) fn only_waits_for_people(&self) -> bool {
+        self.waits_for_people(&self.outermost)
+    }
+
+    fn waits_for_people(&self, replica: &RunReplica) -> bool {
+        let nested = self.nested.values().filter(|nested| nested.outer == *replica.id());
+        let waiting = nested.filter(|nested| self.waits_for_people(&nested.replica));
+        let waiting: BTreeSet<Attempt> = waiting.map(|nested| nested.attempt.clone()).collect();
+        replica.only_waits_for_people(&waiting)
+    }
+
+    fn replicas(&self) -> impl Iterator<Item = &RunReplica> {
+        std::iter::once(&self.outermost).chain(self.nested.values().map(|nested| &nested.replica))
+    }
+}
+
+/// Returns the number of recorded events of a run and of all nested in it.
+fn count(reader: &StoreReader, run: &RunId) -> Result<u64, StoreError> {
+    let mut events = reader.events(run, 0)?.len() as u64;
+    for (nested, _) in reader.children(run)? {
+        events += count(reader, &nested)?;
+    }
+    Ok(events)
+}
+
+fn not_under_way(run: &RunId) -> EngineError {
+    let cause = format!("run {} is not under way", run.short());
+    EngineError::System { doing: "take over what happened on a backend", cause }
+}

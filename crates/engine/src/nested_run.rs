@@ -1,0 +1,132 @@
+//! A nested run in words that other hosts understand, and what a copy of its outer run does for it.
+//!
+//! ```text
+//! the step begins      begin_nested ──▶ NestedRun: which plan, with which parameters; else the end of the attempt
+//! the run is opened    open_nested  ──▶ a copy of it, linked to that of the outer run
+//! the run has ended    end_nested   ──▶ the end of the attempt
+//! ```
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{Attempt, Effect};
+use wf_model::{JsonObject, StepWork};
+
+use super::attempt_task::AttemptTask;
+use super::current_step::step_of;
+use super::evidence::ReliedEvidence;
+use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
+use super::replica::{RunReplica, WorkInputs, with_stale};
+use super::{EngineError, FinishedRun};
+
+/// A run of the plan of a step, as far as its attempt decides about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NestedRun {
+    /// The run that it is nested in.
+    pub outer: RunId,
+    /// The attempt that it is.
+    pub attempt: Attempt,
+    /// The path of its plan, relative to the workspace.
+    pub path: String,
+    /// Its resolved parameters.
+    pub params: JsonObject,
+    /// The digest of the text of its plan, if the outer run made that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<Sha256Digest>,
+}
+
+impl NestedRun {
+    /// Returns its id: the same attempt always has the same one.
+    pub fn id(&self) -> RunId {
+        self.outer.child(&self.attempt.to_string())
+    }
+}
+
+impl RunReplica {
+    /// True if an effect begins a nested run, or goes on with one.
+    pub fn is_nested_work(&self, effect: &Effect) -> bool {
+        let (attempt, generated) = match effect {
+            Effect::Start { attempt, .. } => (attempt, &None),
+            Effect::Watch { attempt, generated, .. } => (attempt, generated),
+            _ => return false,
+        };
+        match step_of(&self.run, &attempt.place).work {
+            StepWork::Uses(_) => true,
+            StepWork::Generated(_) => generated.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Returns the work of finding out which run begins for an attempt. Without one, the inputs have the end of the
+    /// attempt.
+    pub fn begin_nested(
+        &self,
+        effect: Effect,
+    ) -> impl Future<Output = Result<(WorkInputs, Option<NestedRun>), EngineError>> + Send + 'static {
+        let run = Arc::clone(&self.run);
+        async move {
+            let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
+            // What has changed is noted at once. Such a step is not confined, so nothing of it is left to be compared later.
+            let reliance = ReliedEvidence::check_before(&task).await;
+            match nested_run_of(&task) {
+                Ok(nested) => Ok((with_stale(&run, None), Some(nested))),
+                Err(unable) => {
+                    let ended = task.end_without_outputs(unable.into());
+                    let ended = task.collect(ended, Some(reliance)).await?;
+                    Ok((with_stale(&run, ended), None))
+                }
+            }
+        }
+    }
+
+    /// Opens the copy of a nested run.
+    pub(super) fn open_nested(&self, nested: &NestedRun) -> Result<Self, EngineError> {
+        let NestedRun { attempt, path, params, generated, .. } = nested;
+        let run = &self.run;
+        let unable = |cause| EngineError::System { doing: "read the plan of a nested run", cause };
+        if run.current_plan().find(attempt.place.step.as_str()).is_none() {
+            return Err(unable(format!("the plan of its outer run has no step `{}`", attempt.place.step)));
+        }
+        let step = step_of(run, &attempt.place);
+        let work = NestedWork::of(run, &step, *generated).map_err(|error| unable(error.reason))?;
+        let NestedWork { plan, sources, .. } = work;
+        let place = NestedPlace::of_attempt(run, attempt);
+        let events = place.recorded_events()?;
+        let params = params.clone();
+        let beginning = NestedBeginning { plan: &plan, path, params, sources, past: None, events };
+        Ok(Self::of_nested(nested::open(place, beginning)?))
+    }
+
+    /// Returns the work of ending the attempt that a nested run was. `timed_out`: a limit ended it.
+    pub fn end_nested(
+        &self,
+        effect: Effect,
+        nested: &Self,
+        timed_out: bool,
+    ) -> impl Future<Output = Result<WorkInputs, EngineError>> + Send + 'static {
+        let (run, context) = (Arc::clone(&self.run), Arc::clone(&nested.run));
+        let finished: Option<FinishedRun> = nested.end().cloned();
+        async move {
+            let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
+            let ended = nested::attempt_end(&task, &context, finished.ok_or(EngineError::Stuck)?, timed_out);
+            let ended = task.collect(ended, None).await?;
+            Ok(with_stale(&run, ended))
+        }
+    }
+}
+
+/// Returns the run that an attempt is.
+fn nested_run_of(task: &AttemptTask) -> Result<NestedRun, wf_exec::WorkError> {
+    let step = step_of(&task.run, &task.attempt.place);
+    let work = NestedWork::of(&task.run, &step, task.generated)?;
+    Ok(NestedRun {
+        outer: task.run.run_ref.id.clone(),
+        attempt: task.attempt.clone(),
+        path: work.path.to_owned(),
+        params: work.params(task)?,
+        generated: task.generated,
+    })
+}

@@ -1,0 +1,125 @@
+//! The copy of a run and of those nested in it, in the state of the command that follows them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use wf_base::name::RunId;
+use wf_core::machine::EventKind;
+use wf_engine::{BackendRun, FromBackend, NestedRun};
+use wf_store::{BlobStore, StateFolder, StoreDurability};
+
+use crate::bring_back::bring_back;
+use crate::follow::{FollowError, say};
+use crate::log::{RunStory, event_files, news_since, stories};
+use crate::objects::{ObjectError, Objects};
+use crate::order::{RunFile, RunNews};
+use crate::run_folder::write_files;
+
+/// The copy, and how far it is.
+pub(crate) struct LocalCopy {
+    run: RunId,
+    /// The number of events that the command has.
+    recorded: u64,
+    /// The number of events that were read. All are read once, since a later one may be of a run that began before.
+    count: u64,
+    /// The runs of the log, as far as it was read.
+    known: BTreeSet<RunId>,
+    /// The nested runs under way that the command has not heard of.
+    nested: BTreeMap<RunId, Box<NestedRun>>,
+    root: PathBuf,
+    /// The folder of all runs.
+    folder: PathBuf,
+    blobs: BlobStore,
+    objects: Objects,
+    files: Vec<RunFile>,
+}
+
+impl LocalCopy {
+    pub(crate) fn of(run: &BackendRun, objects: Objects) -> Self {
+        let state = StateFolder::new(&run.state);
+        let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
+        Self {
+            run: run.run.clone(),
+            recorded: run.recorded,
+            count: 0,
+            known: BTreeSet::from([run.run.clone()]),
+            nested: BTreeMap::new(),
+            root: run.root.clone(),
+            folder: state.runs(),
+            blobs,
+            objects,
+            files: Vec::new(),
+        }
+    }
+
+    /// Takes what is new, and passes it on: files first. Returns true if something was.
+    pub(crate) async fn take(&mut self, news: RunNews) -> Result<bool, FollowError> {
+        let since = news_since(&self.objects, &news, self.count).await?;
+        let is_over = news.outcome.is_some();
+        if is_over {
+            // Before the end is passed on, which ends this program.
+            let all = news_since(&self.objects, &news, 0).await?.entries;
+            for path in bring_back(&self.root, &all, &news.tree, &self.objects).await? {
+                say(&FromBackend::Note(format!(
+                    "`{path}` was changed here since the run began, and is left as it is; the artifact is in the state"
+                )));
+            }
+        }
+        let stories = stories(since.entries, &self.run);
+        self.known.extend(stories.iter().map(|story| story.run.clone()));
+        self.take_files(since.files).await?;
+        let mut is_new = false;
+        for story in stories {
+            is_new |= self.pass_on(story).await?;
+        }
+        for run in self.nested.keys().cloned().collect::<Vec<_>>() {
+            self.introduce(&run);
+        }
+        Ok(is_new)
+    }
+
+    /// Writes files of the runs that are known here.
+    async fn take_files(&mut self, mut files: Vec<RunFile>) -> Result<(), ObjectError> {
+        let is_known = |file: &RunFile| {
+            let run = file.path.split('/').next().unwrap_or_default();
+            self.known.contains(&RunId::from_stored(run))
+        };
+        files.retain(|file| is_known(file) && !self.files.contains(file));
+        write_files(&self.folder, &files, &self.objects).await?;
+        self.files.extend(files);
+        Ok(())
+    }
+
+    /// Passes on events of a run, as far as they are not recorded. Returns true if something was new.
+    async fn pass_on(&mut self, story: RunStory) -> Result<bool, FollowError> {
+        let RunStory { run, nested, mut events } = story;
+        let known = usize::try_from(self.recorded.saturating_sub(self.count)).unwrap_or(usize::MAX);
+        self.count += events.len() as u64;
+        self.nested.extend(nested.map(|nested| (run.clone(), nested)));
+        for event in &events {
+            if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
+                self.nested.remove(&run.child(&attempt.to_string()));
+            }
+        }
+        events.drain(..known.min(events.len()));
+        if events.is_empty() {
+            return Ok(false);
+        }
+        for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
+            if !self.blobs.path(&digest).exists() {
+                self.blobs.put_bytes(&self.objects.get(&digest).await?)?;
+            }
+        }
+        self.introduce(&run);
+        say(&FromBackend::Events { run, events });
+        Ok(true)
+    }
+
+    /// Tells the command of a nested run, and before that of the one around it.
+    fn introduce(&mut self, run: &RunId) {
+        if let Some(nested) = self.nested.remove(run) {
+            self.introduce(&nested.outer);
+            say(&FromBackend::Nested(nested));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The ends of work, and what a driver takes from them.
+
+use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
+
+use crate::driver::{RunDriver, RunInput};
+use crate::open_work::{OpenWork, WorkPart, without_conflict};
+use crate::order::{OpenReport, WorkWish};
+use crate::progress::DriverError;
+use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeNode};
+
+impl RunDriver {
+    /// Takes back work that no worker had begun when it was told to end.
+    pub(crate) fn on_unbegun(&mut self, key: u64) {
+        let Some(open) = self.open.remove(&key).filter(OpenWork::is_attempt) else { return };
+        if open.wish != WorkWish::Leave {
+            self.end(&open, WorkExit::Cancelled);
+        } else if let Some(driven) = self.runs.get_mut(&open.run) {
+            driven.unbegun.extend(open.attempt);
+        }
+    }
+
+    /// Ends an attempt whose worker is lost.
+    pub(crate) fn on_lost(&mut self, open: &OpenWork) {
+        if let WorkPart::EndNested(nested) = &open.part {
+            self.runs.remove(nested);
+        }
+        if !matches!(open.part, WorkPart::Other) {
+            self.end(open, WorkExit::Interrupted);
+        }
+    }
+
+    /// Ends an attempt that no worker reports about.
+    fn end(&mut self, open: &OpenWork, exit: WorkExit) {
+        let end = open.attempt.clone().map(|attempt| AttemptEnd::new(attempt, exit));
+        let input = |end| RunInput { run: open.run.clone(), kind: InputKind::Ended(end) };
+        self.inputs.extend(end.map(input));
+    }
+
+    pub(crate) fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
+        let OpenReport { mut inputs, nested, change, source, files, host, is_left } = report;
+        self.log.note_files(files);
+        if let Some(change) = change
+            && let Err(conflict) = self.apply(change, &source)?
+        {
+            inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
+        }
+        if let WorkPart::EndNested(nested) = &open.part {
+            self.runs.remove(nested);
+        }
+        let Some(driven) = self.runs.get_mut(&open.run) else {
+            return Ok(());
+        };
+        if let Some(attempt) = &open.attempt
+            && (is_left || driven.is_agent(attempt))
+        {
+            driven.hosts.insert(attempt.clone(), host);
+        }
+        if open.prepares && open.round < driven.machine.replans() {
+            inputs.retain(|input| !input.prepares());
+        }
+        for input in &inputs {
+            match input {
+                InputKind::Ended(end) => drop(driven.hosts.remove(&end.attempt)),
+                InputKind::Answered { number, .. } => drop(driven.tokens.remove(number)),
+                _ => {}
+            }
+        }
+        let run = &open.run;
+        self.inputs.extend(inputs.into_iter().map(|kind| RunInput { run: run.clone(), kind }));
+        match (nested, open.part) {
+            (Some(beginning), WorkPart::BeginNested(effect)) => {
+                self.begin_nested(beginning, *effect, open.wish)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a change to the tree, or what makes it good again.
+    fn apply(
+        &mut self,
+        change: TreeChange,
+        source: &ChangeSource,
+    ) -> Result<Result<(), TreeConflict>, DriverError> {
+        let (change, conflict) = match self.history.accept(change, source) {
+            Ok(change) => (change, None),
+            Err(conflict) => (conflict.reversal.clone(), Some(conflict)),
+        };
+        if change.0.is_empty() {
+            return Ok(Ok(()));
+        }
+        let node = TreeNode { before: self.tree.last, change };
+        self.tree.last = Some(self.objects.put_json_now(&node)?);
+        Ok(conflict.map_or(Ok(()), Err))
+    }
+}

@@ -1,0 +1,127 @@
+//! The copies of a run and of those nested in it, on the host of a worker.
+
+use std::path::PathBuf;
+
+use wf_app::watch::AuditedSession;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{Event, EventKind, InputKind};
+use wf_engine::{NestedRun, RunFamily, RunReplica};
+use wf_exec::supervisor::RunAttempt;
+
+use crate::log::{event_files, log_since, stories};
+use crate::objects::Objects;
+use crate::order::{LogRef, NestedRunBeginning};
+use crate::running::RunningWork;
+use crate::site::WorkerError;
+
+/// The copies, and how far they are.
+pub(crate) struct SiteFamily {
+    runs: RunFamily,
+    /// The number of events that they have.
+    count: u64,
+}
+
+/// A file of this state that others need.
+pub(crate) struct StoredFile {
+    pub(crate) path: PathBuf,
+    pub(crate) digest: Sha256Digest,
+}
+
+impl SiteFamily {
+    /// Takes the copy of a run that has no event yet.
+    pub(crate) fn new(runs: RunFamily) -> Self {
+        Self { runs, count: 0 }
+    }
+
+    /// Returns the copy of a run.
+    pub(crate) fn replica(&self, run: &RunId) -> Result<&RunReplica, WorkerError> {
+        let found = self.runs.replica(run);
+        found.ok_or_else(|| WorkerError::Run(format!("run {} is not under way here", run.short())))
+    }
+
+    /// Begins a nested run, in the workspace as it is here.
+    pub(crate) fn begin_nested(&mut self, nested: NestedRun) -> Result<NestedRunBeginning, WorkerError> {
+        self.runs.open_nested(&nested)?;
+        let input = self.replica(&nested.id())?.begin()?;
+        Ok(NestedRunBeginning { nested, input })
+    }
+
+    /// Brings the copies to where a log is.
+    pub(crate) async fn update(
+        &mut self,
+        log: LogRef,
+        session: &AuditedSession,
+        running: &RunningWork,
+        objects: &Objects,
+    ) -> Result<(), WorkerError> {
+        if log.count <= self.count {
+            return Ok(());
+        }
+        let entries = log_since(objects, log, self.count).await?.entries;
+        for story in stories(entries, self.runs.outermost().id()) {
+            if let Some(nested) = &story.nested {
+                self.runs.open_nested(nested)?;
+            }
+            for event in &story.events {
+                self.prepare(&story.run, event, session, objects).await?;
+                if let EventKind::AttemptStarted(attempt) = &event.fact {
+                    // Its predecessor is over, and nobody asks for its result again.
+                    let attempt = attempt.clone();
+                    running.forget_before(&RunAttempt { run: story.run.clone(), attempt });
+                }
+            }
+            let count = story.events.len() as u64;
+            self.runs.extend(&story.run, story.events).await?;
+            self.count += count;
+        }
+        Ok(())
+    }
+
+    /// Puts the stored files of an event among those of this state, unless they are there.
+    async fn prepare(
+        &self,
+        run: &RunId,
+        event: &Event,
+        session: &AuditedSession,
+        objects: &Objects,
+    ) -> Result<(), WorkerError> {
+        let blobs = session.store.blobs();
+        for digest in event_files(&event.fact) {
+            if !blobs.path(&digest).exists() {
+                blobs.put_bytes(&objects.get(&digest).await?)?;
+            }
+        }
+        if let EventKind::PlanGenerated(made) = &event.fact {
+            let replica = self.replica(run)?;
+            if !replica.text_path(&made.text_digest).exists() {
+                replica.put_text(&objects.get(&made.text_digest).await?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the stored files that the result of work for a run names.
+    pub(crate) fn stored_files(
+        &self,
+        run: &RunId,
+        inputs: &[InputKind],
+        session: &AuditedSession,
+    ) -> Result<Vec<StoredFile>, WorkerError> {
+        let mut files = Vec::new();
+        for input in inputs {
+            match input {
+                InputKind::Ended(end) => files.extend(end.artifacts.iter().map(|file| {
+                    let digest = file.digest;
+                    StoredFile { path: session.store.blobs().path(&digest), digest }
+                })),
+                InputKind::Generated(made) => {
+                    let digest = made.text_digest;
+                    files.push(StoredFile { path: self.replica(run)?.text_path(&digest), digest });
+                }
+                _ => {}
+            }
+        }
+        Ok(files)
+    }
+}

@@ -41,6 +41,8 @@ pub struct RunDriver {
     machine: Machine,
     objects: Objects,
     log: LogRef,
+    /// The log as far as all work relies on it. What only some work needs is not copied to every host.
+    basis: LogRef,
     rest: UnstoredLog,
     tree: TreeRef,
     history: TreeHistory,
@@ -69,15 +71,15 @@ impl RunDriver {
     ) -> Result<Self, DriverError> {
         let stored: Option<StoredProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
-        let fresh = TreeRef { base: spec.tree, last: None };
         let mut driver = Self {
             machine: Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone()),
             order,
+            tree: TreeRef { base: spec.tree, last: None },
             spec,
             objects,
             log: LogRef::default(),
+            basis: LogRef::default(),
             rest: UnstoredLog::default(),
-            tree: fresh,
             history: TreeHistory::default(),
             open: BTreeMap::new(),
             next_key: 0,
@@ -94,7 +96,7 @@ impl RunDriver {
             let StoredProgress { state, log, tree, history, next_key, hosts, unbegun, tokens, now } = stored;
             driver.machine = Machine::from_state(plan, state)?;
             let hosts = hosts.into_iter().collect();
-            driver = Self { log, tree, history, next_key, hosts, unbegun, tokens, now, ..driver };
+            driver = Self { log, basis: log, tree, history, next_key, hosts, unbegun, tokens, now, ..driver };
         }
         Ok(driver)
     }
@@ -289,22 +291,23 @@ impl RunDriver {
     fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
         self.rest.events.extend(turn.events);
-        if concerns_work || self.rest.events.len() >= PAGE_EVENTS {
+        if concerns_work {
+            self.basis = self.seal()?;
+        } else if self.rest.events.len() >= PAGE_EVENTS {
             self.seal()?;
         }
         turn.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
     }
 
-    /// Stores the rest of the log as a page.
-    fn seal(&mut self) -> Result<(), DriverError> {
-        if self.rest.events.is_empty() && self.rest.files.is_empty() {
-            return Ok(());
-        }
+    /// Stores the rest of the log as a page, and returns all of it.
+    fn seal(&mut self) -> Result<LogRef, DriverError> {
         let UnstoredLog { events, files } = std::mem::take(&mut self.rest);
-        let count = self.log.count + events.len() as u64;
-        let page = LogPage { before: self.log, events, files };
-        self.log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
-        Ok(())
+        if !events.is_empty() || !files.is_empty() {
+            let count = self.log.count + events.len() as u64;
+            let page = LogPage { before: self.log, events, files };
+            self.log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
+        }
+        Ok(self.log)
     }
 
     fn note_files(&mut self, files: Vec<RunFile>) {
@@ -363,9 +366,7 @@ impl RunDriver {
         queue: Option<String>,
         job: &Job,
     ) -> Result<(), DriverError> {
-        if relies_on_log(job) {
-            self.seal()?;
-        }
+        let log = if relies_on_log(job) { self.seal()? } else { self.basis };
         let queue = queue.or_else(|| self.queue_of(open.attempt.as_ref())).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;
@@ -374,7 +375,7 @@ impl RunDriver {
             run: self.order.run.clone(),
             spec: self.order.spec,
             tree: self.tree,
-            log: self.log,
+            log,
             job: Parcel::pack_now(job, &self.objects)?,
             key,
         });

@@ -1,5 +1,6 @@
 //! The driver that `wf run --on` starts: it starts a workflow, or finds one, and passes on what happens.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
+use wf_base::digest::Sha256Digest;
 use wf_engine::{BackendRun, FromBackend, ToBackend};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
@@ -28,6 +30,10 @@ use crate::workflow::RunWorkflow;
 /// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
 const FIRST_POLL: Duration = Duration::from_millis(150);
 const LAST_POLL: Duration = Duration::from_secs(1);
+const BUSY_POLL: Duration = Duration::from_millis(500);
+
+/// The number of events between two looks that make a run busy.
+const BUSY_EVENTS: u64 = 100;
 
 /// The reason why a run cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -91,9 +97,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 let news = news.map_err(|error| refused("tell how the run goes", &error))?;
                 let Some(news) = news else { continue };
                 let is_over = news.outcome.is_some();
-                let is_new = local.take(news).await?;
-                pause = if is_new { FIRST_POLL } else { (pause * 3 / 2).min(LAST_POLL) };
-                if is_over && !is_new {
+                let count = local.take(news).await?;
+                pause = match count {
+                    0 => (pause * 3 / 2).min(LAST_POLL),
+                    1..BUSY_EVENTS => FIRST_POLL,
+                    _ => BUSY_POLL,
+                };
+                if is_over && count == 0 {
                     return Ok(());
                 }
             }
@@ -140,7 +150,8 @@ struct LocalCopy {
     folder: PathBuf,
     blobs: BlobStore,
     objects: Objects,
-    files: Vec<RunFile>,
+    /// The files of the run that it has: each path with its content.
+    files: BTreeMap<String, Sha256Digest>,
 }
 
 impl LocalCopy {
@@ -153,12 +164,12 @@ impl LocalCopy {
             folder: state.run(&run.run),
             blobs,
             objects,
-            files: Vec::new(),
+            files: BTreeMap::new(),
         }
     }
 
-    /// Takes what is new, and passes it on: files first. Returns true if something was.
-    async fn take(&mut self, news: RunNews) -> Result<bool, FollowError> {
+    /// Takes what is new, and passes it on: files first. Returns the number of new events.
+    async fn take(&mut self, news: RunNews) -> Result<u64, FollowError> {
         let UnstoredLog { events: rest, files: rest_files } = news.rest.open(&self.objects).await?;
         let (mut events, mut files) = log_since(&self.objects, news.log, self.count).await?;
         if news.outcome.is_some() {
@@ -174,20 +185,21 @@ impl LocalCopy {
         let known = usize::try_from(self.count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
         events.extend(rest.into_iter().skip(known));
         files.extend(rest_files);
-        files.retain(|file| !self.files.contains(file));
+        files.retain(|file| self.files.get(&file.path) != Some(&file.digest));
         write_files(&self.folder, &files, &self.objects).await?;
-        self.files.extend(files);
+        self.files.extend(files.into_iter().map(|RunFile { path, digest }| (path, digest)));
         if events.is_empty() {
-            return Ok(false);
+            return Ok(0);
         }
         for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
             if !self.blobs.path(&digest).exists() {
                 self.blobs.put_bytes(&self.objects.get(&digest).await?)?;
             }
         }
-        self.count += events.len() as u64;
+        let count = events.len() as u64;
+        self.count += count;
         say(&FromBackend::Events(events));
-        Ok(true)
+        Ok(count)
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Effect, Event, InputKind, RunApproval, RunOutcome};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -137,6 +137,16 @@ pub enum Job {
         /// The signed answers, as approvers gave them.
         tokens: Vec<String>,
     },
+}
+
+impl Job {
+    /// Returns the attempt that it is work for; `None`: it is for the run.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Effect(effect) => effect.attempt(),
+            Self::Begin | Self::Decide { .. } => None,
+        }
+    }
 }
 
 /// The result of work.

@@ -63,6 +63,8 @@ impl RunningWork {
             let (done, result) = watch::channel(None);
             let work = begin(heard);
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            // What has ended is kept by the set until somebody asks for it.
+            while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
                 let ended = work.await;
                 done.send_replace(Some(ended));
@@ -74,7 +76,8 @@ impl RunningWork {
 
     /// Forgets the earlier attempts of a task, which are over.
     pub fn forget_before(&self, attempt: &Attempt) {
-        self.attempts().retain(|known, _| known.place != attempt.place || known.attempt >= attempt.attempt);
+        let first = Attempt { attempt: 0, ..attempt.clone() };
+        self.attempts().extract_if(first..attempt.clone(), |_, _| true).for_each(drop);
     }
 
     /// Forgets the work of an attempt, so that it can begin anew.

@@ -14,14 +14,14 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{Effect, Event, EventKind, InputKind};
+use wf_core::machine::{Attempt, Effect, Event, EventKind, InputKind};
 use wf_engine::{EngineError, RunReplica, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_report::follow::CombinedObserver;
-use wf_store::StoreError;
+use wf_store::{StoreDurability, StoreError};
 
 use crate::caller::WorkerCaller;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Looks};
 use crate::objects::{ObjectError, Objects};
 use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
@@ -68,6 +68,7 @@ const UNUSED: Duration = Duration::from_mins(10);
 /// A run in its folder.
 struct RunSite {
     checkout: AsyncMutex<Checkout>,
+    looks: Looks,
     replica: AsyncMutex<RunReplica>,
     run_folder: AsyncMutex<RunFolder>,
     running: RunningWork,
@@ -110,8 +111,9 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
+        let attempt = job.attempt();
         let inputs = site.carry_out(job, is_again, stop).await?;
-        self.report(site, inputs).await
+        self.report(site, attempt.as_ref(), inputs).await
     }
 
     /// Returns the report about work that goes on here without anybody who waits for it.
@@ -122,14 +124,19 @@ impl Sites {
         WorkReport { inputs, change: None, source, files: Vec::new(), host, is_left: true }
     }
 
-    async fn report(&self, site: &RunSite, inputs: Vec<InputKind>) -> Result<WorkReport, WorkerError> {
-        let objects = &self.objects;
+    async fn report(
+        &self,
+        site: &RunSite,
+        attempt: Option<&Attempt>,
+        inputs: Vec<InputKind>,
+    ) -> Result<WorkReport, WorkerError> {
+        let (objects, ended_after) = (&self.objects, site.looks.count());
         for digest in inputs.iter().flat_map(stored_files) {
             let blobs = site.session.store.blobs();
             objects.put_file(&blobs.path(&digest), &digest).await?;
         }
-        let files: Vec<RunFile> = site.run_folder.lock().await.take_new(objects).await?;
-        let (source, change) = site.checkout.lock().await.take_change(objects).await?;
+        let files: Vec<RunFile> = site.run_folder.lock().await.take_new(attempt, objects).await?;
+        let (source, change) = site.checkout.lock().await.take_change(ended_after, objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
         Ok(WorkReport { inputs, change, source, files, host: self.queue.clone(), is_left: false })
@@ -146,7 +153,9 @@ impl Sites {
         let host = self.host.of_folder(&root, &state);
         let caller = WorkerCaller(host);
         let workspace = Workspace { root, state: state.clone() };
-        let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&spec.config) };
+        // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
+        let durability = Some(StoreDurability::Normal);
+        let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
         let observer = Box::new(CombinedObserver::default());
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
@@ -165,8 +174,9 @@ impl Sites {
             claim: None,
         };
         let replica = RunReplica::open(&session, request).await?;
-        let run_folder = RunFolder::new(session.store.folder().run(&order.run));
+        let run_folder = RunFolder::new(session.store.folder(), &order.run);
         Ok(RunSite {
+            looks: checkout.looks(),
             checkout: AsyncMutex::new(checkout),
             replica: AsyncMutex::new(replica),
             run_folder: AsyncMutex::new(run_folder),
@@ -196,12 +206,6 @@ impl RunSite {
         let mut replica = self.replica.lock().await;
         if replica.event_count() < order.log.count {
             let (events, _) = log_since(objects, order.log, replica.event_count()).await?;
-            for event in &events {
-                if let EventKind::AttemptStarted(attempt) = &event.fact {
-                    // Its predecessor is over, and nobody asks for its result again.
-                    self.running.forget_before(attempt);
-                }
-            }
             for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
                 restore_blob(&self.session, objects, &digest).await?;
             }
@@ -226,6 +230,8 @@ impl RunSite {
         // Work takes long, and other work needs the log meanwhile.
         if let Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } = &effect {
             let attempt = attempt.clone();
+            // Its predecessor is over, and nobody asks for its result again.
+            self.running.forget_before(&attempt);
             let wait = self.running.find_or_begin(&attempt, |heard| ended(replica.work(effect, heard)));
             drop(replica);
             return wait.wait(stop).await.map_err(|reason| {

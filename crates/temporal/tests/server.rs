@@ -15,6 +15,7 @@ pub struct TemporalServer {
     folder: PathBuf,
     ip: String,
     port: u16,
+    settings: Vec<String>,
     child: Child,
 }
 
@@ -26,12 +27,15 @@ fn temporal() -> PathBuf {
 }
 
 impl TemporalServer {
-    /// Starts a server that listens at an address of this machine, with its database in a folder.
-    pub fn start(folder: &Path, ip: &str) -> Self {
+    /// Starts a server that listens at an address of this machine, with its database in a folder, and some settings
+    /// (`NAME=VALUE`) that are others than those it has by itself.
+    pub fn start(folder: &Path, ip: &str, settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         loop {
             let port = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().port();
-            let child = Self::spawn(folder, ip, port);
-            let mut server = Self { folder: folder.to_owned(), ip: ip.to_owned(), port, child };
+            let child = Self::spawn(folder, ip, port, &settings);
+            let settings = settings.clone();
+            let mut server = Self { folder: folder.to_owned(), ip: ip.to_owned(), port, settings, child };
             server.wait();
             // Another program may have taken the port meanwhile, and then it is the one that answers.
             std::thread::sleep(Duration::from_millis(500));
@@ -41,13 +45,14 @@ impl TemporalServer {
         }
     }
 
-    fn spawn(folder: &Path, ip: &str, port: u16) -> Child {
+    fn spawn(folder: &Path, ip: &str, port: u16, settings: &[String]) -> Child {
         let mut command = program(temporal().to_str().unwrap(), folder, folder);
         // Its services find each other at 127.0.0.1, whatever else it listens at.
         let listens = if ip == "127.0.0.1" { ip } else { "0.0.0.0" };
         command.args(["server", "start-dev", "--headless", "--log-level", "error", "--ip", listens]);
         command.args(["--port", &port.to_string(), "--db-filename", "temporal.db"]);
         command.args(["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"]);
+        command.args(settings.iter().flat_map(|setting| ["--dynamic-config-value", setting]));
         let log = std::fs::File::create(folder.join("log")).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
     }
@@ -72,7 +77,7 @@ impl TemporalServer {
 
     /// Starts the server again, on its database.
     pub fn restart(&mut self) {
-        self.child = Self::spawn(&self.folder, &self.ip, self.port);
+        self.child = Self::spawn(&self.folder, &self.ip, self.port, &self.settings);
         self.wait();
     }
 

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
 use wf_base::digest::Sha256Digest;
+use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, ToBackend};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
@@ -124,6 +125,7 @@ async fn start(
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
     let spec = RunSpec {
+        logic_version: LOGIC_VERSION,
         path: run.path.clone(),
         sources: run.sources.clone(),
         params: run.params.clone(),

@@ -87,6 +87,8 @@ pub struct RunOrder {
 /// The definition of a run, the same for its whole life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
+    /// The version of the machine's rules that it began with.
+    pub logic_version: u32,
     /// The path of its plan, relative to the workspace.
     pub path: String,
     /// The texts that it runs by: its own first.

@@ -11,6 +11,8 @@
 
 #[path = "steps/bare.rs"]
 mod bare;
+#[path = "steps/cpu.rs"]
+mod cpu;
 #[path = "../tests/farm.rs"]
 #[expect(dead_code, reason = "the tests need more of it")]
 mod farm;
@@ -21,9 +23,9 @@ mod programs;
 #[expect(dead_code, reason = "the tests need more of it")]
 mod server;
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cpu::Spent;
 use farm::Farm;
 
 /// The number of steps that a worker does at once, at most.
@@ -31,25 +33,73 @@ const AT_ONCE: usize = 100;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let at = words.iter().position(|word| word == "--steps");
-    let steps = at.and_then(|at| words.get(at + 1)).map_or(1_000, |count| count.parse().unwrap());
+    let numbers = |name: &str, default: &[usize]| {
+        let at = words.iter().position(|word| word == name);
+        let given = at.and_then(|at| words.get(at + 1));
+        given.map_or(default.to_vec(), |text| text.split(',').map(|word| word.parse().unwrap()).collect())
+    };
+    let steps = numbers("--steps", &[1_000])[0];
     let mut farm = Farm::at("127.0.0.1");
     farm.plan("wide", &wide(steps)).plan("one", &wide(1));
-    let here = measure(|| farm.wf(&["run", "-q", "wide.md"]).exits(0));
-    print("here", steps, here);
-    let alone = measure(|| farm.wf(&["run", "-q", "one.md"]).exits(0));
-    println!("here: one step, with the start of wf: {alone:.0?}");
-    print("bare workflow, 1 worker", steps, bare::run(&farm.server.address(), steps));
+    let (run, wide, one) = (["run", "-q"], ["wide.md"], ["one.md"]);
+    let wf = |farm: &Farm, words: [&[&str]; 3]| drop(farm.wf(&words.concat()).exits(0));
+    Measurement::of(&farm, || wf(&farm, [&run, &[], &wide])).print("here", steps);
+    Measurement::of(&farm, || wf(&farm, [&run, &[], &one])).print("here", 1);
     for workers in 1..=4 {
         farm.start_worker(&format!("w{workers}"));
-        if workers == 3 {
+        if !numbers("--workers", &[1, 2, 4]).contains(&workers) {
             continue;
         }
-        let alone = measure(|| farm.wf(&["run", "-q", "--on", "farm", "one.md"]).exits(0));
-        println!("backend, {workers} workers: one step, with the start of wf: {alone:.0?}");
-        let took = measure(|| farm.wf(&["run", "-q", "--on", "farm", "wide.md"]).exits(0));
-        print(&format!("backend, {workers} workers"), steps, took);
-        println!("backend, {workers} workers: {} MiB of memory for the first", memory(&farm, "w1") >> 10);
+        let what = format!("backend, {workers} workers");
+        let there = ["--on", "farm"];
+        // Each time anew: what else the machine does changes what everything costs.
+        let bare = Measurement::of(&farm, || bare::run(&farm.server.address(), steps));
+        bare.print("bare workflow, 1 worker", steps);
+        Measurement::of(&farm, || wf(&farm, [&run, &there, &one])).print(&what, 1);
+        let took = Measurement::of(&farm, || wf(&farm, [&run, &there, &wide]));
+        took.print(&what, steps);
+        let share = 100 * bare.took.as_millis() / took.took.as_millis().max(1);
+        println!("  {share} % of bare; {} MiB of memory for the first worker", farm.memory("w1") >> 10);
+    }
+}
+
+/// The cost of something.
+struct Measurement {
+    took: Duration,
+    /// The processor time of the server, of the workers, of the steps that they began, of this program, and of what it called.
+    cpu: [Duration; 5],
+}
+
+impl Measurement {
+    fn of(farm: &Farm, act: impl FnOnce()) -> Self {
+        let cpu = || {
+            let here = Spent::here();
+            let workers = (1..=4).map(|number| Spent::in_folder(&farm.path(&format!("w{number}"))));
+            let workers: Vec<Spent> = workers.collect();
+            let own = workers.iter().map(|worker| worker.own).sum();
+            let steps = workers.iter().map(|worker| worker.children).sum();
+            [Spent::in_folder(&farm.path("server")).own, own, steps, here.own, here.children]
+        };
+        let before = cpu();
+        #[expect(clippy::disallowed_methods, reason = "this measures")]
+        let begun = Instant::now();
+        act();
+        let took = begun.elapsed();
+        let after = cpu();
+        Self { took, cpu: std::array::from_fn(|part| after[part].saturating_sub(before[part])) }
+    }
+
+    fn print(&self, what: &str, steps: usize) {
+        let count = u32::try_from(steps).unwrap();
+        let rate = steps as u128 * 1_000 / self.took.as_millis().max(1);
+        let cpu = self.cpu.map(|cpu| cpu / count);
+        let (took, total) = (self.took, cpu.iter().sum::<Duration>());
+        let [server, workers, of_steps, here, called] = cpu;
+        println!("{what}: {steps} steps in {took:.1?}, {rate} steps/s");
+        println!(
+            "  processor, each step: {total:.1?} = server {server:.1?} + workers {workers:.1?} + their steps \
+             {of_steps:.1?} + this program {here:.1?} + what it called {called:.1?}"
+        );
     }
 }
 
@@ -60,27 +110,4 @@ fn wide(steps: usize) -> String {
         "policy: {{max_parallel: {AT_ONCE}}}\nsteps:\n  - {{id: step, for_each: [{}], run: \"true\"}}",
         items.join(", ")
     )
-}
-
-/// Returns the memory of a worker, in KiB.
-fn memory(farm: &Farm, worker: &str) -> u64 {
-    let runs = farm.path(worker).join("runs").display().to_string();
-    let folders = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let args = |folder: &Path| std::fs::read_to_string(folder.join("cmdline")).unwrap_or_default();
-    let is_it = |folder: &PathBuf| args(folder).contains("worker") && args(folder).contains(&runs);
-    let status = std::fs::read_to_string(folders.into_iter().find(is_it).unwrap().join("status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches("kB").trim().parse().unwrap()
-}
-
-#[expect(clippy::disallowed_methods, reason = "this measures")]
-fn measure<T>(act: impl FnOnce() -> T) -> Duration {
-    let begun = Instant::now();
-    act();
-    begun.elapsed()
-}
-
-fn print(what: &str, steps: usize, took: Duration) {
-    let rate = steps as u128 * 1_000 / took.as_millis().max(1);
-    println!("{what}: {steps} steps in {took:.1?}, {rate} steps/s");
 }

@@ -1,12 +1,15 @@
 //! A tree as files of a folder, on this host.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 use wf_base::digest::Sha256Digest;
 
 use crate::inside::place_inside;
@@ -23,13 +26,30 @@ pub struct Checkout {
     known: BTreeMap<String, KnownFile>,
     /// The last change that it has.
     applied: Option<Sha256Digest>,
-    /// The last change that was taken from it.
-    taken: ChangeSource,
+    /// The last change that was taken from it, and its source.
+    taken: (ChangeSource, TreeChange),
+    /// The differences that were found and not taken, because the look at the rest failed.
+    found: TreeChange,
+    /// The number of the looks at its files, shared with those who do not hold it.
+    looks: Looks,
+}
+
+/// The number of the looks that were begun at the files of a copy.
+#[derive(Clone, Default)]
+pub struct Looks(Arc<AtomicU64>);
+
+impl Looks {
+    /// Returns the number of looks so far. The next one sees whatever was done before this is asked.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 struct KnownFile {
     entry: TreeEntry,
     stamp: Stamp,
+    /// The number of the last look that saw it.
+    seen: u64,
 }
 
 /// The marks of a file that change with it.
@@ -66,12 +86,19 @@ impl Checkout {
             root: root.to_owned(),
             known: BTreeMap::new(),
             applied: None,
-            taken: ChangeSource { copy, sequence: 0 },
+            taken: (ChangeSource { copy, sequence: 0 }, TreeChange::default()),
+            found: TreeChange::default(),
+            looks: Looks::default(),
         };
         for (path, entry) in entries {
             checkout.write(&path, Some(entry), objects).await?;
         }
         Ok(checkout)
+    }
+
+    /// Returns the number of the looks at its files.
+    pub fn looks(&self) -> Looks {
+        self.looks.clone()
     }
 
     /// Makes the changes that it lacks.
@@ -119,38 +146,61 @@ impl Checkout {
         let written = place_entry(&place, &entry, content.as_deref().map(Vec::as_slice));
         let stamp = written.and_then(|()| fs::symlink_metadata(&place)).map(|meta| Stamp::of(&meta));
         let stamp = stamp.map_err(|cause| unable(&place, cause))?;
-        self.known.insert(path.to_owned(), KnownFile { entry, stamp });
+        self.known.insert(path.to_owned(), KnownFile { entry, stamp, seen: 0 });
         Ok(())
     }
 
-    /// Returns the differences that work has made since, with their source, and stores their content.
+    /// Returns the differences that work has made which ended after a number of looks, with their source, and stores their
+    /// content. Work that ended before the same look shares what that finds: whoever reports it first, it counts once.
     pub async fn take_change(
         &mut self,
+        ended_after: u64,
         objects: &Objects,
     ) -> Result<(ChangeSource, TreeChange), ObjectError> {
-        let mut change = TreeChange::default();
-        let found = scan(&self.root, &[])?;
-        let gone: Vec<String> =
-            self.known.keys().filter(|path| !found.contains_key(*path)).cloned().collect();
-        for (path, stamp) in found {
-            let known = self.known.get(&path);
-            if known.is_some_and(|known| known.stamp == stamp) {
-                continue;
+        if self.taken.0.sequence != ended_after + 1 {
+            let sequence = self.looks.0.fetch_add(1, Ordering::SeqCst) + 1;
+            self.look(sequence, objects).await?;
+            let copy = self.taken.0.copy.clone();
+            self.taken = (ChangeSource { copy, sequence }, std::mem::take(&mut self.found));
+        }
+        Ok(self.taken.clone())
+    }
+
+    /// Finds the differences since the last look.
+    async fn look(&mut self, number: u64, objects: &Objects) -> Result<(), ObjectError> {
+        let mut touched = Vec::new();
+        for file in walk(&self.root, &[]) {
+            let (path, stamp) = file?;
+            let known = self.known.get_mut(&path);
+            let is_as_known = known.is_some_and(|known| {
+                known.seen = number;
+                known.stamp == stamp
+            });
+            if !is_as_known {
+                touched.push((path, stamp));
             }
-            let before = known.map(|known| known.entry.clone());
-            // It may be gone by now: then it is no difference of this work, or the next one finds it.
+        }
+        for (path, known) in self.known.extract_if(.., |_, known| known.seen != number) {
+            note(&mut self.found, path, Some(known.entry), None);
+        }
+        for (path, stamp) in touched {
+            // It may be gone by now: then it is no difference of this work, or the next look finds it.
             let Some(entry) = store_entry(&self.root.join(&path), objects).await? else { continue };
+            let known = KnownFile { entry: entry.clone(), stamp, seen: number };
+            let before = self.known.insert(path.clone(), known).map(|known| known.entry);
             if before.as_ref() != Some(&entry) {
-                change.0.insert(path.clone(), PathChange { before, after: Some(entry.clone()) });
+                note(&mut self.found, path, before, Some(entry));
             }
-            self.known.insert(path, KnownFile { entry, stamp });
         }
-        for path in gone {
-            let before = self.known.remove(&path).map(|known| known.entry);
-            change.0.insert(path, PathChange { before, after: None });
-        }
-        self.taken.sequence += 1;
-        Ok((self.taken.clone(), change))
+        Ok(())
+    }
+}
+
+/// Adds a difference to those found so far.
+fn note(found: &mut TreeChange, path: String, before: Option<TreeEntry>, after: Option<TreeEntry>) {
+    match found.0.entry(path) {
+        Entry::Occupied(mut known) => known.get_mut().after = after,
+        Entry::Vacant(place) => drop(place.insert(PathChange { before, after })),
     }
 }
 
@@ -163,7 +213,7 @@ pub async fn store_tree(
 ) -> Result<Sha256Digest, ObjectError> {
     let paths: Vec<String> = match files {
         Some(files) => files.iter().map(|path| text(path)).collect::<Result<_, _>>()?,
-        None => scan(root, excluded)?.into_keys().collect(),
+        None => walk(root, excluded).map(|file| Ok(file?.0)).collect::<Result<_, ObjectError>>()?,
     };
     let mut tree = Tree::default();
     for path in paths {
@@ -217,30 +267,29 @@ fn read(place: &Path) -> Result<Option<EntryContent>, ObjectError> {
 }
 
 /// Returns the files and links of a folder.
-fn scan(root: &Path, excluded: &[PathBuf]) -> Result<BTreeMap<String, Stamp>, ObjectError> {
-    let is_wanted = |entry: &walkdir::DirEntry| {
+fn walk(root: &Path, excluded: &[PathBuf]) -> impl Iterator<Item = Result<(String, Stamp), ObjectError>> {
+    let is_wanted = |entry: &DirEntry| {
         entry.file_name() != REPOSITORY && !excluded.iter().any(|folder| entry.path() == folder)
     };
-    let mut found = BTreeMap::new();
-    for entry in WalkDir::new(root).into_iter().filter_entry(is_wanted) {
+    let entries = WalkDir::new(root).into_iter().filter_entry(is_wanted);
+    entries.filter_map(move |entry| {
         let meta = entry.and_then(|entry| Ok((entry.metadata()?, entry)));
-        let (meta, entry) = match meta {
-            Ok(both) => both,
+        match meta {
+            Ok((meta, _)) if meta.is_dir() => None,
+            Ok((meta, entry)) => {
+                let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+                Some(text(path).map(|path| (path, Stamp::of(&meta))))
+            }
             // Removed while the folder is walked.
             Err(error) if error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {
-                continue;
+                None
             }
             Err(error) => {
                 let place = error.path().unwrap_or(root).to_owned();
-                return Err(unable(&place, error.into()));
+                Some(Err(unable(&place, error.into())))
             }
-        };
-        if !meta.is_dir() {
-            let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            found.insert(text(path)?, Stamp::of(&meta));
         }
-    }
-    Ok(found)
+    })
 }
 
 /// Puts a file in its place at once, so that nobody sees half of it.
@@ -278,4 +327,69 @@ fn text(path: &Path) -> Result<String, ObjectError> {
 
 fn unable(place: &Path, cause: io::Error) -> ObjectError {
     ObjectError::File { path: place.display().to_string(), cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of an empty workspace, and an object store.
+    async fn copy(folder: &Path) -> (Checkout, Objects) {
+        let objects = Objects::open(&format!("file://{}", folder.join("objects").display())).unwrap();
+        let base = objects.put_json(&Tree::default()).await.unwrap();
+        let copy = Checkout::create(&folder.join("copy"), &base, "here".into(), &objects).await.unwrap();
+        (copy, objects)
+    }
+
+    fn paths(change: &TreeChange) -> Vec<&str> {
+        change.0.keys().map(String::as_str).collect()
+    }
+
+    #[tokio::test]
+    async fn what_work_made_is_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut copy, objects) = copy(folder.path()).await;
+        let file = |name: &str| folder.path().join("copy").join(name);
+        fs::write(file("a"), "one").unwrap();
+        fs::write(file("b"), "one").unwrap();
+        let (_, change) = copy.take_change(0, &objects).await.unwrap();
+        assert_eq!(paths(&change), ["a", "b"]);
+        fs::write(file("a"), "other").unwrap();
+        fs::remove_file(file("b")).unwrap();
+        let (_, change) = copy.take_change(1, &objects).await.unwrap();
+        assert_eq!(paths(&change), ["a", "b"]);
+        let after = change.0.values().map(|change| change.after.is_some()).collect::<Vec<_>>();
+        assert_eq!(after, [true, false]);
+        assert_eq!(copy.take_change(2, &objects).await.unwrap().1, TreeChange::default());
+    }
+
+    #[tokio::test]
+    async fn work_that_ended_before_a_look_shares_it_and_later_work_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut copy, objects) = copy(folder.path()).await;
+        let ended_after = copy.looks().count();
+        fs::write(folder.path().join("copy/a"), "one").unwrap();
+        let first = copy.take_change(ended_after, &objects).await.unwrap();
+        fs::write(folder.path().join("copy/b"), "one").unwrap();
+        assert_eq!(copy.take_change(ended_after, &objects).await.unwrap(), first);
+        let later = copy.looks().count();
+        assert_eq!(paths(&copy.take_change(later, &objects).await.unwrap().1), ["b"]);
+    }
+
+    #[tokio::test]
+    async fn a_look_that_fails_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut copy, objects) = copy(folder.path()).await;
+        for name in ["a", "b"] {
+            fs::write(folder.path().join("copy").join(name), name).unwrap();
+        }
+        // The content of `b` cannot be stored: there is a folder in its place.
+        let name = Sha256Digest::of_bytes(b"b").to_string();
+        let place = folder.path().join("objects/sha256").join(&name[..2]).join(name);
+        fs::create_dir_all(place.join("in the way")).unwrap();
+        assert!(copy.take_change(0, &objects).await.is_err());
+        fs::remove_dir_all(&place).unwrap();
+        let (_, change) = copy.take_change(copy.looks().count(), &objects).await.unwrap();
+        assert_eq!(paths(&change), ["a", "b"]);
+    }
 }

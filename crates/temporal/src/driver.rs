@@ -184,10 +184,9 @@ impl RunDriver {
 
     /// Stores the run, and returns the order that goes on with it. Nothing may be under way.
     pub fn store(&mut self) -> Result<RunOrder, DriverError> {
-        self.log.seal()?;
         let stored = StoredProgress {
             runs: self.stored_runs(),
-            log: self.log.stored(),
+            log: self.log.seal()?,
             tree: self.tree,
             history: self.history.clone(),
             claims: self.claims.clone(),
@@ -252,7 +251,7 @@ impl RunDriver {
                 self.limit(run);
             }
             if concerns_work || begins {
-                self.log.seal()?;
+                self.log.make_basis()?;
             }
         }
         turn.effects.into_iter().try_for_each(|effect| self.carry_out(run, effect))
@@ -341,9 +340,7 @@ impl RunDriver {
         queue: Option<String>,
         job: &Job,
     ) -> Result<(), DriverError> {
-        if relies_on_log(job) {
-            self.log.seal()?;
-        }
+        let log = if relies_on_log(job) { self.log.seal()? } else { self.log.basis() };
         let queue = queue.or_else(|| self.queue_of(&open)).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;
@@ -352,7 +349,7 @@ impl RunDriver {
             run: open.run.clone(),
             spec: self.order.spec,
             tree: self.tree,
-            log: self.log.stored(),
+            log,
             job: Parcel::pack_now(job, &self.objects)?,
             key,
         });

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
+use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
 use crate::checkout::store_tree;
@@ -24,6 +25,10 @@ use crate::workflow::RunWorkflow;
 /// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
 const FIRST_POLL: Duration = Duration::from_millis(150);
 const LAST_POLL: Duration = Duration::from_secs(1);
+const BUSY_POLL: Duration = Duration::from_millis(500);
+
+/// The number of events between two looks that make a run busy.
+const BUSY_EVENTS: u64 = 100;
 
 /// The reason why a run cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -87,9 +92,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 let news = news.map_err(|error| refused("tell how the run goes", &error))?;
                 let Some(news) = news else { continue };
                 let is_over = news.outcome.is_some();
-                let is_new = local.take(news).await?;
-                pause = if is_new { FIRST_POLL } else { (pause * 3 / 2).min(LAST_POLL) };
-                if is_over && !is_new {
+                let count = local.take(news).await?;
+                pause = match count {
+                    0 => (pause * 3 / 2).min(LAST_POLL),
+                    1..BUSY_EVENTS => FIRST_POLL,
+                    _ => BUSY_POLL,
+                };
+                if is_over && count == 0 {
                     return Ok(());
                 }
             }
@@ -110,6 +119,7 @@ async fn start(
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
     let spec = RunSpec {
+        logic_version: LOGIC_VERSION,
         path: run.path.clone(),
         sources: run.sources.clone(),
         params: run.params.clone(),

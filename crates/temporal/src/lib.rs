@@ -42,6 +42,7 @@ pub mod workflow;
 pub use backend::configured_backend;
 pub use connect::{ConnectError, connect};
 pub use follow::{FollowError, follow, say};
+pub use plan::RunPlans;
 pub use progress::DriverError;
 pub use terminal::note;
 pub use worker::{WorkerFailure, WorkerPlace, work};

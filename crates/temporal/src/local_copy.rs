@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::EventKind;
 use wf_engine::{BackendRun, FromBackend, NestedRun};
@@ -31,7 +32,8 @@ pub(crate) struct LocalCopy {
     folder: PathBuf,
     blobs: BlobStore,
     objects: Objects,
-    files: Vec<RunFile>,
+    /// The files of the runs that it has: each path with its content.
+    files: BTreeMap<String, Sha256Digest>,
 }
 
 impl LocalCopy {
@@ -48,12 +50,12 @@ impl LocalCopy {
             folder: state.runs(),
             blobs,
             objects,
-            files: Vec::new(),
+            files: BTreeMap::new(),
         }
     }
 
-    /// Takes what is new, and passes it on: files first. Returns true if something was.
-    pub(crate) async fn take(&mut self, news: RunNews) -> Result<bool, FollowError> {
+    /// Takes what is new, and passes it on: files first. Returns the number of new events.
+    pub(crate) async fn take(&mut self, news: RunNews) -> Result<u64, FollowError> {
         let since = news_since(&self.objects, &news, self.count).await?;
         let is_over = news.outcome.is_some();
         if is_over {
@@ -68,14 +70,14 @@ impl LocalCopy {
         let stories = stories(since.entries, &self.run);
         self.known.extend(stories.iter().map(|story| story.run.clone()));
         self.take_files(since.files).await?;
-        let mut is_new = false;
+        let mut count = 0;
         for story in stories {
-            is_new |= self.pass_on(story).await?;
+            count += self.pass_on(story).await?;
         }
         for run in self.nested.keys().cloned().collect::<Vec<_>>() {
             self.introduce(&run);
         }
-        Ok(is_new)
+        Ok(count)
     }
 
     /// Writes files of the runs that are known here.
@@ -84,14 +86,14 @@ impl LocalCopy {
             let run = file.path.split('/').next().unwrap_or_default();
             self.known.contains(&RunId::from_stored(run))
         };
-        files.retain(|file| is_known(file) && !self.files.contains(file));
+        files.retain(|file| is_known(file) && self.files.get(&file.path) != Some(&file.digest));
         write_files(&self.folder, &files, &self.objects).await?;
-        self.files.extend(files);
+        self.files.extend(files.into_iter().map(|RunFile { path, digest }| (path, digest)));
         Ok(())
     }
 
-    /// Passes on events of a run, as far as they are not recorded. Returns true if something was new.
-    async fn pass_on(&mut self, story: RunStory) -> Result<bool, FollowError> {
+    /// Passes on events of a run, as far as they are not recorded. Returns the number of those.
+    async fn pass_on(&mut self, story: RunStory) -> Result<u64, FollowError> {
         let RunStory { run, nested, mut events } = story;
         let known = usize::try_from(self.recorded.saturating_sub(self.count)).unwrap_or(usize::MAX);
         self.count += events.len() as u64;
@@ -103,7 +105,7 @@ impl LocalCopy {
         }
         events.drain(..known.min(events.len()));
         if events.is_empty() {
-            return Ok(false);
+            return Ok(0);
         }
         for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
             if !self.blobs.path(&digest).exists() {
@@ -111,8 +113,9 @@ impl LocalCopy {
             }
         }
         self.introduce(&run);
+        let count = events.len() as u64;
         say(&FromBackend::Events { run, events });
-        Ok(true)
+        Ok(count)
     }
 
     /// Tells the command of a nested run, and before that of the one around it.

@@ -14,6 +14,8 @@ const PAGE_EVENTS: usize = 256;
 /// A log that grows.
 pub(crate) struct FamilyLog {
     stored: LogRef,
+    /// The log as far as all work relies on it. What only some work needs is not copied to every host.
+    basis: LogRef,
     rest: UnstoredLog,
     objects: Objects,
 }
@@ -21,13 +23,13 @@ pub(crate) struct FamilyLog {
 impl FamilyLog {
     /// Goes on after what is stored.
     pub(crate) fn new(stored: LogRef, objects: Objects) -> Self {
-        Self { stored, rest: UnstoredLog::default(), objects }
+        Self { stored, basis: stored, rest: UnstoredLog::default(), objects }
     }
 
     /// Adds events.
     pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = LogEntry>) -> Result<(), ObjectError> {
         self.rest.entries.extend(entries);
-        if self.rest.entries.len() >= PAGE_EVENTS { self.seal() } else { Ok(()) }
+        if self.rest.entries.len() >= PAGE_EVENTS { self.seal().map(drop) } else { Ok(()) }
     }
 
     /// Adds files of runs, in the place of earlier ones.
@@ -38,16 +40,26 @@ impl FamilyLog {
         }
     }
 
-    /// Stores the rest as a page.
-    pub(crate) fn seal(&mut self) -> Result<(), ObjectError> {
-        if self.rest.entries.is_empty() && self.rest.files.is_empty() {
-            return Ok(());
-        }
+    /// Stores the rest as a page, and returns all of it.
+    pub(crate) fn seal(&mut self) -> Result<LogRef, ObjectError> {
         let UnstoredLog { entries, files } = std::mem::take(&mut self.rest);
-        let count = self.stored.count + entries.len() as u64;
-        let page = LogPage { before: self.stored, entries, files };
-        self.stored = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
+        if !entries.is_empty() || !files.is_empty() {
+            let count = self.stored.count + entries.len() as u64;
+            let page = LogPage { before: self.stored, entries, files };
+            self.stored = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
+        }
+        Ok(self.stored)
+    }
+
+    /// Stores the rest, and lets all work rely on it.
+    pub(crate) fn make_basis(&mut self) -> Result<(), ObjectError> {
+        self.basis = self.seal()?;
         Ok(())
+    }
+
+    /// Returns the log as far as all work relies on it.
+    pub(crate) fn basis(&self) -> LogRef {
+        self.basis
     }
 
     /// Returns the log as far as it is stored.

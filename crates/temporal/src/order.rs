@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Effect, Event, InputKind, RunApproval, RunOutcome};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
 use wf_engine::NestedRun;
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
@@ -88,6 +88,8 @@ pub struct RunOrder {
 /// The definition of a run, the same for its whole life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
+    /// The version of the machine's rules that it began with.
+    pub logic_version: u32,
     /// The path of its plan, relative to the workspace.
     pub path: String,
     /// The texts that it runs by: its own first.
@@ -147,6 +149,16 @@ pub enum Job {
         /// The signed answers, as approvers gave them.
         tokens: Vec<String>,
     },
+}
+
+impl Job {
+    /// Returns the attempt that it is work for; `None`: it is for the run.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Effect(effect) | Self::EndNested { effect, .. } => effect.attempt(),
+            Self::Begin | Self::Decide { .. } => None,
+        }
+    }
 }
 
 /// The result of work.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, MachineState};
+use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, RestoreError};
 
 use crate::claims::FamilyClaims;
 use crate::driven_run::RunNesting;
@@ -36,6 +36,14 @@ pub(crate) struct StoredRun {
     pub(crate) tokens: BTreeMap<u32, Vec<String>>,
 }
 
+/// Refuses a run that began with other rules than those of this version: what was decided about it would be decided otherwise.
+pub(crate) fn require_own_rules(logic_version: u32) -> Result<(), DriverError> {
+    match logic_version {
+        LOGIC_VERSION => Ok(()),
+        recorded_version => Err(RestoreError::Logic(LogicMismatch { recorded_version }).into()),
+    }
+}
+
 /// The reason why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
@@ -50,5 +58,17 @@ pub enum DriverError {
     Closed,
     /// The state was stored by another version, or is damaged.
     #[error(transparent)]
-    State(#[from] wf_core::machine::RestoreError),
+    State(#[from] RestoreError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_goes_on_with_the_rules_that_it_began_with() {
+        assert!(require_own_rules(LOGIC_VERSION).is_ok());
+        let refused = require_own_rules(LOGIC_VERSION + 1).unwrap_err();
+        assert!(matches!(refused, DriverError::State(RestoreError::Logic(_))), "{refused}");
+    }
 }

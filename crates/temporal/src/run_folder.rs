@@ -1,4 +1,5 @@
-//! The folder of a run in the state: the logs of its attempts, its transcripts.
+//! The folder of a run in the state: the logs of its attempts, its transcripts. What steps work in is not carried: copies of
+//! verified files, worktrees.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,6 +7,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
+use wf_base::name::RunId;
+use wf_core::machine::Attempt;
+use wf_exec::log;
+use wf_store::StateFolder;
 
 use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
@@ -14,33 +19,53 @@ use crate::order::RunFile;
 /// The folder, and what of it was carried already.
 pub struct RunFolder {
     folder: PathBuf,
+    /// The folders in it whose files are carried: what agents and models sent and received.
+    exchanges: [PathBuf; 2],
     carried: BTreeMap<PathBuf, (u64, i64, i64)>,
 }
 
 impl RunFolder {
     /// Takes the folder of a run.
-    pub fn new(folder: PathBuf) -> Self {
-        Self { folder, carried: BTreeMap::new() }
+    pub fn new(state: &StateFolder, run: &RunId) -> Self {
+        let exchanges = [state.calls(run), state.exchanges(run)];
+        Self { folder: state.run(run), exchanges, carried: BTreeMap::new() }
     }
 
-    /// Stores the files that were written since the last time.
-    pub async fn take_new(&mut self, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
+    /// Stores the files that were written since the last time: by an attempt, or by all. A run has files of all its
+    /// attempts, so to look at those of one costs the same however many there are.
+    pub async fn take_new(
+        &mut self,
+        attempt: Option<&Attempt>,
+        objects: &Objects,
+    ) -> Result<Vec<RunFile>, ObjectError> {
+        let own = match attempt {
+            Some(attempt) => log::files(&self.folder, attempt).into(),
+            None => files(&self.folder, 1),
+        };
+        let exchanged = self.exchanges.iter().filter(|folder| folder.is_dir());
+        let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX));
         let mut taken = Vec::new();
-        for entry in WalkDir::new(&self.folder).into_iter().filter_map(Result::ok) {
-            let Ok(meta) = entry.metadata() else { continue };
+        for place in own.into_iter().chain(exchanged) {
+            let Ok(meta) = fs::symlink_metadata(&place) else { continue };
             let stamp = (meta.size(), meta.mtime(), meta.mtime_nsec());
-            if !meta.is_file() || self.carried.get(entry.path()) == Some(&stamp) {
+            if !meta.is_file() || self.carried.get(&place) == Some(&stamp) {
                 continue;
             }
-            let Ok(content) = fs::read(entry.path()) else { continue };
-            let path = self.folder.parent().and_then(|runs| entry.path().strip_prefix(runs).ok());
+            let Ok(content) = fs::read(&place) else { continue };
+            let path = self.folder.parent().and_then(|runs| place.strip_prefix(runs).ok());
             let Some(path) = path.and_then(Path::to_str).map(str::to_owned) else { continue };
             let digest = objects.put(content).await?;
             taken.push(RunFile { path, digest });
-            self.carried.insert(entry.path().to_owned(), stamp);
+            self.carried.insert(place, stamp);
         }
         Ok(taken)
     }
+}
+
+/// Returns what is in a folder, and in those below it to a depth.
+fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).min_depth(1).max_depth(depth).into_iter().filter_map(Result::ok);
+    entries.map(walkdir::DirEntry::into_path).collect()
 }
 
 /// Writes files that were carried into the folder of all runs.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use wf_core::machine::InputKind;
+use wf_core::machine::{Attempt, InputKind};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 
@@ -64,6 +64,8 @@ impl RunningWork {
             let (done, result) = watch::channel(None);
             let work = begin(heard);
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            // What has ended is kept by the set until somebody asks for it.
+            while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
                 let ended = work.await;
                 done.send_replace(Some(ended));
@@ -75,9 +77,9 @@ impl RunningWork {
 
     /// Forgets the earlier attempts of a task, which are over.
     pub fn forget_before(&self, begun: &RunAttempt) {
-        let RunAttempt { run, attempt } = begun;
-        let is_other = |known: &RunAttempt| known.run != *run || known.attempt.place != attempt.place;
-        self.attempts().retain(|known, _| is_other(known) || known.attempt.attempt >= attempt.attempt);
+        let RunAttempt { run, attempt } = begun.clone();
+        let first = RunAttempt { run, attempt: Attempt { attempt: 0, ..attempt } };
+        self.attempts().extract_if(first..begun.clone(), |_, _| true).for_each(drop);
     }
 
     /// Forgets the work of an attempt, so that it can begin anew.
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
     use tokio::sync::oneshot;
     use wf_base::name::{Name, RunId};
-    use wf_core::machine::{Attempt, TaskId};
+    use wf_core::machine::TaskId;
 
     fn attempt() -> RunAttempt {
         let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };

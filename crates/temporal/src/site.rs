@@ -13,15 +13,15 @@ use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
-use wf_core::machine::Effect;
+use wf_core::machine::{Attempt, Effect};
 use wf_engine::{EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
-use wf_store::StoreError;
+use wf_store::{StoreDurability, StoreError};
 
 use crate::caller::WorkerCaller;
-use crate::checkout::Checkout;
+use crate::checkout::{Checkout, Looks};
 use crate::objects::{ObjectError, Objects};
 use crate::order::{Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
@@ -69,6 +69,7 @@ const UNUSED: Duration = Duration::from_mins(10);
 /// A run in its folder.
 struct RunSite {
     checkout: AsyncMutex<Checkout>,
+    looks: Looks,
     family: AsyncMutex<SiteFamily>,
     run_folders: AsyncMutex<BTreeMap<RunId, RunFolder>>,
     running: RunningWork,
@@ -124,8 +125,9 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
+        let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, stop).await?;
-        self.report(site, &order.run, done).await
+        self.report(site, &order.run, attempt.as_ref(), done).await
     }
 
     /// Returns the report about work that goes on here without anybody who waits for it.
@@ -136,8 +138,14 @@ impl Sites {
         WorkReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left: true }
     }
 
-    async fn report(&self, site: &RunSite, run: &RunId, done: WorkDone) -> Result<WorkReport, WorkerError> {
-        let objects = &self.objects;
+    async fn report(
+        &self,
+        site: &RunSite,
+        run: &RunId,
+        attempt: Option<&Attempt>,
+        done: WorkDone,
+    ) -> Result<WorkReport, WorkerError> {
+        let (objects, ended_after) = (&self.objects, site.looks.count());
         let WorkDone { inputs, nested } = done;
         let family = site.family.lock().await;
         let stored = family.stored_files(run, &inputs, &site.session)?;
@@ -148,10 +156,10 @@ impl Sites {
         }
         let files: Vec<RunFile> = {
             let mut folders = site.run_folders.lock().await;
-            let new = || RunFolder::new(site.session.store.folder().run(run));
-            folders.entry(run.clone()).or_insert_with(new).take_new(objects).await?
+            let new = || RunFolder::new(site.session.store.folder(), run);
+            folders.entry(run.clone()).or_insert_with(new).take_new(attempt, objects).await?
         };
-        let (source, change) = site.checkout.lock().await.take_change(objects).await?;
+        let (source, change) = site.checkout.lock().await.take_change(ended_after, objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
         let nested = match nested {
@@ -172,7 +180,9 @@ impl Sites {
         let host = self.host.of_folder(&root, &state);
         let caller = WorkerCaller(host);
         let workspace = Workspace { root, state: state.clone() };
-        let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&spec.config) };
+        // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
+        let durability = Some(StoreDurability::Normal);
+        let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
         let observer = Box::new(CombinedObserver::default());
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
@@ -192,6 +202,7 @@ impl Sites {
         };
         let runs = RunFamily::open(&session, request).await?;
         Ok(RunSite {
+            looks: checkout.looks(),
             checkout: AsyncMutex::new(checkout),
             family: AsyncMutex::new(SiteFamily::new(runs)),
             run_folders: AsyncMutex::default(),
@@ -219,7 +230,7 @@ impl RunSite {
     async fn update(&self, order: &WorkOrder, objects: &Objects) -> Result<(), WorkerError> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let mut family = self.family.lock().await;
-        family.update(order.log, &self.session, &self.running, objects).await?;
+        family.update(order.log, &self.session, objects).await?;
         drop(family);
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
     }
@@ -258,6 +269,8 @@ impl RunSite {
         // Work takes long, and other work needs the log meanwhile.
         if let Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } = &effect {
             let attempt = RunAttempt { run: run.clone(), attempt: attempt.clone() };
+            // Its predecessor is over, and nobody asks for its result again.
+            self.running.forget_before(&attempt);
             let wait = self.running.find_or_begin(&attempt, |heard| ended(replica.work(effect, heard)));
             drop(family);
             let inputs = wait.wait(stop).await.map_err(|reason| {

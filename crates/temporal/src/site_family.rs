@@ -7,12 +7,10 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind, InputKind};
 use wf_engine::{NestedRun, RunFamily, RunReplica};
-use wf_exec::supervisor::RunAttempt;
 
 use crate::log::{event_files, log_since, stories};
 use crate::objects::Objects;
 use crate::order::{LogRef, NestedRunBeginning};
-use crate::running::RunningWork;
 use crate::site::WorkerError;
 
 /// The copies, and how far they are.
@@ -52,7 +50,6 @@ impl SiteFamily {
         &mut self,
         log: LogRef,
         session: &AuditedSession,
-        running: &RunningWork,
         objects: &Objects,
     ) -> Result<(), WorkerError> {
         if log.count <= self.count {
@@ -65,11 +62,6 @@ impl SiteFamily {
             }
             for event in &story.events {
                 self.prepare(&story.run, event, session, objects).await?;
-                if let EventKind::AttemptStarted(attempt) = &event.fact {
-                    // Its predecessor is over, and nobody asks for its result again.
-                    let attempt = attempt.clone();
-                    running.forget_before(&RunAttempt { run: story.run.clone(), attempt });
-                }
             }
             let count = story.events.len() as u64;
             self.runs.extend(&story.run, story.events).await?;

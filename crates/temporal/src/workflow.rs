@@ -23,7 +23,7 @@ use crate::objects::Objects;
 use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
 use crate::plan::{RunPlans, require_approver};
 use crate::pool::Pool;
-use crate::progress::DriverError;
+use crate::progress::{DriverError, require_own_rules};
 
 /// The longest time that work is silent before its worker counts as lost.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -72,6 +72,7 @@ impl RunWorkflow {
 
     fn open(&mut self, order: RunOrder) -> Result<(), DriverError> {
         let spec: Arc<RunSpec> = Arc::new(self.objects.get_json_now(&order.spec)?);
+        require_own_rules(spec.logic_version)?;
         let plan = self.plans.plan(&order.spec, &spec).ok_or(DriverError::Plan)?;
         self.driver = Some(RunDriver::open(order, Arc::clone(&spec), plan, self.objects.clone())?);
         self.spec = Some(spec);

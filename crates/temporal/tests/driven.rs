@@ -7,7 +7,7 @@ use wf_app::RunOptions;
 use wf_app::load::collect_plan;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptEnd, Effect, InputKind, WorkExit};
+use wf_core::machine::{AttemptEnd, Effect, InputKind, LOGIC_VERSION, WorkExit};
 use wf_engine::NestedRun;
 use wf_lang::InMemoryFiles;
 use wf_model::{JsonObject, Plan};
@@ -46,6 +46,7 @@ impl Driven {
         let files = InMemoryFiles(plans.iter().chain(others).map(text).collect());
         let plan = collect_plan(&files, "plan.md", RunOptions::default()).unwrap();
         let spec = Arc::new(RunSpec {
+            logic_version: LOGIC_VERSION,
             path: "plan.md".into(),
             sources: Vec::new(),
             params: JsonObject::new(),

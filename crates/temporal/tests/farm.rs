@@ -33,11 +33,11 @@ impl Farm {
 
     /// A farm without workers, whose server listens at an address.
     pub fn at(ip: &str) -> Self {
-        Self::with(ip, &[])
+        Self::with_settings(ip, &[])
     }
 
-    /// A farm without workers, whose server has some settings.
-    pub fn with(ip: &str, settings: &[&str]) -> Self {
+    /// A farm without workers, whose server listens at an address and has some settings.
+    pub fn with_settings(ip: &str, settings: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["server", "home", "space", "objects"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
@@ -142,6 +142,15 @@ impl Farm {
     /// Returns what a worker wrote.
     pub fn log(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name).join("log")).unwrap_or_default()
+    }
+
+    /// Returns the memory that a worker has in use, in KiB.
+    pub fn memory(&self, name: &str) -> u64 {
+        let process = format!("/proc/{}/status", self.workers[name].id());
+        let status = std::fs::read_to_string(process).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = line.unwrap_or_else(|| panic!("{name} has ended: {}", self.log(name)));
+        line.trim().trim_end_matches("kB").trim().parse().unwrap()
     }
 
     /// Kills a worker, not what it started.

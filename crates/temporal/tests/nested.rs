@@ -160,7 +160,7 @@ fn whenever_who_follows_is_killed_all_runs_are_recorded_whole() {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn nested_runs_outlive_the_history_of_their_workflow() {
-    let mut farm = Farm::with("127.0.0.1", &["limit.historyCount.suggestContinueAsNew=10"]);
+    let mut farm = Farm::with_settings("127.0.0.1", &["limit.historyCount.suggestContinueAsNew=10"]);
     farm.start_worker("w1");
     prepare(&farm);
     let run = farm.start(&["run", "--on", "farm", "around.md"]);

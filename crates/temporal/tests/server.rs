@@ -15,7 +15,6 @@ pub struct TemporalServer {
     folder: PathBuf,
     ip: String,
     port: u16,
-    /// Further settings: `KEY=VALUE`.
     settings: Vec<String>,
     child: Child,
 }
@@ -28,14 +27,15 @@ fn temporal() -> PathBuf {
 }
 
 impl TemporalServer {
-    /// Starts a server that listens at an address of this machine, with its database in a folder.
+    /// Starts a server that listens at an address of this machine, with its database in a folder, and some settings
+    /// (`NAME=VALUE`) that are others than those it has by itself.
     pub fn start(folder: &Path, ip: &str, settings: &[&str]) -> Self {
-        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         loop {
             let port = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().port();
             let child = Self::spawn(folder, ip, port, &settings);
-            let (folder, ip, settings) = (folder.to_owned(), ip.to_owned(), settings.clone());
-            let mut server = Self { folder, ip, port, settings, child };
+            let settings = settings.clone();
+            let mut server = Self { folder: folder.to_owned(), ip: ip.to_owned(), port, settings, child };
             server.wait();
             // Another program may have taken the port meanwhile, and then it is the one that answers.
             std::thread::sleep(Duration::from_millis(500));

@@ -24,5 +24,5 @@ pub use chunk::{LogChunk, LogStream};
 pub use follower::LogFollower;
 pub use reader::{LogChunks, read};
 pub use tail::tail;
-pub use target::{LogTarget, path};
+pub use target::{LogTarget, files, path};
 pub use writer::{LogSummary, LogWriter};

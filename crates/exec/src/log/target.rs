@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::correction;
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
 use wf_core::machine::Attempt;
@@ -32,6 +33,13 @@ pub fn path(dir: &Path, attempt: &Attempt) -> PathBuf {
         Some(item) => format!("{step}.{item}.{}.log", attempt.attempt),
         None => format!("{step}.{}.log", attempt.attempt),
     })
+}
+
+/// Returns the files that an attempt which has ended left beside each other in a run's folder, if it left them: its log with
+/// the index, and the feedback that it got.
+pub fn files(dir: &Path, attempt: &Attempt) -> [PathBuf; 3] {
+    let log = path(dir, attempt);
+    [index(&log), correction::path(&log), log]
 }
 
 /// Returns the index beside a log.

@@ -1,12 +1,14 @@
 //! A run on a backend: a program of its own drives it somewhere else, and says here what has happened.
 //!
 //! The program reads [`ToBackend`] from its standard input and writes [`FromBackend`] to its standard output, one JSON value
-//! in each line. Before it passes on events, it puts the files that they name among those of the state. What it says is
+//! in each line. What a run begins with, and with it the use of its approval, is recorded here before the program starts it
+//! there ([`FromBackend::Ready`], [`ToBackend::Start`]). Before it passes on events, it puts the files that they name among those of the state. What it says is
 //! recorded, and shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started
 //! anew to follow the run.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +18,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use wf_base::name::RunId;
-use wf_core::machine::{Event, RunApproval};
-use wf_exec::dialogue::{self, DialogueLimits, LineReceiver, LineSender};
+use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
+use wf_core::observe::TaskRemark;
+use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
 use wf_exec::process::ProcessCommand;
 use wf_exec::{StopLevel, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
-use wf_store::StoreError;
 
 use super::begin::block_on;
 use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
@@ -52,12 +54,22 @@ pub struct BackendProgram {
     pub cancels: bool,
 }
 
+impl BackendProgram {
+    /// Returns the error of a program that failed; `is_new`: before anything was recorded.
+    fn failure(&self, reason: String, is_new: bool) -> EngineError {
+        let name = self.name.clone();
+        if is_new { EngineError::Unstarted { name, reason } } else { EngineError::Backend { name, reason } }
+    }
+}
+
 /// A message to the program of a backend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToBackend {
-    /// The run to start, or to follow if it was started before; always the first message.
+    /// The run to follow, or to prepare if no more than its opening is recorded; always the first message.
     Follow(Box<BackendRun>),
+    /// To start the run that is prepared: its opening is recorded. If it was started before, it is that one.
+    Start,
     /// A signed answer to a request.
     Answer {
         /// The number of the request.
@@ -73,8 +85,21 @@ pub enum ToBackend {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromBackend {
+    /// All is there that the run needs to start.
+    Ready,
     /// The next events of the run.
     Events(Vec<Event>),
+    /// A task waits for a named lock.
+    LockHeld {
+        /// The task.
+        place: TaskId,
+        /// The name of the lock.
+        lock: String,
+        /// The run that has it.
+        run: RunId,
+        /// The task of that run.
+        holder: TaskId,
+    },
     /// Something that the user should know.
     Note(String),
     /// The reason why the program ends before the run does.
@@ -88,6 +113,8 @@ pub struct BackendRun {
     pub run: RunId,
     /// The number of its events that are recorded here.
     pub recorded: u64,
+    /// Its opening, recorded or not.
+    pub opening: Vec<Event>,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -107,11 +134,17 @@ pub struct BackendRun {
 }
 
 impl BackendRun {
+    /// True if more than its opening is recorded, so that it was started.
+    pub fn is_started(&self) -> bool {
+        self.recorded > self.opening.len() as u64
+    }
+
     /// Describes a run of which nothing is recorded yet.
     fn of(session: &EngineSession, request: &RunRequest) -> Self {
         Self {
             run: request.run.clone(),
             recorded: 0,
+            opening: Vec::new(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -152,16 +185,29 @@ async fn follow(
         return Ok(end.clone());
     }
     message.recorded = replica.event_count();
+    message.opening = replica.opening().to_vec();
+    let is_started = message.is_started();
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
     let limits =
         DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
     let (_kill, heard) = watch::channel(StopLevel::No);
-    let failed = |reason: String| EngineError::Backend { name: backend.name.clone(), reason };
+    let is_new = replica.event_count() == 0;
+    let failed = |reason| backend.failure(reason, is_new);
     let begun = dialogue::begin(&command, limits, heard).map_err(|unable| failed(unable.reason))?;
-    let (mut sender, mut lines, process) = begun;
-    let mut process = std::pin::pin!(process);
+    let (mut sender, lines, process) = begun;
+    let mut output = ProgramOutput { lines, process: Box::pin(process), ended: None };
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink { sender, sent: BTreeSet::new(), sent_at: None, asked: StopLevel::No };
+    if !is_started {
+        tokio::select! {
+            said = output.next() => match said.map_err(failed)? {
+                FromBackend::Ready => link.start(&mut replica).await?,
+                said => return Err(failed(format!("its program is not ready to start the run: {said:?}"))),
+            },
+            Ok(()) = stop.changed() => return Err(EngineError::Cancelled),
+        }
+    }
+    let failed = |reason| backend.failure(reason, false);
     if backend.cancels {
         link.cancel(StopLevel::Gently).await;
     }
@@ -171,27 +217,15 @@ async fn follow(
         }
         tokio::select! {
             biased;
-            line = next_line(&mut lines) => match serde_json::from_slice(&line) {
-                Ok(FromBackend::Events(events)) => {
-                    if let Err(refused) = replica.extend(events).await {
-                        if matches!(refused, EngineError::Store(StoreError::UsedUp { .. })) {
-                            // Another run has used its approval up: it may not go on there either.
-                            link.cancel(StopLevel::AtOnce).await;
-                            link.sender.close();
-                            process.await;
-                        }
-                        return Err(refused);
-                    }
+            said = output.next() => match said.map_err(failed)? {
+                FromBackend::Events(events) => replica.extend(events).await?,
+                FromBackend::LockHeld { place, lock, run, holder } => {
+                    let holder = LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() };
+                    replica.remark(&place, &TaskRemark::LockHeld(holder));
                 }
-                Ok(FromBackend::Note(text)) => session.add_note(text),
-                Ok(FromBackend::Failed(reason)) => return Err(failed(reason)),
-                Err(error) => return Err(failed(format!("its program says what wf does not know: {error}"))),
+                FromBackend::Note(text) => session.add_note(text),
+                FromBackend::Ready | FromBackend::Failed(_) => {}
             },
-            end = &mut process => {
-                let said = end.ends.err.trim().to_owned();
-                let said = if said.is_empty() { "its program ended".to_owned() } else { said };
-                return Err(failed(said));
-            }
             Ok(()) = stop.changed() => {
                 let wanted = *stop.borrow_and_update();
                 link.cancel(wanted).await;
@@ -207,11 +241,36 @@ async fn follow(
     }
 }
 
-/// Waits for a line; for ever, if there are no more: the end of the program tells the reason.
-async fn next_line(lines: &mut LineReceiver) -> Vec<u8> {
-    match lines.recv().await {
-        Some(line) => line,
-        None => std::future::pending().await,
+/// The messages of a program, and its end.
+struct ProgramOutput<P> {
+    lines: LineReceiver,
+    process: Pin<Box<P>>,
+    /// The reason of its end, once it has ended.
+    ended: Option<String>,
+}
+
+impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
+    /// Waits for the next message; the error is the reason why there is none.
+    async fn next(&mut self) -> Result<FromBackend, String> {
+        let line = loop {
+            // Its last words may arrive with its end.
+            if let Some(ended) = &self.ended {
+                break self.lines.try_recv().map_err(|_| ended.clone())?;
+            }
+            tokio::select! {
+                biased;
+                Some(line) = self.lines.recv() => break line,
+                end = &mut self.process => {
+                    let said = end.ends.err.trim();
+                    self.ended = Some(if said.is_empty() { "its program ended" } else { said }.to_owned());
+                }
+            }
+        };
+        match serde_json::from_slice(&line) {
+            Ok(FromBackend::Failed(reason)) => Err(reason),
+            Ok(said) => Ok(said),
+            Err(error) => Err(format!("its program says what wf does not know: {error}")),
+        }
     }
 }
 
@@ -231,6 +290,16 @@ struct BackendLink {
 }
 
 impl BackendLink {
+    /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
+    /// known here whatever happens next.
+    async fn start(&mut self, replica: &mut RunReplica) -> Result<(), EngineError> {
+        if replica.event_count() == 0 {
+            replica.extend(replica.opening().to_vec()).await?;
+        }
+        send(&mut self.sender, &ToBackend::Start).await;
+        Ok(())
+    }
+
     async fn cancel(&mut self, wanted: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             if self.asked < degree && degree <= wanted {

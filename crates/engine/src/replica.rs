@@ -8,7 +8,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Effect, Event, EventKind, InputKind, Machine};
+use wf_core::machine::{ApprovalRequest, Effect, Event, EventKind, InputKind, Machine, TaskId};
+use wf_core::observe::TaskRemark;
 use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
@@ -33,6 +34,7 @@ pub struct RunReplica {
     fence: Option<RunFence>,
     requests: OpenRequests,
     end: Option<FinishedRun>,
+    opening: Vec<Event>,
 }
 
 /// The result of work for a run: what the machine is to be told, in this order.
@@ -50,12 +52,16 @@ impl RunReplica {
         if !is_recorded {
             let (token, owned) = session.store.own_new_run(&request.run, &keeper);
             let BegunRun { run, machine, new } = BegunRun::of(session, token, request)?;
-            return Ok(Self::new(run, machine, Some(new), Some(owned)));
+            let approved = run.approved.as_ref().map(|approved| Box::new((**approved).clone()));
+            let opening = machine.opening(new.created, approved);
+            return Ok(Self { opening, ..Self::new(run, machine, Some(new), Some(owned)) });
         }
         let fence = session.store.own_run(&request.run, &keeper).await?;
         let ReplayedRun { run, machine, events } =
             ReplayedRun::of(session, fence.token(), request.plan, request.past)?;
-        let mut replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
+        let opening = events.iter().map(|(_, event)| event).take_while(|event| is_of_opening(&event.fact));
+        let opening = opening.cloned().collect();
+        let mut replica = Self { fence: Some(fence), opening, ..Self::new(run, machine, None, None) };
         for (number, event) in &events {
             replica.count = *number;
             replica.note(event);
@@ -70,7 +76,8 @@ impl RunReplica {
         new: Option<NewRun>,
         owned: Option<WriteTicket<RunFence>>,
     ) -> Self {
-        Self { run, machine, count: 0, new, owned, fence: None, requests: OpenRequests::default(), end: None }
+        let requests = OpenRequests::default();
+        Self { run, machine, count: 0, new, owned, fence: None, requests, end: None, opening: Vec::new() }
     }
 
     /// Returns the id of the run.
@@ -81,6 +88,11 @@ impl RunReplica {
     /// Returns the number of events that it has.
     pub fn event_count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns the opening of the run: its first events, which can be recorded before it begins.
+    pub fn opening(&self) -> &[Event] {
+        &self.opening
     }
 
     /// Returns the end of the run, once it has that.
@@ -131,6 +143,11 @@ impl RunReplica {
         }
         publish::durable(&self.run, &appended, events);
         Ok(())
+    }
+
+    /// Shows a remark about a task.
+    pub(super) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
+        self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));
     }
 
     /// Lets those that work for the run know of an event that the machine has.
@@ -184,4 +201,9 @@ impl RunReplica {
         let work = asking::decide(Arc::clone(&self.run), Box::new(ask), tokens);
         async move { Ok(work.await?.into_iter().collect()) }
     }
+}
+
+/// True if an event is part of the opening of a run.
+fn is_of_opening(fact: &EventKind) -> bool {
+    matches!(fact, EventKind::RunStarted { .. } | EventKind::BudgetSet(_) | EventKind::RunApproved(_))
 }

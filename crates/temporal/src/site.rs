@@ -23,7 +23,7 @@ use wf_store::StoreError;
 use crate::caller::WorkerCaller;
 use crate::checkout::Checkout;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
+use crate::order::{BegunRunMark, Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::RunFolder;
 use crate::running::{RunningWork, WorkResult};
@@ -110,7 +110,7 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
-        let inputs = site.carry_out(job, is_again, stop).await?;
+        let inputs = site.carry_out(job, is_again, &self.objects, stop).await?;
         self.report(site, inputs).await
     }
 
@@ -214,11 +214,15 @@ impl RunSite {
         &self,
         job: Job,
         is_again: bool,
+        objects: &Objects,
         stop: watch::Receiver<StopLevel>,
     ) -> Result<Vec<InputKind>, WorkerError> {
         let replica = self.replica.lock().await;
         let effect = match job {
-            Job::Begin => return Ok(vec![replica.begin()?]),
+            Job::Begin => {
+                objects.put_json(&BegunRunMark { begun: replica.id().clone() }).await?;
+                return Ok(vec![replica.begin()?]);
+            }
             Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?),
             Job::Effect(effect) if is_again => self.again(*effect),
             Job::Effect(effect) => *effect,

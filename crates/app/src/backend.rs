@@ -112,7 +112,6 @@ fn unsupported(step: &Step) -> Option<&'static str> {
     step.ways().find_map(|way| match &way.work {
         StepWork::Agent(_) => Some("its agent needs its conversation on one machine"),
         StepWork::Uses(_) | StepWork::Generated(_) => Some("it runs another plan"),
-        _ if way.concurrency.is_some() => Some("its `concurrency` is held in the state of this workspace"),
         _ => None,
     })
 }

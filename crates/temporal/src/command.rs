@@ -3,6 +3,7 @@
 use wf_base::time::Moment;
 use wf_core::machine::TimerKind;
 
+use crate::lock_queue::{LockMessage, LockNotice};
 use crate::order::{OpenReport, RequestAnswer, WorkOrder};
 
 /// A command for whoever waits.
@@ -18,6 +19,15 @@ pub enum DriverCommand {
         queue: String,
         /// The work.
         order: Box<WorkOrder>,
+    },
+    /// Tell a named lock what a task wants.
+    Tell {
+        /// The number that its end is reported with.
+        key: u64,
+        /// The name of the lock.
+        lock: String,
+        /// The message.
+        message: LockMessage,
     },
     /// Wake the run at an instant.
     Wake {
@@ -57,6 +67,13 @@ pub enum Occurrence {
         /// The number of the work.
         key: u64,
     },
+    /// A lock was told what a task wants.
+    Told {
+        /// The number of the message.
+        key: u64,
+    },
+    /// A lock says something about a task.
+    Lock(LockNotice),
     /// A timer went off.
     Woke(TimerKind),
     /// The grace period of a drained run is over, and work is still under way.

@@ -4,6 +4,9 @@
 //! that the machine decides. **Invariant:** the same occurrences give the same commands; it reads no clock and does no I/O
 //! but to write objects, whose names are their content.
 
+mod locks;
+mod record;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +19,11 @@ use wf_core::machine::{
 use wf_model::{Plan, Step, StepWork};
 
 use crate::command::{DriverCommand, Occurrence};
+use crate::lock_claims::LockClaims;
 use crate::objects::Objects;
 use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, without_conflict};
 use crate::order::{
-    Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
-    UnstoredLog, WorkOrder, WorkWish,
+    Job, LogRef, OpenReport, Parcel, RequestAnswer, RunOrder, RunSpec, UnstoredLog, WorkOrder, WorkWish,
 };
 use crate::progress::{DriverError, StoredProgress};
 use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeHistory, TreeNode, TreeRef};
@@ -53,6 +56,7 @@ pub struct RunDriver {
     unbegun: BTreeSet<Attempt>,
     /// The answers to requests that wait.
     tokens: BTreeMap<u32, Vec<String>>,
+    locks: LockClaims,
     early_cancels: Vec<String>,
     inputs: VecDeque<InputKind>,
     now: Moment,
@@ -70,8 +74,11 @@ impl RunDriver {
         let stored: Option<StoredProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
         let fresh = TreeRef { base: spec.tree, last: None };
+        let mut machine = Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone());
+        let opened = spec.opening.first().map(|event| event.at);
+        opened.into_iter().for_each(|at| machine.set_opening(at));
         let mut driver = Self {
-            machine: Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone()),
+            machine,
             order,
             spec,
             objects,
@@ -85,16 +92,18 @@ impl RunDriver {
             hosts: BTreeMap::new(),
             unbegun: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            locks: LockClaims::default(),
             early_cancels: Vec::new(),
             inputs: VecDeque::new(),
-            now: Moment::default(),
+            now: opened.unwrap_or_default(),
             commands: Vec::new(),
         };
         if let Some(stored) = stored {
-            let StoredProgress { state, log, tree, history, next_key, hosts, unbegun, tokens, now } = stored;
+            let StoredProgress { state, log, tree, history, next_key, hosts, unbegun, tokens, locks, now } =
+                stored;
             driver.machine = Machine::from_state(plan, state)?;
             let hosts = hosts.into_iter().collect();
-            driver = Self { log, tree, history, next_key, hosts, unbegun, tokens, now, ..driver };
+            driver = Self { log, tree, history, next_key, hosts, unbegun, tokens, locks, now, ..driver };
         }
         Ok(driver)
     }
@@ -126,6 +135,8 @@ impl RunDriver {
                 let open = self.open.remove(&key).filter(|open| open.is_attempt);
                 self.end(open.and_then(|open| open.attempt), WorkExit::Interrupted);
             }
+            Occurrence::Told { key } => drop(self.open.remove(&key)),
+            Occurrence::Lock(notice) => self.on_lock(notice),
             Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
             // Nobody has looked at the workspace yet: what is cancelled has to begin first.
             Occurrence::Cancel(reason) if !self.machine.has_begun() => self.early_cancels.push(reason),
@@ -186,16 +197,11 @@ impl RunDriver {
             hosts: self.hosts.clone().into_iter().collect(),
             unbegun: self.unbegun.clone(),
             tokens: self.tokens.clone(),
+            locks: self.locks.clone(),
             now: self.now,
         };
         let progress = Some(self.objects.put_json_now(&stored)?);
         Ok(RunOrder { progress, ..self.order.clone() })
-    }
-
-    /// Returns what whoever follows the run needs to know.
-    pub fn news(&self) -> Result<RunNews, DriverError> {
-        let rest = Parcel::pack_now(&self.rest, &self.objects)?;
-        Ok(RunNews { log: self.log, rest, tree: self.tree, outcome: self.machine.outcome() })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.
@@ -280,7 +286,11 @@ impl RunDriver {
     /// Takes the inputs that wait, until nothing more follows from them.
     fn settle(&mut self) -> Result<(), DriverError> {
         while let Some(kind) = self.inputs.pop_front() {
+            let has_begun = self.machine.has_begun();
             let turn = self.machine.turn(MachineInput { at: self.now, kind });
+            if !has_begun && !turn.events.starts_with(&self.spec.opening) {
+                return Err(DriverError::Opening);
+            }
             self.record(turn)?;
         }
         Ok(())
@@ -288,30 +298,12 @@ impl RunDriver {
 
     fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
+        turn.events.iter().for_each(|event| self.unlock_ended(&event.fact));
         self.rest.events.extend(turn.events);
         if concerns_work || self.rest.events.len() >= PAGE_EVENTS {
             self.seal()?;
         }
         turn.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
-    }
-
-    /// Stores the rest of the log as a page.
-    fn seal(&mut self) -> Result<(), DriverError> {
-        if self.rest.events.is_empty() && self.rest.files.is_empty() {
-            return Ok(());
-        }
-        let UnstoredLog { events, files } = std::mem::take(&mut self.rest);
-        let count = self.log.count + events.len() as u64;
-        let page = LogPage { before: self.log, events, files };
-        self.log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
-        Ok(())
-    }
-
-    fn note_files(&mut self, files: Vec<RunFile>) {
-        for file in files {
-            self.rest.files.retain(|known| known.path != file.path);
-            self.rest.files.push(file);
-        }
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), DriverError> {
@@ -323,14 +315,13 @@ impl RunDriver {
                     self.commands.push(DriverCommand::Stop { key: *key });
                 }
             }
-            // No other run works in the files of this one, and the machine keeps its tasks apart. Locks with a name are
-            // refused before a run starts.
-            Effect::Lock { place, .. } => self.inputs.push_back(InputKind::Locked { place }),
+            Effect::Lock { place, locks } => self.lock(place, locks),
+            Effect::Unlock { place } => self.unlock(Some(&place)),
             Effect::Lookup { place, .. } => {
                 self.inputs.push_back(InputKind::Looked { place, found: None });
             }
             Effect::Dismiss { number } => drop(self.tokens.remove(&number)),
-            Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
             effect => {
                 let effect = match effect.attempt() {
                     Some(attempt) if self.unbegun.remove(&attempt) => started(effect),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions, errors::WorkflowStartError,
 };
 use tokio::sync::mpsc;
 
@@ -18,8 +18,10 @@ use wf_store::{BlobStore, StateFolder, StoreDurability};
 use crate::bring_back::bring_back;
 use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
+use crate::lock_claims::LockClaim;
+use crate::lock_queue::LockTicket;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{RequestAnswer, RunFile, RunNews, RunOrder, RunSpec, UnstoredLog};
+use crate::order::{BegunRunMark, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec, UnstoredLog};
 use crate::run_folder::write_files;
 use crate::site::{event_files, log_since};
 use crate::terminal::note;
@@ -61,9 +63,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         return Err(FollowError::Protocol);
     };
     let objects = Objects::open(&backend.objects)?;
-    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
-    if run.recorded == 0 {
-        start(&run, backend, &queue, &client, host, &objects).await?;
+    if !run.is_started() {
+        let order = prepare(&run, backend, host, &objects).await?;
+        say(&FromBackend::Ready);
+        let Some(ToBackend::Start) = messages.recv().await else { return Ok(()) };
+        if let Some(order) = order {
+            start(&client, backend, order).await?;
+        }
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(&run, objects);
@@ -83,7 +89,7 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                         note(&format!("an answer to request {request} was refused: {error}"));
                     }
                 }
-                Some(ToBackend::Follow(_)) => return Err(FollowError::Protocol),
+                Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
                 None => return Ok(()),
             },
             () = tokio::time::sleep(pause) => {
@@ -101,15 +107,16 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
     }
 }
 
-/// Starts the workflow of a run. If it was started before, it is that one.
-async fn start(
+/// Stores what a run needs to start; `None`: it was started before and has begun, and must not begin again.
+async fn prepare(
     run: &BackendRun,
     backend: &Backend,
-    queue: &str,
-    client: &Client,
     host: &Host,
     objects: &Objects,
-) -> Result<(), FollowError> {
+) -> Result<Option<RunOrder>, FollowError> {
+    if run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
+        return Ok(None);
+    }
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
@@ -120,17 +127,25 @@ async fn start(
         approved: run.approved.clone(),
         approvers: run.approvers.clone(),
         config: run.config.clone(),
+        opening: run.opening.clone(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
-    let order = RunOrder { run: run.run.clone(), spec, progress: None };
-    let options = WorkflowStartOptions::new(queue, run.run.as_str())
+    Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
+}
+
+/// Starts the workflow of a run. If it was started before, it is that one.
+async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<(), FollowError> {
+    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
+    let options = WorkflowStartOptions::new(queue, order.run.as_str())
         .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
         .build();
-    let started = client.start_workflow(RunWorkflow::run, order, options).await;
-    started.map(drop).map_err(|error| refused("start the run", &error))
+    match client.start_workflow(RunWorkflow::run, order, options).await {
+        Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
+        Err(error) => Err(refused("start the run", &error)),
+    }
 }
 
 /// The copy of a run in the state of the command that follows it.
@@ -141,6 +156,8 @@ struct LocalCopy {
     blobs: BlobStore,
     objects: Objects,
     files: Vec<RunFile>,
+    /// The waits for locks that were told.
+    waits: Vec<LockClaim>,
 }
 
 impl LocalCopy {
@@ -148,12 +165,13 @@ impl LocalCopy {
         let state = StateFolder::new(&run.state);
         let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
         Self {
-            count: run.recorded,
+            count: run.recorded.max(run.opening.len() as u64),
             root: run.root.clone(),
             folder: state.run(&run.run),
             blobs,
             objects,
             files: Vec::new(),
+            waits: Vec::new(),
         }
     }
 
@@ -178,6 +196,7 @@ impl LocalCopy {
         write_files(&self.folder, &files, &self.objects).await?;
         self.files.extend(files);
         if events.is_empty() {
+            self.tell_waits(news.waits);
             return Ok(false);
         }
         for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
@@ -187,7 +206,19 @@ impl LocalCopy {
         }
         self.count += events.len() as u64;
         say(&FromBackend::Events(events));
+        self.tell_waits(news.waits);
         Ok(true)
+    }
+
+    /// Tells which tasks have begun to wait for a lock, once for each wait.
+    fn tell_waits(&mut self, waits: Vec<LockClaim>) {
+        for wait in waits.iter().filter(|wait| !self.waits.contains(wait)) {
+            if let Some(LockTicket { run, place: holder, .. }) = wait.holder.clone() {
+                let (place, lock) = (wait.place.clone(), wait.lock.clone());
+                say(&FromBackend::LockHeld { place, lock, run, holder });
+            }
+        }
+        self.waits = waits;
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, MachineState};
 
+use crate::lock_claims::LockClaims;
 use crate::objects::ObjectError;
 use crate::order::LogRef;
 use crate::tree::{TreeHistory, TreeRef};
@@ -22,6 +23,8 @@ pub(crate) struct StoredProgress {
     pub(crate) hosts: Vec<(Attempt, String)>,
     pub(crate) unbegun: BTreeSet<Attempt>,
     pub(crate) tokens: BTreeMap<u32, Vec<String>>,
+    #[serde(default)]
+    pub(crate) locks: LockClaims,
     pub(crate) now: Moment,
 }
 
@@ -37,6 +40,9 @@ pub enum DriverError {
     /// The driver is not open: nothing asks it before that.
     #[error("the run has not begun")]
     Closed,
+    /// The run begins with other events than recorded: another version recorded them.
+    #[error("the run begins otherwise than recorded; use workers of the version of wf that started it")]
+    Opening,
     /// The state was stored by another version, or is damaged.
     #[error(transparent)]
     State(#[from] wf_core::machine::RestoreError),

@@ -2,11 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
 mod answers;
+mod beginnings;
 mod deaths;
 mod driver;
 mod endings;
 mod farm;
 mod hosts;
+mod locks;
 mod mirrors;
 mod programs;
 mod records;

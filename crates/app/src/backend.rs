@@ -111,7 +111,6 @@ pub fn backend_of(config: &Value) -> Option<&str> {
 fn unsupported(step: &Step) -> Option<&'static str> {
     step.ways().find_map(|way| match &way.work {
         StepWork::Agent(_) => Some("its agent needs its conversation on one machine"),
-        _ if way.concurrency.is_some() => Some("its `concurrency` is held in the state of this workspace"),
         _ => None,
     })
 }

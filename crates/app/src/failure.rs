@@ -132,6 +132,8 @@ impl From<EngineError> for CommandError {
             }
             EngineError::Backend { .. } => Self::new(CliExitCode::State, error.to_string())
                 .hint("the run goes on without this command; follow it with `wf resume --last`"),
+            EngineError::Unstarted { .. } => Self::new(CliExitCode::State, error.to_string())
+                .hint("nothing was started, and no approval was used"),
             EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
             EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Attempt, Event, EventKind};
+use wf_core::machine::{ApprovalRequest, Attempt, Event, EventKind, TaskId};
+use wf_core::observe::TaskRemark;
 use wf_store::{Store, StoreError, StoreReader};
 
 use super::nested_run::NestedRun;
@@ -88,6 +89,13 @@ impl RunFamily {
             }
         }
         Ok(())
+    }
+
+    /// Shows a remark about a task of a run.
+    pub(super) fn remark(&self, run: &RunId, place: &TaskId, remark: &TaskRemark) {
+        if let Some(replica) = self.replica(run) {
+            replica.remark(place, remark);
+        }
     }
 
     /// Returns the requests of all runs that wait for approvers.

@@ -1,12 +1,15 @@
 //! A run on a backend: a program of its own drives it somewhere else, and says here what has happened.
 //!
 //! The program reads [`ToBackend`] from its standard input and writes [`FromBackend`] to its standard output, one JSON value
-//! in each line. The events of the run and of all nested in it come in one order. Before it passes on events, it puts the
-//! files that they name among those of the state. What it says is recorded, and shown, as if the run were here; if it ends
-//! too early, the run goes on without it, and it can be started anew to follow the run.
+//! in each line. What a run begins with, and with it the use of its approval, is recorded here before the program starts it
+//! there ([`FromBackend::Ready`], [`ToBackend::Start`]). The events of the run and of all nested in it come in one order.
+//! Before it passes on events, it puts the files that they name among those of the state. What it says is recorded, and
+//! shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started anew to follow
+//! the run.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +19,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use wf_base::name::RunId;
-use wf_core::machine::{Event, RunApproval};
-use wf_exec::dialogue::{self, DialogueLimits, LineReceiver, LineSender};
+use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
+use wf_core::observe::TaskRemark;
+use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
 use wf_exec::process::ProcessCommand;
 use wf_exec::{StopLevel, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
-use wf_store::StoreError;
 
 use super::begin::block_on;
 use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
@@ -52,12 +55,22 @@ pub struct BackendProgram {
     pub cancels: bool,
 }
 
+impl BackendProgram {
+    /// Returns the error of a program that failed; `is_new`: before anything was recorded.
+    fn failure(&self, reason: String, is_new: bool) -> EngineError {
+        let name = self.name.clone();
+        if is_new { EngineError::Unstarted { name, reason } } else { EngineError::Backend { name, reason } }
+    }
+}
+
 /// A message to the program of a backend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToBackend {
-    /// The run to start, or to follow if it was started before; always the first message.
+    /// The run to follow, or to prepare if no more than its opening is recorded; always the first message.
     Follow(Box<BackendRun>),
+    /// To start the run that is prepared: its opening is recorded. If it was started before, it is that one.
+    Start,
     /// A signed answer to a request.
     Answer {
         /// The run that asks.
@@ -75,6 +88,8 @@ pub enum ToBackend {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromBackend {
+    /// All is there that the run needs to start.
+    Ready,
     /// A nested run, before its events that follow.
     Nested(Box<NestedRun>),
     /// The next events of a run. Those of the run and of all nested in it come in the order in which they happened.
@@ -83,6 +98,19 @@ pub enum FromBackend {
         run: RunId,
         /// The events.
         events: Vec<Event>,
+    },
+    /// A task waits for a named lock.
+    LockHeld {
+        /// The run of the task.
+        waits: RunId,
+        /// The task.
+        place: TaskId,
+        /// The name of the lock.
+        lock: String,
+        /// The run that has it.
+        run: RunId,
+        /// The task of that run.
+        holder: TaskId,
     },
     /// Something that the user should know.
     Note(String),
@@ -97,6 +125,8 @@ pub struct BackendRun {
     pub run: RunId,
     /// The number of its events that are recorded here, with those of the runs nested in it.
     pub recorded: u64,
+    /// Its opening, recorded or not.
+    pub opening: Vec<Event>,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -116,11 +146,23 @@ pub struct BackendRun {
 }
 
 impl BackendRun {
+    /// True if more than its opening is recorded, so that it was started.
+    pub fn is_started(&self) -> bool {
+        self.recorded > self.opening.len() as u64
+    }
+
+    /// Describes the run as far as it is recorded.
+    fn recorded_as(self, family: &RunFamily, session: &EngineSession) -> Result<Self, EngineError> {
+        let recorded = family.recorded_count(&session.store)?;
+        Ok(Self { recorded, opening: family.outermost().opening().to_vec(), ..self })
+    }
+
     /// Describes a run of which nothing is recorded yet.
     fn of(session: &EngineSession, request: &RunRequest) -> Self {
         Self {
             run: request.run.clone(),
             recorded: 0,
+            opening: Vec::new(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -155,22 +197,33 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
-    let mut message = BackendRun::of(&session, &request);
+    let message = BackendRun::of(&session, &request);
     let mut family = RunFamily::open(&session, request).await?;
     if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
     }
-    message.recorded = family.recorded_count(&session.store)?;
+    let message = message.recorded_as(&family, &session)?;
+    let (is_new, is_started) = (message.recorded == 0, message.is_started());
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
     let limits =
         DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
     let (_kill, heard) = watch::channel(StopLevel::No);
-    let failed = |reason: String| EngineError::Backend { name: backend.name.clone(), reason };
+    let failed = |reason| backend.failure(reason, is_new);
     let begun = dialogue::begin(&command, limits, heard).map_err(|unable| failed(unable.reason))?;
-    let (mut sender, mut lines, process) = begun;
-    let mut process = std::pin::pin!(process);
+    let (mut sender, lines, process) = begun;
+    let mut output = ProgramOutput { lines, process: Box::pin(process), ended: None };
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink { sender, sent: BTreeSet::new(), sent_at: None, asked: StopLevel::No };
+    if !is_started {
+        tokio::select! {
+            said = output.next() => match said.map_err(failed)? {
+                FromBackend::Ready => link.start(&mut family).await?,
+                said => return Err(failed(format!("its program is not ready to start the run: {said:?}"))),
+            },
+            Ok(()) = stop.changed() => return Err(EngineError::Cancelled),
+        }
+    }
+    let failed = |reason| backend.failure(reason, false);
     if backend.cancels {
         link.cancel(StopLevel::Gently).await;
     }
@@ -180,28 +233,16 @@ async fn follow(
         }
         tokio::select! {
             biased;
-            line = next_line(&mut lines) => match serde_json::from_slice(&line) {
-                Ok(FromBackend::Nested(nested)) => family.open_nested(&nested)?,
-                Ok(FromBackend::Events { run, events }) => {
-                    if let Err(refused) = family.extend(&run, events).await {
-                        if matches!(refused, EngineError::Store(StoreError::UsedUp { .. })) {
-                            // Another run has used its approval up: it may not go on there either.
-                            link.cancel(StopLevel::AtOnce).await;
-                            link.sender.close();
-                            process.await;
-                        }
-                        return Err(refused);
-                    }
+            said = output.next() => match said.map_err(failed)? {
+                FromBackend::Nested(nested) => family.open_nested(&nested)?,
+                FromBackend::Events { run, events } => family.extend(&run, events).await?,
+                FromBackend::LockHeld { waits, place, lock, run, holder } => {
+                    let holder = LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() };
+                    family.remark(&waits, &place, &TaskRemark::LockHeld(holder));
                 }
-                Ok(FromBackend::Note(text)) => session.add_note(text),
-                Ok(FromBackend::Failed(reason)) => return Err(failed(reason)),
-                Err(error) => return Err(failed(format!("its program says what wf does not know: {error}"))),
+                FromBackend::Note(text) => session.add_note(text),
+                FromBackend::Ready | FromBackend::Failed(_) => {}
             },
-            end = &mut process => {
-                let said = end.ends.err.trim().to_owned();
-                let said = if said.is_empty() { "its program ended".to_owned() } else { said };
-                return Err(failed(said));
-            }
             Ok(()) = stop.changed() => {
                 let wanted = *stop.borrow_and_update();
                 link.cancel(wanted).await;
@@ -216,11 +257,36 @@ async fn follow(
     }
 }
 
-/// Waits for a line; for ever, if there are no more: the end of the program tells the reason.
-async fn next_line(lines: &mut LineReceiver) -> Vec<u8> {
-    match lines.recv().await {
-        Some(line) => line,
-        None => std::future::pending().await,
+/// The messages of a program, and its end.
+struct ProgramOutput<P> {
+    lines: LineReceiver,
+    process: Pin<Box<P>>,
+    /// The reason of its end, once it has ended.
+    ended: Option<String>,
+}
+
+impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
+    /// Waits for the next message; the error is the reason why there is none.
+    async fn next(&mut self) -> Result<FromBackend, String> {
+        let line = loop {
+            // Its last words may arrive with its end.
+            if let Some(ended) = &self.ended {
+                break self.lines.try_recv().map_err(|_| ended.clone())?;
+            }
+            tokio::select! {
+                biased;
+                Some(line) = self.lines.recv() => break line,
+                end = &mut self.process => {
+                    let said = end.ends.err.trim();
+                    self.ended = Some(if said.is_empty() { "its program ended" } else { said }.to_owned());
+                }
+            }
+        };
+        match serde_json::from_slice(&line) {
+            Ok(FromBackend::Failed(reason)) => Err(reason),
+            Ok(said) => Ok(said),
+            Err(error) => Err(format!("its program says what wf does not know: {error}")),
+        }
     }
 }
 
@@ -240,6 +306,18 @@ struct BackendLink {
 }
 
 impl BackendLink {
+    /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
+    /// known here whatever happens next.
+    async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
+        let outermost = family.outermost();
+        if outermost.event_count() == 0 {
+            let (run, opening) = (outermost.id().clone(), outermost.opening().to_vec());
+            family.extend(&run, opening).await?;
+        }
+        send(&mut self.sender, &ToBackend::Start).await;
+        Ok(())
+    }
+
     async fn cancel(&mut self, wanted: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             if self.asked < degree && degree <= wanted {

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine, TaskId};
+use wf_core::observe::TaskRemark;
 use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
@@ -39,6 +40,7 @@ pub struct RunReplica {
     fence: Option<RunFence>,
     requests: OpenRequests,
     end: Option<FinishedRun>,
+    opening: Vec<Event>,
 }
 
 /// The result of work for a run: what the machine is to be told, in this order.
@@ -56,12 +58,16 @@ impl RunReplica {
         if !is_recorded {
             let (token, owned) = session.store.own_new_run(&request.run, &keeper);
             let BegunRun { run, machine, new } = BegunRun::of(session, token, request)?;
-            return Ok(Self::new(run, machine, Some(new), Some(owned)));
+            let approved = run.approved.as_ref().map(|approved| Box::new((**approved).clone()));
+            let opening = machine.opening(new.created, approved);
+            return Ok(Self { opening, ..Self::new(run, machine, Some(new), Some(owned)) });
         }
         let fence = session.store.own_run(&request.run, &keeper).await?;
         let ReplayedRun { run, machine, events } =
             ReplayedRun::of(session, fence.token(), request.plan, request.past)?;
-        let replica = Self { fence: Some(fence), ..Self::new(run, machine, None, None) };
+        let opening = events.iter().map(|(_, event)| event).take_while(|event| is_of_opening(&event.fact));
+        let opening = opening.cloned().collect();
+        let replica = Self { fence: Some(fence), opening, ..Self::new(run, machine, None, None) };
         Ok(replica.after_replay(&events))
     }
 
@@ -87,7 +93,8 @@ impl RunReplica {
         new: Option<NewRun>,
         owned: Option<WriteTicket<RunFence>>,
     ) -> Self {
-        Self { run, machine, count: 0, new, owned, fence: None, requests: OpenRequests::default(), end: None }
+        let requests = OpenRequests::default();
+        Self { run, machine, count: 0, new, owned, fence: None, requests, end: None, opening: Vec::new() }
     }
 
     /// Returns the id of the run.
@@ -98,6 +105,11 @@ impl RunReplica {
     /// Returns the number of events that it has.
     pub fn event_count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns the opening of the run: its first events, which can be recorded before it begins.
+    pub fn opening(&self) -> &[Event] {
+        &self.opening
     }
 
     /// Returns the end of the run, once it has that.
@@ -165,6 +177,11 @@ impl RunReplica {
         Ok(())
     }
 
+    /// Shows a remark about a task.
+    pub(super) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
+        self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));
+    }
+
     /// Lets those that work for the run know of an event that the machine has.
     fn note(&mut self, event: &Event) {
         self.run.note_event(event);
@@ -219,4 +236,9 @@ impl RunReplica {
 /// Returns an input after the changed files noted so far: what relied on them may be the last of the run.
 pub(super) fn with_stale(run: &RunContext, input: Option<InputKind>) -> WorkInputs {
     run.take_stale().into_iter().map(InputKind::Stale).chain(input).collect()
+}
+
+/// True if an event is part of the opening of a run.
+fn is_of_opening(fact: &EventKind) -> bool {
+    matches!(fact, EventKind::RunStarted { .. } | EventKind::BudgetSet(_) | EventKind::RunApproved(_))
 }

@@ -223,6 +223,14 @@ pub enum EngineError {
         /// The reason.
         reason: String,
     },
+    /// The program of a backend cannot start the run, of which nothing is recorded.
+    #[error("backend `{name}`: {reason}")]
+    Unstarted {
+        /// The backend.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
     /// The end was requested.
     #[error("cancelled by a signal (Ctrl-C / wf cancel)")]
     Cancelled,

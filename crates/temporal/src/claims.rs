@@ -15,11 +15,13 @@ pub(crate) struct FamilyClaims {
 
 /// The files that a task may change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FamilyClaim {
-    pub(crate) run: RunId,
-    pub(crate) place: TaskId,
+pub struct FamilyClaim {
+    /// The run of the task.
+    pub run: RunId,
+    /// The task.
+    pub place: TaskId,
     /// Paths in the workspace. A folder covers everything in it.
-    pub(crate) files: Vec<String>,
+    pub files: Vec<String>,
 }
 
 impl FamilyClaim {
@@ -47,10 +49,13 @@ impl FamilyClaims {
         is_free
     }
 
-    /// Gives back the files of a task, or ends its wait. Returns the claims that waited for them and are held now.
-    pub(crate) fn release(&mut self, run: &RunId, place: &TaskId) -> Vec<FamilyClaim> {
-        self.held.retain(|held| !held.is_of(run, place));
-        self.waiting.retain(|waiting| !waiting.is_of(run, place));
+    /// Gives back the files of a task, or of all tasks of a run, or ends a wait. Returns the claims that waited for them and
+    /// are held now.
+    pub(crate) fn release(&mut self, run: &RunId, place: Option<&TaskId>) -> Vec<FamilyClaim> {
+        let is_its =
+            |claim: &FamilyClaim| place.map_or_else(|| claim.run == *run, |place| claim.is_of(run, place));
+        self.held.retain(|held| !is_its(held));
+        self.waiting.retain(|waiting| !is_its(waiting));
         let mut taken = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {
             if self.take(claim.clone()) {
@@ -81,9 +86,9 @@ mod tests {
         assert!(!claims.take(second.clone()));
         assert!(claims.take(third), "a name that begins the same is another one");
         assert!(claims.take(claim(1, "d", "out")), "a run takes care of its own tasks");
-        assert_eq!(claims.release(&first.run, &first.place), []);
+        assert_eq!(claims.release(&first.run, Some(&first.place)), []);
         let other = claim(1, "d", "out");
-        assert_eq!(claims.release(&other.run, &other.place), std::slice::from_ref(&second));
+        assert_eq!(claims.release(&other.run, Some(&other.place)), std::slice::from_ref(&second));
         assert!(!claims.take(first), "it is held now");
     }
 
@@ -94,6 +99,6 @@ mod tests {
         assert!(!claims.take(claim(2, "b", "f")));
         assert!(claims.take(claim(1, "a", "f")));
         assert!(!claims.take(claim(2, "b", "f")));
-        assert_eq!(claims.release(&claim(1, "a", "f").run, &claim(1, "a", "f").place).len(), 1);
+        assert_eq!(claims.release(&claim(1, "a", "f").run, None).len(), 1);
     }
 }

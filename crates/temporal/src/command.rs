@@ -4,6 +4,7 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::TimerKind;
 
+use crate::lock_queue::{LockMessage, LockNotice};
 use crate::order::{OpenReport, RequestAnswer, WorkOrder};
 
 /// A timer of a run.
@@ -28,6 +29,15 @@ pub enum DriverCommand {
         queue: String,
         /// The work.
         order: Box<WorkOrder>,
+    },
+    /// Tell a named lock what a task wants.
+    Tell {
+        /// The number that its end is reported with.
+        key: u64,
+        /// The name of the lock.
+        lock: String,
+        /// The message.
+        message: LockMessage,
     },
     /// Wake the run at an instant.
     Wake {
@@ -67,6 +77,13 @@ pub enum Occurrence {
         /// The number of the work.
         key: u64,
     },
+    /// A lock was told what a task wants.
+    Told {
+        /// The number of the message.
+        key: u64,
+    },
+    /// A lock says something about a task.
+    Lock(LockNotice),
     /// A timer went off.
     Woke(RunTimer),
     /// The grace period of a drained run is over, and work is still under way.

@@ -5,6 +5,10 @@
 //! decides nothing that their machines decide. **Invariant:** the same occurrences give the same commands; it reads no
 //! clock and does no I/O but to write objects, whose names are their content.
 
+mod locks;
+mod nested;
+mod reports;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +19,10 @@ use wf_core::machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, Ru
 use wf_exec::StopLevel;
 use wf_model::Plan;
 
-use crate::claims::{FamilyClaim, FamilyClaims};
+use crate::claims::FamilyClaims;
 use crate::command::{DriverCommand, Occurrence, RunTimer};
 use crate::driven_run::DrivenRun;
+use crate::lock_claims::LockClaims;
 use crate::log::FamilyLog;
 use crate::objects::Objects;
 use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, step_of};
@@ -33,29 +38,30 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A run and those nested in it, between two occurrences.
 pub struct RunDriver {
-    pub(crate) order: RunOrder,
-    pub(crate) spec: Arc<RunSpec>,
-    pub(crate) objects: Objects,
+    order: RunOrder,
+    spec: Arc<RunSpec>,
+    objects: Objects,
     /// The runs under way, with the outermost.
-    pub(crate) runs: BTreeMap<RunId, DrivenRun>,
-    pub(crate) log: FamilyLog,
-    pub(crate) tree: TreeRef,
-    pub(crate) history: TreeHistory,
+    runs: BTreeMap<RunId, DrivenRun>,
+    log: FamilyLog,
+    tree: TreeRef,
+    history: TreeHistory,
     claims: FamilyClaims,
-    pub(crate) open: BTreeMap<u64, OpenWork>,
+    locks: LockClaims,
+    open: BTreeMap<u64, OpenWork>,
     next_key: u64,
-    pub(crate) is_draining: bool,
+    is_draining: bool,
     /// The reasons for which somebody wants the run to end.
     cancels: Vec<String>,
-    pub(crate) inputs: VecDeque<RunInput>,
+    inputs: VecDeque<RunInput>,
     now: Moment,
-    pub(crate) commands: Vec<DriverCommand>,
+    commands: Vec<DriverCommand>,
 }
 
 /// An input of the machine of a run.
-pub(crate) struct RunInput {
-    pub(crate) run: RunId,
-    pub(crate) kind: InputKind,
+struct RunInput {
+    run: RunId,
+    kind: InputKind,
 }
 
 impl RunDriver {
@@ -68,6 +74,7 @@ impl RunDriver {
     ) -> Result<Self, DriverError> {
         let stored: Option<StoredProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
+        let opened = spec.opening.first().map(|event| event.at);
         let mut driver = Self {
             tree: TreeRef { base: spec.tree, last: None },
             log: FamilyLog::new(
@@ -80,24 +87,29 @@ impl RunDriver {
             runs: BTreeMap::new(),
             history: TreeHistory::default(),
             claims: FamilyClaims::default(),
+            locks: LockClaims::default(),
             open: BTreeMap::new(),
             next_key: 0,
             is_draining: false,
             cancels: Vec::new(),
             inputs: VecDeque::new(),
-            now: Moment::default(),
+            now: opened.unwrap_or_default(),
             commands: Vec::new(),
         };
-        let Some(StoredProgress { runs, tree, history, claims, next_key, now, log: _ }) = stored else {
+        let Some(StoredProgress { runs, tree, history, claims, locks, next_key, now, log: _ }) = stored
+        else {
             let run = driver.order.run.clone();
-            let outermost = DrivenRun::new(plan, run.clone(), driver.spec.params.clone());
+            let mut outermost = DrivenRun::new(plan, run.clone(), driver.spec.params.clone());
+            if let Some(at) = opened {
+                outermost.machine.set_opening(at);
+            }
             driver.runs.insert(run, outermost);
             return Ok(driver);
         };
         for run in runs {
             driver.restore(run, &plan)?;
         }
-        Ok(Self { tree, history, claims, next_key, now, ..driver })
+        Ok(Self { tree, history, claims, locks, next_key, now, ..driver })
     }
 
     /// Begins the run, or lets it go on from its stored state.
@@ -135,6 +147,8 @@ impl RunDriver {
                     self.on_lost(&open);
                 }
             }
+            Occurrence::Told { key } => drop(self.open.remove(&key)),
+            Occurrence::Lock(notice) => self.on_lock(notice),
             Occurrence::Woke(RunTimer { run, timer: Some(timer) }) => {
                 self.inputs.push_back(RunInput { run, kind: InputKind::Woke { timer } });
             }
@@ -190,6 +204,7 @@ impl RunDriver {
             tree: self.tree,
             history: self.history.clone(),
             claims: self.claims.clone(),
+            locks: self.locks.clone(),
             next_key: self.next_key,
             now: self.now,
         };
@@ -200,7 +215,8 @@ impl RunDriver {
     /// Returns what whoever follows the run needs to know.
     pub fn news(&self) -> Result<RunNews, DriverError> {
         let outcome = self.runs.get(&self.order.run).and_then(|driven| driven.machine.outcome());
-        Ok(RunNews { log: self.log.stored(), rest: self.log.rest()?, tree: self.tree, outcome })
+        let (log, rest, waits) = (self.log.stored(), self.log.rest()?, self.locks.waits());
+        Ok(RunNews { log, rest, tree: self.tree, outcome, waits })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.
@@ -223,7 +239,11 @@ impl RunDriver {
         loop {
             while let Some(RunInput { run, kind }) = self.inputs.pop_front() {
                 let Some(driven) = self.runs.get_mut(&run) else { continue };
+                let has_begun = driven.nesting.is_some() || driven.machine.has_begun();
                 let turn = driven.machine.turn(MachineInput { at: self.now, kind });
+                if !has_begun && !turn.events.starts_with(&self.spec.opening) {
+                    return Err(DriverError::Opening);
+                }
                 self.record(&run, turn)?;
             }
             // Nobody has looked at the workspace yet: what is cancelled has to begin first.
@@ -241,6 +261,7 @@ impl RunDriver {
 
     fn record(&mut self, run: &RunId, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
+        turn.events.iter().for_each(|event| self.unlock_ended(run, &event.fact));
         if let Some(driven) = self.runs.get_mut(run)
             && !turn.events.is_empty()
         {
@@ -265,19 +286,8 @@ impl RunDriver {
                 self.commands.push(DriverCommand::Wake { at, timer });
             }
             Effect::Kill { attempt, force } => self.kill(run, attempt.as_ref(), force),
-            // Locks with a name are refused before a run starts.
-            Effect::Lock { place, locks } => {
-                let claim = FamilyClaim { run: run.clone(), place: place.clone(), files: locks.files };
-                let is_held = self.claims.take(claim);
-                let kind = if is_held { InputKind::Locked { place } } else { InputKind::LockHeld { place } };
-                self.inputs.push_back(input(kind));
-            }
-            Effect::Unlock { place } => {
-                let taken = self.claims.release(run, &place).into_iter();
-                let locked =
-                    |FamilyClaim { run, place, .. }| RunInput { run, kind: InputKind::Locked { place } };
-                self.inputs.extend(taken.map(locked));
-            }
+            Effect::Lock { place, locks } => self.lock(run, place, locks),
+            Effect::Unlock { place } => self.unlock(run, Some(&place)),
             Effect::Lookup { place, .. } => {
                 self.inputs.push_back(input(InputKind::Looked { place, found: None }));
             }
@@ -333,7 +343,7 @@ impl RunDriver {
         self.order_work(format!("decide {request}"), open, None, &job)
     }
 
-    pub(crate) fn order_work(
+    fn order_work(
         &mut self,
         name: String,
         open: OpenWork,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions, errors::WorkflowStartError,
 };
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
 use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{RequestAnswer, RunOrder, RunSpec};
+use crate::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
 
@@ -62,9 +62,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         return Err(FollowError::Protocol);
     };
     let objects = Objects::open(&backend.objects)?;
-    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
-    if run.recorded == 0 {
-        start(&run, backend, &queue, &client, host, &objects).await?;
+    if !run.is_started() {
+        let order = prepare(&run, backend, host, &objects).await?;
+        say(&FromBackend::Ready);
+        let Some(ToBackend::Start) = messages.recv().await else { return Ok(()) };
+        if let Some(order) = order {
+            start(&client, backend, order).await?;
+        }
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(&run, objects);
@@ -84,7 +88,7 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                         note(&format!("an answer to request {request} was refused: {error}"));
                     }
                 }
-                Some(ToBackend::Follow(_)) => return Err(FollowError::Protocol),
+                Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
                 None => return Ok(()),
             },
             () = tokio::time::sleep(pause) => {
@@ -106,15 +110,16 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
     }
 }
 
-/// Starts the workflow of a run. If it was started before, it is that one.
-async fn start(
+/// Stores what a run needs to start; `None`: it was started before and has begun, and must not begin again.
+async fn prepare(
     run: &BackendRun,
     backend: &Backend,
-    queue: &str,
-    client: &Client,
     host: &Host,
     objects: &Objects,
-) -> Result<(), FollowError> {
+) -> Result<Option<RunOrder>, FollowError> {
+    if run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
+        return Ok(None);
+    }
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
@@ -126,17 +131,25 @@ async fn start(
         approved: run.approved.clone(),
         approvers: run.approvers.clone(),
         config: run.config.clone(),
+        opening: run.opening.clone(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
-    let order = RunOrder { run: run.run.clone(), spec, progress: None };
-    let options = WorkflowStartOptions::new(queue, run.run.as_str())
+    Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
+}
+
+/// Starts the workflow of a run. If it was started before, it is that one.
+async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<(), FollowError> {
+    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
+    let options = WorkflowStartOptions::new(queue, order.run.as_str())
         .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
         .build();
-    let started = client.start_workflow(RunWorkflow::run, order, options).await;
-    started.map(drop).map_err(|error| refused("start the run", &error))
+    match client.start_workflow(RunWorkflow::run, order, options).await {
+        Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
+        Err(error) => Err(refused("start the run", &error)),
+    }
 }
 
 /// Says something to the command that started this program.

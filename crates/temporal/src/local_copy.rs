@@ -11,6 +11,8 @@ use wf_store::{BlobStore, StateFolder, StoreDurability};
 
 use crate::bring_back::bring_back;
 use crate::follow::{FollowError, say};
+use crate::lock_claims::LockClaim;
+use crate::lock_queue::LockTicket;
 use crate::log::{RunStory, event_files, news_since, stories};
 use crate::objects::{ObjectError, Objects};
 use crate::order::{RunFile, RunNews};
@@ -34,6 +36,8 @@ pub(crate) struct LocalCopy {
     objects: Objects,
     /// The files of the runs that it has: each path with its content.
     files: BTreeMap<String, Sha256Digest>,
+    /// The waits for locks that were told.
+    waits: Vec<LockClaim>,
 }
 
 impl LocalCopy {
@@ -42,7 +46,7 @@ impl LocalCopy {
         let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
         Self {
             run: run.run.clone(),
-            recorded: run.recorded,
+            recorded: run.recorded.max(run.opening.len() as u64),
             count: 0,
             known: BTreeSet::from([run.run.clone()]),
             nested: BTreeMap::new(),
@@ -51,6 +55,7 @@ impl LocalCopy {
             blobs,
             objects,
             files: BTreeMap::new(),
+            waits: Vec::new(),
         }
     }
 
@@ -77,6 +82,7 @@ impl LocalCopy {
         for run in self.nested.keys().cloned().collect::<Vec<_>>() {
             self.introduce(&run);
         }
+        self.tell_waits(news.waits);
         Ok(count)
     }
 
@@ -116,6 +122,17 @@ impl LocalCopy {
         let count = events.len() as u64;
         say(&FromBackend::Events { run, events });
         Ok(count)
+    }
+
+    /// Tells which tasks have begun to wait for a lock, once for each wait.
+    fn tell_waits(&mut self, waits: Vec<LockClaim>) {
+        for wait in waits.iter().filter(|wait| !self.waits.contains(wait)) {
+            let LockClaim { task, lock, holder, .. } = wait.clone();
+            if let Some(LockTicket { run, place: holder, .. }) = holder {
+                say(&FromBackend::LockHeld { waits: task.run, place: task.place, lock, run, holder });
+            }
+        }
+        self.waits = waits;
     }
 
     /// Tells the command of a nested run, and before that of the one around it.

@@ -172,7 +172,7 @@ mod tests {
         let tree = crate::tree::TreeRef { base: Sha256Digest::of_bytes(b""), last: None };
         let (stored, rest) = (log.stored(), log.rest().unwrap());
         assert_eq!(stored.count, 310);
-        let news = RunNews { log: stored, rest, tree, outcome: None::<RunOutcome> };
+        let news = RunNews { log: stored, rest, tree, outcome: None::<RunOutcome>, waits: Vec::new() };
         for count in [0, 1, 299, 300, 301, 309, 310, 311, 315] {
             let since = news_since(&objects, &news, count).await.unwrap();
             let expected: Vec<i64> = (i64::try_from(count).unwrap()..315).collect();

@@ -73,7 +73,7 @@ fn run(command: WorkerCommand) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
     let host = Host::read().map_err(|error| error.message)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         match command {
             WorkerCommand::Worker { backend, queues, folder, identity } => {
                 let identity = identity.unwrap_or_else(|| std::process::id().to_string());
@@ -90,7 +90,10 @@ fn run(command: WorkerCommand) -> Result<(), String> {
                 follow(&backend, client, &host).await.map_err(|error| error.to_string())
             }
         }
-    })
+    });
+    // A thread may still read standard input, which ends only with whoever started this program.
+    runtime.shutdown_background();
+    done
 }
 
 /// Returns a backend of the workspace, and its key.

@@ -119,6 +119,16 @@ impl Objects {
         if stored == *digest { Ok(()) } else { Err(ObjectError::Altered(*digest)) }
     }
 
+    /// True if there is an object with a value as JSON.
+    pub async fn has_json<T: Serialize + Sync>(&self, value: &T) -> Result<bool, ObjectError> {
+        let digest = Sha256Digest::of_bytes(&json(value));
+        match self.store.head(&self.place(&digest)).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(cause) => Err(ObjectError::Store { doing: format!("look for {digest}"), cause }),
+        }
+    }
+
     /// Returns an object.
     pub async fn get(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
         if let Some(known) = self.cached(digest) {

@@ -13,6 +13,7 @@ use wf_engine::NestedRun;
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
+use crate::lock_claims::LockClaim;
 use crate::objects::{ObjectError, Objects};
 use crate::tree::{ChangeSource, TreeChange, TreeRef};
 
@@ -100,12 +101,22 @@ pub struct RunSpec {
     pub approved: Option<RunApproval>,
     /// The configuration that it runs under.
     pub config: Value,
+    /// Its opening, which is recorded where it was started.
+    #[serde(default)]
+    pub opening: Vec<Event>,
     /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,
     /// The approvers whose answers count.
     pub approvers: Approvers,
     /// The task queues by their names in plans, with `default`.
     pub queues: BTreeMap<String, String>,
+}
+
+/// The object that says that a run has begun. A server forgets runs that are over; they must not begin again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BegunRunMark {
+    /// The run.
+    pub begun: RunId,
 }
 
 /// Work for a run, as an activity.
@@ -290,6 +301,9 @@ pub struct RunNews {
     /// The outcome, once the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
+    /// The tasks that wait for a named lock that another one has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<LockClaim>,
 }
 
 /// The events and files that are not stored as a page.

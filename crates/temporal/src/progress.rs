@@ -9,6 +9,7 @@ use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, Rest
 
 use crate::claims::FamilyClaims;
 use crate::driven_run::RunNesting;
+use crate::lock_claims::LockClaims;
 use crate::objects::ObjectError;
 use crate::order::LogRef;
 use crate::tree::{TreeHistory, TreeRef};
@@ -22,6 +23,7 @@ pub(crate) struct StoredProgress {
     pub(crate) tree: TreeRef,
     pub(crate) history: TreeHistory,
     pub(crate) claims: FamilyClaims,
+    pub(crate) locks: LockClaims,
     pub(crate) next_key: u64,
     pub(crate) now: Moment,
 }
@@ -56,6 +58,9 @@ pub enum DriverError {
     /// The driver is not open: nothing asks it before that.
     #[error("the run has not begun")]
     Closed,
+    /// The run begins with other events than recorded: another version recorded them.
+    #[error("the run begins otherwise than recorded; use workers of the version of wf that started it")]
+    Opening,
     /// The state was stored by another version, or is damaged.
     #[error(transparent)]
     State(#[from] RestoreError),

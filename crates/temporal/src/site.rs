@@ -23,7 +23,7 @@ use wf_store::{StoreDurability, StoreError};
 use crate::caller::WorkerCaller;
 use crate::checkout::{Checkout, Looks};
 use crate::objects::{ObjectError, Objects};
-use crate::order::{Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
+use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::RunFolder;
 use crate::running::{RunningWork, WorkResult};
@@ -126,7 +126,7 @@ impl Sites {
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
         let attempt = job.attempt();
-        let done = site.carry_out(&order.run, job, is_again, stop).await?;
+        let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
         self.report(site, &order.run, attempt.as_ref(), done).await
     }
 
@@ -240,12 +240,16 @@ impl RunSite {
         run: &RunId,
         job: Job,
         is_again: bool,
+        objects: &Objects,
         stop: watch::Receiver<StopLevel>,
     ) -> Result<WorkDone, WorkerError> {
         let family = self.family.lock().await;
         let replica = family.replica(run)?;
         let effect = match job {
-            Job::Begin => return Ok(vec![replica.begin()?].into()),
+            Job::Begin => {
+                objects.put_json(&BegunRunMark { begun: run.clone() }).await?;
+                return Ok(vec![replica.begin()?].into());
+            }
             Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?.into()),
             Job::EndNested { effect, timed_out } => {
                 let attempt = effect.attempt().map(|attempt| attempt.to_string()).unwrap_or_default();

@@ -19,6 +19,8 @@ use wf_core::machine::RunOutcome;
 use crate::activities::WorkActivities;
 use crate::command::{DriverCommand, Occurrence, RunTimer};
 use crate::driver::RunDriver;
+use crate::lock_activities::{LockActivities, LockErrand};
+use crate::lock_queue::{LockMessage, LockNotice};
 use crate::objects::Objects;
 use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
 use crate::plan::{RunPlans, require_approver};
@@ -54,11 +56,13 @@ pub struct RunWorkflow {
 enum OutsideMessage {
     Cancel(String),
     Answer(RequestAnswer),
+    Lock(LockNotice),
 }
 
 /// An end in the workflow.
 enum Ended {
     Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
+    Told(u64),
     Timer(RunTimer),
     Grace,
     Cancelled,
@@ -116,6 +120,12 @@ impl RunWorkflow {
     #[signal(name = "cancel")]
     pub fn cancel(&mut self, _: &mut SyncWorkflowContext<Self>, reason: String) {
         self.inbox.push_back(OutsideMessage::Cancel(reason));
+    }
+
+    /// Takes what a named lock says.
+    #[signal(name = "lock")]
+    pub fn lock(&mut self, _: &mut SyncWorkflowContext<Self>, notice: LockNotice) {
+        self.inbox.push_back(OutsideMessage::Lock(notice));
     }
 
     /// Refuses an answer that nobody waits for, or that no approver of the run has signed.
@@ -179,6 +189,10 @@ impl Waits {
                 let work = work(ctx.clone(), stop, format!("{key} {name}"), queue, *order);
                 self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, Box::new(report))));
             }
+            DriverCommand::Tell { key, lock, message } => {
+                let errand = LockErrand { lock, message };
+                self.pool.insert(key << 1, tell(ctx.clone(), key, errand).map(move |()| Ended::Told(key)));
+            }
             DriverCommand::Wake { at: due, timer } => self.sleep(ctx, due.since(at), Ended::Timer(timer)),
             DriverCommand::Grace { at: due } => self.sleep(ctx, due.since(at), Ended::Grace),
             DriverCommand::Stop { key } => {
@@ -223,11 +237,13 @@ impl Waits {
                 let report = sure(ctx, report.open_now(&objects).map_err(DriverError::from)).await;
                 Occurrence::Reported { key, report: Box::new(report) }
             }
+            Some(Ended::Told(key)) => Occurrence::Told { key },
             Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
             Some(Ended::Grace) => Occurrence::GraceOver,
             Some(Ended::Cancelled) => Occurrence::Cancel("cancelled on the Temporal server".into()),
             None => match ctx.state_mut(|state| state.inbox.pop_front()) {
                 Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
+                Some(OutsideMessage::Lock(notice)) => Occurrence::Lock(notice),
                 Some(OutsideMessage::Cancel(reason)) => Occurrence::Cancel(reason),
                 None => Occurrence::Nothing,
             },
@@ -246,7 +262,10 @@ async fn drive<T>(
 
 /// Returns a result. Without one, the task of the workflow fails, and is tried again later, maybe by a worker that can do
 /// better: the run itself is as it was.
-async fn sure<T>(ctx: &WorkflowContext<RunWorkflow>, result: Result<T, DriverError>) -> T {
+pub(crate) async fn sure<W, T>(
+    ctx: &WorkflowContext<W>,
+    result: Result<T, impl std::error::Error + Send + Sync + 'static>,
+) -> T {
     match result {
         Ok(value) => value,
         Err(error) => {
@@ -276,6 +295,17 @@ async fn work(
         .cancellation_token(stop)
         .build();
     ctx.execute_activity(WorkActivities::work, order, options).await
+}
+
+/// Has a named lock told something, however often its worker is lost.
+async fn tell(ctx: WorkflowContext<RunWorkflow>, key: u64, errand: LockErrand) {
+    let verb = if matches!(errand.message, LockMessage::Acquire(_)) { "acquire" } else { "release" };
+    let options = ActivityOptions::with_start_to_close_timeout(LockActivities::TIMEOUT)
+        .activity_id(format!("{key} {verb} {}", errand.lock))
+        .cancellation_token(WorkflowCancellationToken::new())
+        .build();
+    // It has no end but its success.
+    let _ = ctx.execute_activity(LockActivities::tell, errand, options).await;
 }
 
 fn now(ctx: &WorkflowContext<RunWorkflow>) -> Moment {

@@ -21,9 +21,9 @@ use wf_temporal::tree::{ChangeSource, Tree};
 /// A run whose workers are the test.
 pub struct Driven {
     pub driver: RunDriver,
-    objects: Objects,
-    spec: Arc<RunSpec>,
-    plan: Arc<Plan>,
+    pub objects: Objects,
+    pub spec: Arc<RunSpec>,
+    pub plan: Arc<Plan>,
     at: i64,
     _folder: tempfile::TempDir,
 }
@@ -53,6 +53,7 @@ impl Driven {
             approved: None,
             approvers: Approvers::owner(Vec::new()),
             config: serde_json::Value::Null,
+            opening: Vec::new(),
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
                 [("default", "here"), ("gpu", "there")].map(|(name, queue)| (name.into(), queue.into())),
@@ -128,7 +129,7 @@ pub fn driven_run() -> RunId {
 }
 
 /// A report of work that changed nothing.
-fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
+pub fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
     let (source, host) = (ChangeSource::default(), "wf-host-w".to_owned());
     OpenReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left }
 }

@@ -1,9 +1,16 @@
 //! The loop of a run without a server: occurrences in, commands out.
 
-use wf_core::machine::{Effect, RunOutcome};
-use wf_temporal::command::{DriverCommand, Occurrence};
+use std::sync::Arc;
 
-use crate::driven::{Driven, begin, ended};
+use wf_base::time::Moment;
+use wf_core::machine::{Effect, Event, Machine, RunOutcome};
+use wf_model::JsonObject;
+use wf_temporal::command::{DriverCommand, Occurrence};
+use wf_temporal::driver::RunDriver;
+use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
+use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
+
+use crate::driven::{Driven, begin, ended, report_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_goes_to_the_queue_that_it_names() {
@@ -74,4 +81,76 @@ async fn a_run_that_is_cancelled_before_it_begins_ends() {
         driven.step(Occurrence::Unbegun { key });
     }
     assert_eq!(driven.driver.outcome(), Some(RunOutcome::Cancelled));
+}
+
+/// The message to a lock that is the only command.
+fn only_message(commands: &[DriverCommand]) -> (u64, LockMessage) {
+    let [DriverCommand::Tell { key, message, .. }] = commands else { panic!("{commands:?}") };
+    (*key, message.clone())
+}
+
+fn granted(ticket: &LockTicket) -> Occurrence {
+    Occurrence::Lock(LockNotice { lock: "db".into(), ticket: ticket.clone(), holder: None })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_is_kept_while_the_history_begins_anew_and_given_back_at_the_end() {
+    let mut driven = Driven::new("  - {id: a, concurrency: db, run: 'true'}\n");
+    let commands = driven.begin();
+    let (asked, LockMessage::Acquire(ticket)) = only_message(&commands) else { panic!("{commands:?}") };
+    driven.step(Occurrence::Told { key: asked });
+    // It waits, and goes on waiting without another message.
+    driven.driver.drain();
+    assert!(driven.go_on().is_empty());
+    let commands = driven.step(granted(&ticket));
+    let (key, ..) = driven.only_work(&commands);
+    driven.driver.drain();
+    driven.step(Occurrence::GraceOver);
+    driven.report(key, vec![], true);
+    let commands = driven.go_on();
+    let (key, _, effect) = driven.only_work(&commands);
+    assert!(driven.step(granted(&ticket)).is_empty(), "a grant that comes twice");
+    let commands = driven.report(key, vec![ended(&effect)], false);
+    let (told, message) = only_message(&commands);
+    assert_eq!(message, LockMessage::Release(ticket.clone()));
+    assert_eq!(driven.driver.outcome(), None, "the lock has to hear of it first");
+    driven.step(Occurrence::Told { key: told });
+    assert_eq!(driven.driver.outcome(), Some(RunOutcome::Succeeded));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_comes_too_late_is_given_back() {
+    let mut driven = Driven::new("  - {id: a, concurrency: db, run: 'true'}\n");
+    let commands = driven.begin();
+    let (_, LockMessage::Acquire(ticket)) = only_message(&commands) else { panic!("{commands:?}") };
+    let commands = driven.step(Occurrence::Cancel("nobody wants it".into()));
+    assert_eq!(only_message(&commands).1, LockMessage::Release(ticket.clone()));
+    let commands = driven.step(granted(&ticket));
+    assert_eq!(only_message(&commands).1, LockMessage::Release(ticket));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_begins_as_recorded_or_not_at_all() {
+    let mut driven = Driven::new("  - {id: a, run: 'true'}\n");
+    let order = driven.driver.store().unwrap();
+    let machine = Machine::new(Arc::clone(&driven.plan), order.run.clone(), JsonObject::new());
+    let opening = machine.opening(Moment::from_millis(-5), None);
+    for (opening, is_right) in [(opening.clone(), true), ([opening.clone(), opening].concat(), false)] {
+        let spec = Arc::new(RunSpec { opening: opening.clone(), ..(*driven.spec).clone() });
+        let order = RunOrder { progress: None, ..order.clone() };
+        let plan = Arc::clone(&driven.plan);
+        driven.driver = RunDriver::open(order, spec, plan, driven.objects.clone()).unwrap();
+        let commands = driven.driver.begin(Moment::from_millis(1)).unwrap();
+        let [DriverCommand::Work { key, .. }] = commands.as_slice() else { panic!("{commands:?}") };
+        let report = Box::new(report_of(vec![begin()], false));
+        let reported = Occurrence::Reported { key: *key, report };
+        let begun = driven.driver.step(Moment::from_millis(2), reported);
+        assert_eq!(begun.is_ok(), is_right);
+        if is_right {
+            let log: UnstoredLog = driven.driver.news().unwrap().rest.open_now(&driven.objects).unwrap();
+            let events: Vec<Event> = log.entries.into_iter().map(|entry| entry.event).collect();
+            assert!(events.starts_with(&opening));
+            assert_eq!(events.last().unwrap().at, Moment::from_millis(2), "what follows is later");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
 mod answers;
+mod beginnings;
 mod deaths;
 mod driven;
 mod driver;
@@ -9,6 +10,7 @@ mod endings;
 mod farm;
 mod histories;
 mod hosts;
+mod locks;
 mod mirrors;
 mod nested;
 mod nested_driver;

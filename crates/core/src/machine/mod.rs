@@ -93,6 +93,7 @@ mod merge_event;
 mod merging;
 mod observations;
 mod omission;
+mod opening;
 mod planner;
 mod planner_event;
 mod proposal;

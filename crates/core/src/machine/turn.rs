@@ -8,8 +8,8 @@ use super::rounds::with_alternatives;
 use super::state::{self, MachineState, TaskIx};
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
-    Attempt, AttemptEnd, Baseline, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint,
-    InputKind, MachineInput, ReusedResult, RunApproval, RunOutcome, TaskId, WorkExit,
+    Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
+    MachineInput, ReusedResult, RunOutcome, TaskId, WorkExit,
 };
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
@@ -27,6 +27,8 @@ pub struct Machine {
     pub(super) flight: InFlight,
     pub(super) turn: MachineTurn,
     pub(super) now: Moment,
+    /// The time of its opening, if that was recorded before it begins.
+    pub(super) opened: Option<Moment>,
 }
 
 /// The result of an input: facts, and the effects to carry out once they are durable.
@@ -67,7 +69,8 @@ impl Machine {
     pub(super) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
         let plan = with_alternatives(&base, &state.control.ways);
         let now = state.last;
-        Self { base, plan, state, flight: InFlight::default(), turn: MachineTurn::default(), now }
+        let (flight, turn) = (InFlight::default(), MachineTurn::default());
+        Self { base, plan, state, flight, turn, now, opened: None }
     }
 
     /// Processes an input. One that answers nothing open changes nothing.
@@ -180,22 +183,6 @@ impl Machine {
             InputKind::Guided(reply) => self.on_guidance(reply),
             InputKind::Compacted(reply) => self.on_compacted(*reply),
             InputKind::Cancel { reason } => self.cancel(reason),
-        }
-    }
-
-    fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
-        self.emit(EventKind::RunStarted {
-            logic_version: super::LOGIC_VERSION,
-            plan: self.plan.id().clone(),
-            params: self.state.params.clone(),
-            dispatch: self.state.dispatch.clone(),
-        });
-        self.set_budget();
-        if let Some(approved) = approved {
-            self.emit(EventKind::RunApproved(approved));
-        }
-        if let Some(baseline) = baseline {
-            self.emit(EventKind::BaselineTaken(baseline));
         }
     }
 

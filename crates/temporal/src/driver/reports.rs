@@ -2,7 +2,7 @@
 
 use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
 
-use crate::driver::{RunDriver, RunInput};
+use super::{RunDriver, RunInput};
 use crate::open_work::{OpenWork, WorkPart, without_conflict};
 use crate::order::{OpenReport, WorkWish};
 use crate::progress::DriverError;
@@ -10,7 +10,7 @@ use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeNode};
 
 impl RunDriver {
     /// Takes back work that no worker had begun when it was told to end.
-    pub(crate) fn on_unbegun(&mut self, key: u64) {
+    pub(super) fn on_unbegun(&mut self, key: u64) {
         let Some(open) = self.open.remove(&key).filter(OpenWork::is_attempt) else { return };
         if open.wish != WorkWish::Leave {
             self.end(&open, WorkExit::Cancelled);
@@ -20,7 +20,7 @@ impl RunDriver {
     }
 
     /// Ends an attempt whose worker is lost.
-    pub(crate) fn on_lost(&mut self, open: &OpenWork) {
+    pub(super) fn on_lost(&mut self, open: &OpenWork) {
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
         }
@@ -36,7 +36,7 @@ impl RunDriver {
         self.inputs.extend(end.map(input));
     }
 
-    pub(crate) fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
+    pub(super) fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
         };

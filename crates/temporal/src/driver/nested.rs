@@ -14,9 +14,9 @@ use wf_engine::{NestedRun, STOP_REASON};
 use wf_exec::StopLevel;
 use wf_model::{Plan, StepWork};
 
+use super::{RunDriver, RunInput};
 use crate::command::{DriverCommand, RunTimer};
 use crate::driven_run::{DrivenRun, RunNesting};
-use crate::driver::{RunDriver, RunInput};
 use crate::open_work::{OpenWork, WorkPart, step_of};
 use crate::order::{Job, NestedRunBeginning, WorkWish};
 use crate::plan::generated_plan;
@@ -24,7 +24,7 @@ use crate::progress::{DriverError, StoredRun};
 
 impl RunDriver {
     /// Begins a nested run. `wish` is that about the attempt by now.
-    pub(crate) fn begin_nested(
+    pub(super) fn begin_nested(
         &mut self,
         beginning: NestedRunBeginning,
         effect: Effect,
@@ -48,7 +48,7 @@ impl RunDriver {
     }
 
     /// Tells a nested run to end, once for each degree.
-    pub(crate) fn stop_nested(&mut self, run: &RunId, level: StopLevel) {
+    pub(super) fn stop_nested(&mut self, run: &RunId, level: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             let Some(driven) = self.runs.get_mut(run) else { return };
             if driven.stopped < degree && degree <= level && driven.machine.outcome().is_none() {
@@ -60,7 +60,7 @@ impl RunDriver {
     }
 
     /// Sets the timer for the end of the time that the step of a nested run has, counted from the beginning of the run.
-    pub(crate) fn limit(&mut self, run: &RunId) {
+    pub(super) fn limit(&mut self, run: &RunId) {
         let nesting = self.runs.get(run).and_then(|driven| driven.nesting.as_ref());
         let Some((nesting, began)) = nesting.and_then(|nesting| Some((nesting, nesting.began?))) else {
             return;
@@ -74,7 +74,7 @@ impl RunDriver {
     }
 
     /// Ends a nested run whose time is over.
-    pub(crate) fn on_limit(&mut self, run: &RunId) {
+    pub(super) fn on_limit(&mut self, run: &RunId) {
         let nesting = self.runs.get_mut(run).and_then(|driven| driven.nesting.as_mut());
         let Some(nesting) = nesting.filter(|nesting| !nesting.ends) else { return };
         nesting.timed_out = true;
@@ -82,7 +82,7 @@ impl RunDriver {
     }
 
     /// Has the attempts end whose runs are over.
-    pub(crate) fn end_nested_runs(&mut self) -> Result<(), DriverError> {
+    pub(super) fn end_nested_runs(&mut self) -> Result<(), DriverError> {
         let is_over = |(_, driven): &(&RunId, &DrivenRun)| {
             let ends = driven.nesting.as_ref().is_none_or(|nesting| nesting.ends);
             !ends && driven.machine.outcome().is_some()
@@ -118,7 +118,7 @@ impl RunDriver {
     }
 
     /// Returns the runs under way as they are stored: each after the one that it is nested in.
-    pub(crate) fn stored_runs(&self) -> Vec<StoredRun> {
+    pub(super) fn stored_runs(&self) -> Vec<StoredRun> {
         let mut runs: Vec<_> =
             self.runs.values().map(|driven| (self.depth(driven), driven.stored())).collect();
         runs.sort_by_key(|(depth, _)| *depth);
@@ -126,7 +126,7 @@ impl RunDriver {
     }
 
     /// Restores a run; `plan` is that of the outermost.
-    pub(crate) fn restore(&mut self, stored: StoredRun, plan: &Arc<Plan>) -> Result<(), DriverError> {
+    pub(super) fn restore(&mut self, stored: StoredRun, plan: &Arc<Plan>) -> Result<(), DriverError> {
         let (run, plan) = match &stored.nesting {
             Some(nesting) => (nesting.nested.id(), self.plan_of(&nesting.nested)?),
             None => (self.order.run.clone(), Arc::clone(plan)),

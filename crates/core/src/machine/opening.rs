@@ -1,0 +1,44 @@
+//! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
+//! begins, wherever that will be.
+
+use super::{Baseline, Event, EventKind, Machine, RunApproval};
+use wf_base::time::Moment;
+
+impl Machine {
+    /// Returns the opening of the run, which has not begun.
+    pub fn opening(&self, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
+        let mut copy = Self { now: at, ..self.clone() };
+        copy.open(approved);
+        copy.turn.events
+    }
+
+    /// Sets the time of the opening, which was recorded before the run begins.
+    pub fn set_opening(&mut self, at: Moment) {
+        self.now = self.now.max(at);
+        self.opened = Some(at);
+    }
+
+    /// Begins the run.
+    pub(super) fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
+        let now = self.now;
+        self.now = self.opened.unwrap_or(now);
+        self.open(approved);
+        self.now = now;
+        if let Some(baseline) = baseline {
+            self.emit(EventKind::BaselineTaken(baseline));
+        }
+    }
+
+    fn open(&mut self, approved: Option<Box<RunApproval>>) {
+        self.emit(EventKind::RunStarted {
+            logic_version: super::LOGIC_VERSION,
+            plan: self.plan.id().clone(),
+            params: self.state.params.clone(),
+            dispatch: self.state.dispatch.clone(),
+        });
+        self.set_budget();
+        if let Some(approved) = approved {
+            self.emit(EventKind::RunApproved(approved));
+        }
+    }
+}

@@ -5,6 +5,7 @@ use wf_core::machine::{Effect, RunOutcome};
 use wf_engine::NestedRun;
 use wf_model::JsonObject;
 use wf_temporal::command::{DriverCommand, Occurrence, RunTimer};
+use wf_temporal::lock_queue::{LockMessage, LockNotice};
 use wf_temporal::order::{Job, WorkWish};
 
 use crate::driven::{Driven, driven_run, ended};
@@ -13,7 +14,7 @@ const OUTER: &str =
     "  - {id: outer, uses: inner.md, timeout: 1h}\n  - {id: after, depends_on: [outer], run: 'true'}\n";
 const INNER: &str = "  - {id: inner, run: 'true'}\n";
 
-/// A run that has begun a step of a nested run.
+/// A run with a nested run that has begun.
 struct Begun {
     driven: Driven,
     nested: RunId,
@@ -27,25 +28,32 @@ struct Begun {
 }
 
 impl Begun {
+    /// A nested run whose step has begun.
     fn new() -> Self {
-        let mut driven = Driven::with(OUTER, &[("inner", INNER)]);
+        let mut begun = Self::of(INNER);
+        let works = begun.driven.works(&begun.commands);
+        let [(key, order, Job::Effect(inner))] = works.as_slice() else { panic!("{works:?}") };
+        assert_eq!(order.run, begun.nested);
+        assert!(order.log.count > 0, "what a worker does for a nested run relies on its beginning");
+        (begun.key, begun.inner) = (*key, (**inner).clone());
+        begun
+    }
+
+    /// A nested run with some steps that has begun.
+    fn of(steps: &str) -> Self {
+        let mut driven = Driven::with(OUTER, &[("inner", steps)]);
         let commands = driven.begin();
         let (key, _, outer) = driven.only_work(&commands);
-        let (outermost, attempt) = (driven_run(), outer.attempt().unwrap());
         let nested = NestedRun {
-            outer: outermost,
-            attempt,
+            outer: driven_run(),
+            attempt: outer.attempt().unwrap(),
             path: "inner.md".into(),
             params: JsonObject::new(),
             generated: None,
         };
         let run = nested.id();
         let commands = driven.report_nested(key, nested);
-        let works = driven.works(&commands);
-        let [(key, order, Job::Effect(inner))] = works.as_slice() else { panic!("{works:?}") };
-        assert_eq!(order.run, run);
-        assert!(order.log.count > 0, "what a worker does for a nested run relies on its beginning");
-        Self { nested: run, outer, key: *key, inner: (**inner).clone(), commands, driven }
+        Self { nested: run, inner: outer.clone(), outer, key, commands, driven }
     }
 
     /// Reports the end of the attempt that the nested run was, and returns the work that it was, and what follows.
@@ -68,6 +76,28 @@ async fn an_attempt_ends_after_the_run_that_it_is() {
     assert_eq!(after.attempt().unwrap().place.step.as_str(), "after");
     begun.driven.report(key, vec![ended(&after)], false);
     assert_eq!(begun.driven.driver.outcome(), Some(RunOutcome::Succeeded));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_a_nested_run_gets_its_lock_and_gives_it_back_before_the_run_ends() {
+    let mut begun = Begun::of("  - {id: inner, concurrency: db, writes: [out.txt], run: 'true'}\n");
+    let [DriverCommand::Tell { key, message: LockMessage::Acquire(ticket), .. }] = &begun.commands[1..]
+    else {
+        panic!("{:?}", begun.commands)
+    };
+    assert_eq!(ticket.run, driven_run(), "the workflow hears of it");
+    let ticket = ticket.clone();
+    begun.driven.step(Occurrence::Told { key: *key });
+    let granted = LockNotice { lock: "db".into(), ticket: ticket.clone(), holder: None };
+    let commands = begun.driven.step(Occurrence::Lock(granted));
+    let works = begun.driven.works(&commands);
+    let [(key, order, Job::Effect(effect))] = works.as_slice() else { panic!("{works:?}") };
+    assert_eq!(order.run, begun.nested);
+    let commands = begun.driven.report(*key, vec![ended(effect)], false);
+    let [DriverCommand::Tell { key, message, .. }] = commands.as_slice() else { panic!("{commands:?}") };
+    assert_eq!(*message, LockMessage::Release(ticket));
+    let commands = begun.driven.step(Occurrence::Told { key: *key });
+    assert!(!begun.end_nested(&commands).0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

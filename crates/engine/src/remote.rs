@@ -27,6 +27,7 @@ use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
 use super::begin::block_on;
+use super::retried_results::RetriedResults;
 use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
 
 /// The longest line of a backend, in bytes.
@@ -115,6 +116,8 @@ pub struct BackendRun {
     pub recorded: u64,
     /// Its opening, recorded or not.
     pub opening: Vec<Event>,
+    /// The results of the run that it repeats, until it is started.
+    pub retried: RetriedResults,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -145,6 +148,7 @@ impl BackendRun {
             run: request.run.clone(),
             recorded: 0,
             opening: Vec::new(),
+            retried: RetriedResults::default(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -179,6 +183,8 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
+    let past = session.without_changed(request.past)?;
+    let request = RunRequest { past: past.clone(), ..request };
     let mut message = BackendRun::of(&session, &request);
     let mut replica = RunReplica::open(&session, request).await?;
     if let Some(end) = replica.end() {
@@ -187,6 +193,9 @@ async fn follow(
     message.recorded = replica.event_count();
     message.opening = replica.opening().to_vec();
     let is_started = message.is_started();
+    if let (Some(past), false) = (past, is_started) {
+        message.retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
+    }
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
     let limits =
         DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };

@@ -287,6 +287,7 @@ impl RunDriver {
     fn settle(&mut self) -> Result<(), DriverError> {
         while let Some(kind) = self.inputs.pop_front() {
             let has_begun = self.machine.has_begun();
+            let kind = if has_begun { kind } else { self.spec.retried.add_to(kind) };
             let turn = self.machine.turn(MachineInput { at: self.now, kind });
             if !has_begun && !turn.events.starts_with(&self.spec.opening) {
                 return Err(DriverError::Opening);

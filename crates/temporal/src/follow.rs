@@ -120,6 +120,9 @@ async fn prepare(
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
+    // Steps that run again rely on what others made, which git may ignore.
+    let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
+    let files = files.map(|files| files.into_iter().chain(artifacts).collect());
     let spec = RunSpec {
         path: run.path.clone(),
         sources: run.sources.clone(),
@@ -128,6 +131,7 @@ async fn prepare(
         approvers: run.approvers.clone(),
         config: run.config.clone(),
         opening: run.opening.clone(),
+        retried: run.retried.clone(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };

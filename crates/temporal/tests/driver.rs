@@ -8,6 +8,7 @@ use wf_app::load::collect_plan;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{AttemptEnd, Effect, InputKind, Machine, RunOutcome, WorkExit};
+use wf_engine::RetriedResults;
 use wf_lang::InMemoryFiles;
 use wf_model::{JsonObject, Plan};
 use wf_sign::approval::Approvers;
@@ -42,6 +43,7 @@ impl Driven {
             params: JsonObject::new(),
             approved: None,
             opening: Vec::new(),
+            retried: RetriedResults::default(),
             approvers: Approvers::owner(Vec::new()),
             config: serde_json::Value::Null,
             tree: objects.put_json_now(&Tree::default()).unwrap(),

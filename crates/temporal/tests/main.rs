@@ -12,5 +12,8 @@ mod locks;
 mod mirrors;
 mod programs;
 mod records;
+mod retries;
+mod s3;
 mod server;
+mod tls;
 mod writers;

@@ -9,7 +9,7 @@ use super::state::{self, MachineState, TaskIx};
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
-    MachineInput, ReusedResult, RunApproval, RunOutcome, TaskId, WorkExit,
+    MachineInput, ReusedResult, RunOutcome, TaskId, WorkExit,
 };
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;

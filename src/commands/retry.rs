@@ -7,6 +7,7 @@ use crate::outlook::{RetryPreview, check_selection};
 use crate::params::{self, ParamArgs};
 use crate::{RunArg, Ui};
 use wf_app::approve::authorize;
+use wf_app::backend::{backend_of, backend_program, on_backend};
 use wf_app::given::secrets_of_run;
 use wf_app::lineage::outermost_run;
 use wf_app::load::LoadedPlan;
@@ -16,7 +17,7 @@ use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::{RunId, SessionName};
 use wf_engine::reuse::{RepeatRequest, RepeatedRun};
-use wf_engine::{self as engine, RunRequest};
+use wf_engine::{self as engine, BackendProgram, RunRequest};
 use wf_lang::DiskFiles;
 use wf_model::{JsonObject, SecretDeclaration};
 use wf_report::goal_name;
@@ -36,6 +37,7 @@ Examples:
   wf retry 1a2b --from nightly/compile   a step inside of the plan used by `nightly`
   wf retry 1a2b -p day=2026-11-02        with a different parameter
   wf retry 1a2b --from build --dry-run   show what would run again and why, without running it
+  wf retry 1a2b --on farm                run it on a backend, wherever the old one ran
 
 To continue an interrupted run, use `wf resume`.")]
 pub struct RetryArgs {
@@ -55,6 +57,9 @@ pub struct RetryArgs {
     /// Session that the new run belongs to, instead of that of the old one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
+    /// Backend that the new run goes on, as wf.yaml names it, instead of this machine
+    #[arg(long, value_name = "BACKEND", conflicts_with = "session")]
+    on: Option<String>,
 }
 
 /// Runs a plan again.
@@ -85,6 +90,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         Some(before) => secrets_of_run(&reader, &old, before)?,
         None => Vec::new(),
     };
+    let was_on = backend_of(&reader.config(&old)?).map(str::to_owned);
     drop(reader);
     if past.is_done() {
         ui.print_message(&nothing_to_retry(&old));
@@ -94,13 +100,21 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         ui.print(&(outlook.summary_line(&old) + &outlook.list()))?;
         return Ok(CliExitCode::Ok);
     }
+    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
+    let config = ready.options.write_to(choice.record());
+    let config = match &backend {
+        Some(backend) => on_backend(config, &backend.name),
+        None => config,
+    };
     let belongs_to = match args.session.as_ref().or(row.session.as_ref()) {
         Some(name) => active_session(&ready.workspace.state, Some(name))?,
         None => None,
     };
     ui.print_info(&outlook.summary_line(&old));
-    let start =
-        RetryStart { params, session: belongs_to, past, config: ready.options.write_to(choice.record()) };
+    if let (Some(name), None) = (&was_on, &args.on) {
+        ui.print_info_line(&format!("it runs here; on backend `{name}` with --on {name}"));
+    }
+    let start = RetryStart { params, session: belongs_to, past, config, backend };
     loop {
         if let Some(exit) = start_retry(ui, args, &ready, &given, start.clone())? {
             return Ok(exit);
@@ -115,6 +129,7 @@ struct RetryStart {
     session: Option<SessionName>,
     past: RepeatedRun,
     config: serde_json::Value,
+    backend: Option<BackendProgram>,
 }
 
 /// Starts the new run; `None` if another run took the next use of the approval.
@@ -142,7 +157,10 @@ fn start_retry(
         config: start.config,
         claim: None,
     };
-    let finished = engine::run(&session, request);
+    let finished = match &start.backend {
+        Some(backend) => engine::run_on(&session, request, backend),
+        None => engine::run(&session, request),
+    };
     if lost_use_race(&finished) {
         return Ok(None);
     }

@@ -9,6 +9,7 @@ use crate::given::approval_of_run;
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{Name, RunId};
+use wf_engine::reuse::RepeatedRun;
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;
 use wf_model::{Step, StepWork};
@@ -73,12 +74,13 @@ pub struct RecordedBackendRun {
 }
 
 impl RecordedBackendRun {
-    /// Reads a run; `None`: it ran here.
+    /// Reads a run, which may repeat another; `None`: it ran here.
     pub fn read(
         host: &Host,
         reader: &StoreReader,
         run: &RunId,
         ready: &LoadedPlan,
+        past: Option<RepeatedRun>,
     ) -> Result<Option<Self>, CommandError> {
         let config = reader.config(run)?;
         let Some(name) = backend_of(&config) else {
@@ -93,7 +95,7 @@ impl RecordedBackendRun {
             sources: reader.sources(run)?,
             params: row.params,
             session: None,
-            past: None,
+            past,
             approved: approval_of_run(reader, run)?,
             config,
             claim: None,

@@ -27,7 +27,10 @@ use wf_exec::{StopLevel, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
+use crate::reuse::RepeatedRun;
+
 use super::begin::block_on;
+use super::retried_results::RetriedResults;
 use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
 
 /// The longest line of a backend, in bytes.
@@ -127,6 +130,8 @@ pub struct BackendRun {
     pub recorded: u64,
     /// Its opening, recorded or not.
     pub opening: Vec<Event>,
+    /// The results of the run that it repeats, until it is started.
+    pub retried: RetriedResults,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -151,10 +156,22 @@ impl BackendRun {
         self.recorded > self.opening.len() as u64
     }
 
-    /// Describes the run as far as it is recorded.
-    fn recorded_as(self, family: &RunFamily, session: &EngineSession) -> Result<Self, EngineError> {
-        let recorded = family.recorded_count(&session.store)?;
-        Ok(Self { recorded, opening: family.outermost().opening().to_vec(), ..self })
+    /// Describes the run as far as it is recorded. `past` is the run that it repeats.
+    fn recorded_as(
+        self,
+        family: &RunFamily,
+        past: Option<RepeatedRun>,
+        session: &EngineSession,
+    ) -> Result<Self, EngineError> {
+        let (recorded, opening) = (family.recorded_count(&session.store)?, family.outermost().opening());
+        let message = Self { recorded, opening: opening.to_vec(), ..self };
+        match past.filter(|_| !message.is_started()) {
+            Some(past) => {
+                let retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
+                Ok(Self { retried, ..message })
+            }
+            None => Ok(message),
+        }
     }
 
     /// Describes a run of which nothing is recorded yet.
@@ -163,6 +180,7 @@ impl BackendRun {
             run: request.run.clone(),
             recorded: 0,
             opening: Vec::new(),
+            retried: RetriedResults::default(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -197,12 +215,14 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
+    let past = session.without_changed(request.past)?;
+    let request = RunRequest { past: past.clone(), ..request };
     let message = BackendRun::of(&session, &request);
     let mut family = RunFamily::open(&session, request).await?;
     if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
     }
-    let message = message.recorded_as(&family, &session)?;
+    let message = message.recorded_as(&family, past, &session)?;
     let (is_new, is_started) = (message.recorded == 0, message.is_started());
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
     let limits =

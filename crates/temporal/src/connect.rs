@@ -1,8 +1,10 @@
 //! The connection to a Temporal server.
 
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use std::path::Path;
 
-use wf_app::config::TemporalBackend;
+use temporalio_client::{Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions};
+
+use wf_app::config::{TemporalBackend, TlsFiles};
 
 /// The reason why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -14,21 +16,44 @@ pub struct ConnectError {
     pub reason: String,
 }
 
-/// Connects to the server of a backend, with its key, if it has one.
+/// Connects to the server of a backend, with its key, if it has one. Its files are in a workspace.
 pub async fn connect(
     backend: &TemporalBackend,
+    root: &Path,
     key: Option<String>,
     identity: String,
 ) -> Result<Client, ConnectError> {
     let address = backend.address.clone();
     let failed = |reason: String| ConnectError { address: address.clone(), reason };
     let target = address.parse::<url::Url>().map_err(|error| failed(format!("it is no URL: {error}")))?;
+    let tls = tls(&backend.tls, root).map_err(failed)?;
     let options = ConnectionOptions::new(target)
         .identity(identity)
         .maybe_api_key(key)
+        .maybe_tls_options(tls)
         .connect_timeout(std::time::Duration::from_secs(10))
         .build();
     let connection = Connection::connect(options).await.map_err(|error| failed(error.to_string()))?;
     let options = ClientOptions::new(backend.namespace.clone()).build();
     Client::new(connection, options).map_err(|error| failed(error.to_string()))
+}
+
+/// Reads the files for TLS; `None`: there are none.
+fn tls(files: &TlsFiles, root: &Path) -> Result<Option<TlsOptions>, String> {
+    let read = |key: &str, file: &Option<String>| {
+        let read = |file: &String| {
+            let path = root.join(file);
+            let bytes = std::fs::read(&path);
+            bytes.map_err(|error| format!("cannot read {}, which `tls.{key}` names: {error}", path.display()))
+        };
+        file.as_ref().map(read).transpose()
+    };
+    let (ca, cert, key) = (read("ca", &files.ca)?, read("cert", &files.cert)?, read("key", &files.key)?);
+    if *files == TlsFiles::default() {
+        return Ok(None);
+    }
+    let own = cert
+        .zip(key)
+        .map(|(cert, key)| ClientTlsOptions::builder().client_cert(cert).client_private_key(key).build());
+    Ok(Some(TlsOptions::builder().maybe_server_root_ca_cert(ca).maybe_client_tls_options(own).build()))
 }

@@ -240,6 +240,7 @@ impl RunDriver {
             while let Some(RunInput { run, kind }) = self.inputs.pop_front() {
                 let Some(driven) = self.runs.get_mut(&run) else { continue };
                 let has_begun = driven.nesting.is_some() || driven.machine.has_begun();
+                let kind = if has_begun { kind } else { self.spec.retried.add_to(kind) };
                 let turn = driven.machine.turn(MachineInput { at: self.now, kind });
                 if !has_begun && !turn.events.starts_with(&self.spec.opening) {
                     return Err(DriverError::Opening);

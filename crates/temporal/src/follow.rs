@@ -1,6 +1,7 @@
 //! The driver that `wf run --on` starts: it starts a workflow, or finds one, and passes on what happens.
 
 use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use temporalio_client::{
@@ -123,6 +124,9 @@ async fn prepare(
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
     let files = wf_app::workspace_files(&workspace, &host.vars())
         .map_err(|error| FollowError::Files(error.message))?;
+    // Steps that run again rely on what others made, which git may ignore.
+    let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
+    let files = files.map(|files| files.into_iter().chain(artifacts).collect());
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,
         path: run.path.clone(),
@@ -132,6 +136,7 @@ async fn prepare(
         approvers: run.approvers.clone(),
         config: run.config.clone(),
         opening: run.opening.clone(),
+        retried: run.retried.clone(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };

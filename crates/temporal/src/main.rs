@@ -78,14 +78,14 @@ fn run(command: WorkerCommand) -> Result<(), String> {
             WorkerCommand::Worker { backend, queues, folder, identity } => {
                 let identity = identity.unwrap_or_else(|| std::process::id().to_string());
                 let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
-                let client = connect(&backend.temporal, key, identity.clone()).await;
+                let client = connect(&backend.temporal, &host.workspace().root, key, identity.clone()).await;
                 let client = client.map_err(|error| error.to_string())?;
                 let place = WorkerPlace { folder, queues, identity, host };
                 work(&backend, client, place).await.map_err(|error| error.to_string())
             }
             WorkerCommand::Follow { backend } => {
                 let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
-                let client = connect(&backend.temporal, key, "wf".to_owned()).await;
+                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await;
                 let client = client.map_err(|error| error.to_string())?;
                 follow(&backend, client, &host).await.map_err(|error| error.to_string())
             }

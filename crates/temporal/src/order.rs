@@ -9,7 +9,7 @@ use serde_json::Value;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
-use wf_engine::NestedRun;
+use wf_engine::{NestedRun, RetriedResults};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -104,6 +104,9 @@ pub struct RunSpec {
     /// Its opening, which is recorded where it was started.
     #[serde(default)]
     pub opening: Vec<Event>,
+    /// The results of the run that it repeats.
+    #[serde(default)]
+    pub retried: RetriedResults,
     /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,
     /// The approvers whose answers count.

@@ -8,7 +8,7 @@ use wf_app::load::collect_plan;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{AttemptEnd, Effect, InputKind, LOGIC_VERSION, WorkExit};
-use wf_engine::NestedRun;
+use wf_engine::{NestedRun, RetriedResults};
 use wf_lang::InMemoryFiles;
 use wf_model::{JsonObject, Plan};
 use wf_sign::approval::Approvers;
@@ -54,6 +54,7 @@ impl Driven {
             approvers: Approvers::owner(Vec::new()),
             config: serde_json::Value::Null,
             opening: Vec::new(),
+            retried: RetriedResults::default(),
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
                 [("default", "here"), ("gpu", "there")].map(|(name, queue)| (name.into(), queue.into())),

@@ -17,6 +17,14 @@ const WORKER: &str = env!("CARGO_BIN_EXE_wf-temporal");
 /// A backend, and a workspace whose runs go there. All its processes end with it.
 pub struct Farm {
     pub server: TemporalServer,
+    /// Variables of all its programs.
+    pub variables: Vec<(String, String)>,
+    /// The address of its object store.
+    pub objects: String,
+    /// The address of its server in `wf.yaml`.
+    pub address: String,
+    /// More keys of the server there.
+    pub server_keys: String,
     workers: BTreeMap<String, Child>,
     dir: tempfile::TempDir,
 }
@@ -43,7 +51,10 @@ impl Farm {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
         let server = TemporalServer::start(&dir.path().join("server"), ip, settings);
-        let farm = Self { server, workers: BTreeMap::new(), dir };
+        let objects = format!("file://{}", dir.path().join("objects").display());
+        let (variables, address, server_keys) = (Vec::new(), server.address(), String::new());
+        let workers = BTreeMap::new();
+        let farm = Self { server, variables, objects, address, server_keys, workers, dir };
         farm.file("wf.yaml", farm.config());
         farm
     }
@@ -51,9 +62,8 @@ impl Farm {
     /// The text of a `wf.yaml` with the backend `farm`.
     pub fn config(&self) -> String {
         format!(
-            "backends:\n  farm:\n    temporal: {{address: \"{}\"}}\n    objects: file://{}\n    queues: {{default: wf-test}}\n",
-            self.server.address(),
-            self.path("objects").display(),
+            "backends:\n  farm:\n    temporal: {{address: \"{}\"{}}}\n    objects: {}\n    queues: {{default: wf-test}}\n",
+            self.address, self.server_keys, self.objects,
         )
     }
 
@@ -80,7 +90,7 @@ impl Farm {
         let wf = Path::new(WORKER).with_file_name("wf");
         assert!(wf.is_file(), "there is no wf beside wf-temporal: cargo build --bin wf");
         let mut command = program(wf.to_str().unwrap(), folder, &self.path("home"));
-        command.args(args);
+        command.args(args).envs(self.variables.iter().cloned());
         command
     }
 
@@ -118,6 +128,7 @@ impl Farm {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("wf.yaml"), self.config()).unwrap();
         let mut command = program(wrapper, &folder, &folder);
+        command.envs(self.variables.iter().cloned());
         if wrapper == WORKER {
             command.args(self.worker_args(name));
         }

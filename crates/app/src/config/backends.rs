@@ -30,7 +30,23 @@ record! {
         optional namespace: Spanned<String>,
         /// The variable of the environment that has the API key, if the server wants one.
         optional key: Spanned<String>,
+        /// The files for TLS, if the authorities of the system do not do.
+        optional tls: TlsSection,
     }
+    finish check_server;
+}
+
+record! {
+    /// The files in PEM for TLS. Their paths are relative to the workspace.
+    pub struct TlsSection as "TLS" {
+        /// The certificates of the authorities that may sign the server's: those of the system if absent.
+        optional ca: Spanned<String>,
+        /// The certificate that the server wants to see.
+        optional cert: Spanned<String>,
+        /// The private key of that certificate.
+        optional key: Spanned<String>,
+    }
+    finish check_tls;
 }
 
 /// A backend, with all defaults filled in.
@@ -53,6 +69,39 @@ pub struct TemporalBackend {
     pub namespace: String,
     /// The variable that has the key.
     pub key: Option<String>,
+    /// The files for TLS.
+    pub tls: TlsFiles,
+}
+
+/// Files in PEM, as paths relative to the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificates of authorities.
+    pub ca: Option<String>,
+    /// The certificate of this side.
+    pub cert: Option<String>,
+    /// The key of that.
+    pub key: Option<String>,
+}
+
+/// Notes files for TLS without TLS.
+fn check_server(server: &mut TemporalSection, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    if server.tls.is_some() && !server.address.value.starts_with("https://") {
+        let message = "the address is not one with TLS, so `tls` has no use";
+        let mistake = Diagnostic::new(Code::ValueWrong, fields.key("tls"), message.to_owned());
+        decoder.emit(mistake.with_help("write the address as `https://HOST:PORT`, or leave `tls` out"));
+    }
+}
+
+/// Notes a certificate without its key, and a key without its certificate.
+fn check_tls(tls: &mut TlsSection, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let (there, absent) = match (&tls.cert, &tls.key) {
+        (Some(_), None) => ("cert", "key"),
+        (None, Some(_)) => ("key", "cert"),
+        _ => return,
+    };
+    let mistake = Diagnostic::new(Code::ValueWrong, fields.key(there), format!("`{there}` needs `{absent}`"));
+    decoder.emit(mistake.with_help("a certificate is shown with its private key: name the files of both"));
 }
 
 /// Notes addresses that are none, and queues without a default.
@@ -94,6 +143,7 @@ pub(super) fn backends(sections: &OrderedEntries<Name, BackendSection>) -> BTree
             address: section.temporal.address.value.clone(),
             namespace: section.temporal.namespace.as_ref().map_or("default", |name| &name.value).to_owned(),
             key: section.temporal.key.as_ref().map(|key| key.value.clone()),
+            tls: section.temporal.tls.as_ref().map(tls_files).unwrap_or_default(),
         },
         objects: section.objects.value.clone(),
         queues: section
@@ -103,4 +153,9 @@ pub(super) fn backends(sections: &OrderedEntries<Name, BackendSection>) -> BTree
             .collect(),
     };
     sections.iter().map(|(name, section)| (name.value.clone(), backend(section))).collect()
+}
+
+fn tls_files(section: &TlsSection) -> TlsFiles {
+    let path = |file: &Option<Spanned<String>>| file.as_ref().map(|file| file.value.clone());
+    TlsFiles { ca: path(&section.ca), cert: path(&section.cert), key: path(&section.key) }
 }

@@ -17,7 +17,7 @@ mod suggestions;
 
 pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
-pub use backends::{Backend, BackendSection, TemporalBackend, TemporalSection};
+pub use backends::{Backend, BackendSection, TemporalBackend, TemporalSection, TlsFiles, TlsSection};
 pub use file::{
     AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,
     SandboxReadPaths, SandboxSection,

@@ -1,5 +1,6 @@
 //! A workflow that does nothing but to have processes started: what the library and the server cost by themselves.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use temporalio_sdk::{
     ActivityOptions, Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult, workflows,
 };
 
-use wf_app::config::TemporalBackend;
+use wf_app::config::{TemporalBackend, TlsFiles};
 
 /// The number of processes that are started at once.
 const AT_ONCE: usize = 100;
@@ -57,8 +58,9 @@ impl BareWorkflow {
 pub fn run(address: &str, steps: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let backend = TemporalBackend { address: address.into(), namespace: "default".into(), key: None };
-        let client = wf_temporal::connect(&backend, None, "bare".into()).await.unwrap();
+        let (address, namespace, tls) = (address.into(), "default".into(), TlsFiles::default());
+        let backend = TemporalBackend { address, namespace, key: None, tls };
+        let client = wf_temporal::connect(&backend, Path::new("."), None, "bare".into()).await.unwrap();
         let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).unwrap();
         let options = WorkerOptions::new("bare")
             .register_activities(BareActivities)

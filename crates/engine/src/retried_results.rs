@@ -1,0 +1,55 @@
+//! The results of an earlier run that a run elsewhere begins with.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use wf_core::machine::{DeselectedStep, DiscardedResult, EventKind, InputKind, ReusedResult};
+use wf_store::{StoreError, StoreReader};
+
+use crate::reuse::RepeatedRun;
+
+/// The results of the run that a run repeats, as decided where both are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RetriedResults {
+    kept: Vec<ReusedResult>,
+    left: Vec<DeselectedStep>,
+    dropped: Vec<DiscardedResult>,
+    /// The artifacts of the reused results, as paths in the workspace.
+    pub artifacts: BTreeSet<String>,
+}
+
+impl RetriedResults {
+    /// Returns what a run takes from the run that it repeats.
+    pub(super) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
+        let kept = past.reused_results();
+        let mut artifacts = BTreeSet::new();
+        for result in &kept {
+            let events = reader.events(&result.from, 0)?;
+            let of_step = events.iter().filter_map(|(_, event)| match &event.fact {
+                EventKind::AttemptEnded { attempt, artifacts, .. } if attempt.place.step == result.step => {
+                    Some(artifacts)
+                }
+                _ => None,
+            });
+            artifacts.extend(of_step.flatten().map(|artifact| artifact.path.clone()));
+        }
+        Ok(Self { kept, left: past.deselected_steps(), dropped: past.dropped().to_vec(), artifacts })
+    }
+
+    /// Adds them to the input that the run begins with.
+    pub fn add_to(&self, input: InputKind) -> InputKind {
+        match input {
+            InputKind::Begin { baseline, approved, advice, intent, .. } => InputKind::Begin {
+                kept: self.kept.clone(),
+                left: self.left.clone(),
+                dropped: self.dropped.clone(),
+                baseline,
+                approved,
+                advice,
+                intent,
+            },
+            other => other,
+        }
+    }
+}

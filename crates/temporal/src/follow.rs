@@ -4,9 +4,11 @@ use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use temporalio_client::{
-    Client, WorkflowExecuteUpdateOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions, errors::WorkflowStartError,
+    Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    errors::WorkflowStartError,
 };
 use tokio::sync::mpsc;
 
@@ -74,6 +76,8 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(&run, objects);
     let mut pause = FIRST_POLL;
+    // The server tells at once when the run is over, and nothing before.
+    let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
         tokio::select! {
             message = messages.recv() => match message {
@@ -92,14 +96,18 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
                 None => return Ok(()),
             },
+            _ = &mut end => pause = Duration::ZERO,
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
                 let news = news.map_err(|error| refused("tell how the run goes", &error))?;
-                let Some(news) = news else { continue };
+                let Some(news) = news else {
+                    pause = FIRST_POLL;
+                    continue;
+                };
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
                 pause = match count {
-                    0 => (pause * 3 / 2).min(LAST_POLL),
+                    0 => (pause * 3 / 2).clamp(FIRST_POLL, LAST_POLL),
                     1..BUSY_EVENTS => FIRST_POLL,
                     _ => BUSY_POLL,
                 };

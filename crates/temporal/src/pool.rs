@@ -50,3 +50,37 @@ impl<T> Future for Next<'_, T> {
         ended.pop_front().map_or(Poll::Pending, Poll::Ready)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::poll_fn;
+    use std::rc::Rc;
+    use std::task::Waker;
+
+    use super::*;
+
+    fn ask<T>(pool: &mut Pool<T>) -> Poll<T> {
+        std::pin::pin!(pool.next()).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn what_ended_is_taken_in_order_and_the_others_are_asked_once() {
+        let (mut pool, asked, is_over) = (Pool::default(), Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
+        for number in [3, 1, 2] {
+            let (asked, is_over) = (Rc::clone(&asked), Rc::clone(&is_over));
+            let work = poll_fn(move |_| {
+                asked.set(asked.get() + 1);
+                if number == 2 || is_over.get() { Poll::Ready(number) } else { Poll::Pending }
+            });
+            pool.insert(number, work);
+        }
+        assert_eq!(ask(&mut pool), Poll::Ready(2));
+        assert_eq!(ask(&mut pool), Poll::Pending);
+        is_over.set(true);
+        asked.set(0);
+        assert_eq!([ask(&mut pool), ask(&mut pool)], [Poll::Ready(1), Poll::Ready(3)]);
+        assert_eq!(asked.get(), 2);
+        assert_eq!(ask(&mut pool), Poll::Pending);
+    }
+}

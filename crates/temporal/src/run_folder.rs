@@ -79,3 +79,39 @@ pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use wf_base::name::Name;
+    use wf_core::machine::TaskId;
+
+    use super::*;
+
+    fn attempt(step: &str) -> Attempt {
+        Attempt { place: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 }
+    }
+
+    #[tokio::test]
+    async fn the_files_of_an_attempt_are_carried_once_and_what_steps_work_in_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file://{}", folder.path().join("objects").display())).unwrap();
+        let (state, run) = (StateFolder::new(&folder.path().join("state")), RunId::from_bytes([7; 16]));
+        let mut carried = RunFolder::new(&state, &run);
+        for name in
+            ["a.1.log", "a.1.idx", "ab.1.log", "baseline", "calls/1.json", "kept/a/out", "worktrees/a/out"]
+        {
+            let place = state.run(&run).join(name);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, name).unwrap();
+        }
+        let mut take = async |attempt: Option<Attempt>| {
+            let taken = carried.take_new(attempt.as_ref(), &objects).await.unwrap();
+            taken.into_iter().map(|file| file.path).collect::<Vec<_>>()
+        };
+        assert_eq!(take(Some(attempt("a"))).await, ["a.1.idx", "a.1.log", "calls/1.json"]);
+        let mut rest = take(None).await;
+        rest.sort();
+        assert_eq!(rest, ["ab.1.log", "baseline"]);
+        assert_eq!(take(None).await, Vec::<String>::new());
+    }
+}

@@ -56,7 +56,13 @@ fn a_run_of_thousands_of_steps_goes_through_several_histories() {
     let events: Vec<usize> = histories.iter().map(|history| history.events.len()).collect();
     let bytes = histories.iter().map(largest).max().unwrap();
     let memory = ["w1", "w2"].map(|worker| farm.memory(worker) >> 10);
-    eprintln!("events of each history: {events:?}; the largest has {bytes} bytes; workers: {memory:?} MiB");
+    let stored = walkdir::WalkDir::new(farm.path("objects"))
+        .into_iter()
+        .map(|entry| entry.unwrap().metadata().unwrap());
+    let state = stored.map(|meta| meta.len()).max().unwrap();
+    eprintln!(
+        "events of each history: {events:?}; the largest has {bytes} bytes, the largest object {state}; workers: {memory:?} MiB"
+    );
     assert!(events.len() > 1 && events.iter().all(|count| *count < MOST_EVENTS), "{events:?}");
     assert!(bytes < MOST_BYTES, "an event of {bytes} bytes");
     assert!(memory.iter().all(|mib| *mib < 300), "{memory:?} MiB");

@@ -315,9 +315,18 @@ fn an_agent_that_is_not_even_briefed_in_time_has_timed_out() {
 
 #[test]
 fn a_resumed_agent_asks_for_exactly_what_was_open() {
+    asks_for_exactly_what_was_open(Killed::resume);
+}
+
+#[test]
+fn an_agent_whose_host_is_lost_asks_for_exactly_what_was_open() {
+    asks_for_exactly_what_was_open(|run| run.resume_agent(&attempt("a", 1)));
+}
+
+fn asks_for_exactly_what_was_open(lose: impl Fn(&mut Killed) -> Vec<Effect>) {
     let resumed = |run: &mut Killed| {
         let known = run.events.len();
-        assert_eq!(asked(&run.resume()), ["watch"]);
+        assert_eq!(asked(&lose(run)), ["watch"]);
         let again = asked(&run.feed(briefed("a")));
         assert_eq!(run.events.len(), known, "nothing is decided anew");
         again

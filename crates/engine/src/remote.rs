@@ -27,16 +27,18 @@ use wf_store::StoreError;
 use super::begin::block_on;
 use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
 
-/// The longest line of a backend, in bytes.
-const MAX_LINE: usize = 64 * 1024 * 1024;
-
-/// The longest time that a program follows a run.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+/// The limits on the program of a backend: it follows a run as long as that takes.
+const LIMITS: DialogueLimits = DialogueLimits {
+    timeout: Duration::from_hours(365 * 24),
+    grace: Duration::from_secs(1),
+    line: 64 * 1024 * 1024,
+    output: u64::MAX,
+};
 
 /// The interval between two looks for answers of approvers.
 const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// The time after which an answer that led to nothing was not enough.
+/// The time after which an answer that was delivered and led to nothing was not enough.
 const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// A program that drives runs on a backend.
@@ -75,6 +77,8 @@ pub enum ToBackend {
 pub enum FromBackend {
     /// The next events of the run.
     Events(Vec<Event>),
+    /// An answer to a request reached the run, or was refused by it.
+    Delivered,
     /// Something that the user should know.
     Note(String),
     /// The reason why the program ends before the run does.
@@ -153,15 +157,13 @@ async fn follow(
     }
     message.recorded = replica.event_count();
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
-    let limits =
-        DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
     let (_kill, heard) = watch::channel(StopLevel::No);
     let failed = |reason: String| EngineError::Backend { name: backend.name.clone(), reason };
-    let begun = dialogue::begin(&command, limits, heard).map_err(|unable| failed(unable.reason))?;
+    let begun = dialogue::begin(&command, LIMITS, heard).map_err(|unable| failed(unable.reason))?;
     let (mut sender, mut lines, process) = begun;
     let mut process = std::pin::pin!(process);
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
-    let mut link = BackendLink { sender, sent: BTreeSet::new(), sent_at: None, asked: StopLevel::No };
+    let mut link = BackendLink::new(sender);
     if backend.cancels {
         link.cancel(StopLevel::Gently).await;
     }
@@ -183,6 +185,7 @@ async fn follow(
                         return Err(refused);
                     }
                 }
+                Ok(FromBackend::Delivered) => link.delivered(),
                 Ok(FromBackend::Note(text)) => session.add_note(text),
                 Ok(FromBackend::Failed(reason)) => return Err(failed(reason)),
                 Err(error) => return Err(failed(format!("its program says what wf does not know: {error}"))),
@@ -197,8 +200,8 @@ async fn follow(
                 link.cancel(wanted).await;
             }
             () = tokio::time::sleep(ANSWER_POLL_INTERVAL) => {
-                let is_new = link.pass_on_answers(&session, &replica).await?;
-                if !is_new && !session.stays && replica.only_waits_for_people() {
+                let may_count = link.pass_on_answers(&session, &replica).await?;
+                if !may_count && !session.stays && replica.only_waits_for_people() {
                     let run = replica.id().clone();
                     return Err(EngineError::Parked { run, questions: replica.questions() });
                 }
@@ -225,12 +228,23 @@ async fn send(sender: &mut LineSender, message: &ToBackend) {
 struct BackendLink {
     sender: LineSender,
     sent: BTreeSet<(u32, String)>,
-    /// The time of the last answer that was passed on.
-    sent_at: Option<Instant>,
+    /// The number of answers that were passed on and have not been delivered.
+    undelivered: usize,
+    /// The time of the last delivery.
+    delivered_at: Option<Instant>,
     asked: StopLevel,
 }
 
 impl BackendLink {
+    fn new(sender: LineSender) -> Self {
+        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
+    }
+
+    fn delivered(&mut self) {
+        self.undelivered = self.undelivered.saturating_sub(1);
+        self.delivered_at = Some(Instant::now());
+    }
+
     async fn cancel(&mut self, wanted: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             if self.asked < degree && degree <= wanted {
@@ -246,7 +260,6 @@ impl BackendLink {
         session: &EngineSession,
         replica: &RunReplica,
     ) -> Result<bool, EngineError> {
-        let before = self.sent.len();
         for ask in replica.open_requests() {
             for answer in session.store.reader()?.answers(replica.id(), ask.request)? {
                 let key = (ask.request, answer.token);
@@ -254,12 +267,11 @@ impl BackendLink {
                     let (request, token) = key.clone();
                     send(&mut self.sender, &ToBackend::Answer { request, token }).await;
                     self.sent.insert(key);
+                    self.undelivered += 1;
                 }
             }
         }
-        if self.sent.len() > before {
-            self.sent_at = Some(Instant::now());
-        }
-        Ok(self.sent_at.is_some_and(|at| at.elapsed() < COUNTING_TIME))
+        let is_counting = self.delivered_at.is_some_and(|at| at.elapsed() < COUNTING_TIME);
+        Ok(self.undelivered > 0 || is_counting)
     }
 }

@@ -17,7 +17,9 @@ use wf_model::{Plan, Step, StepWork};
 
 use crate::command::{DriverCommand, Occurrence};
 use crate::objects::Objects;
-use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, without_conflict};
+use crate::open_work::{
+    OpenWork, begins_call, changes_work, name_of, relies_on_log, started, without_conflict,
+};
 use crate::order::{
     Job, LogPage, LogRef, OpenReport, Parcel, RequestAnswer, RunFile, RunNews, RunOrder, RunSpec,
     UnstoredLog, WorkOrder, WorkWish,
@@ -121,11 +123,8 @@ impl RunDriver {
         self.now = self.now.max(at);
         match occurrence {
             Occurrence::Reported { key, report } => self.on_report(key, report)?,
-            Occurrence::Unbegun { key } => self.on_unbegun(key),
-            Occurrence::Lost { key } => {
-                let open = self.open.remove(&key).filter(|open| open.is_attempt);
-                self.end(open.and_then(|open| open.attempt), WorkExit::Interrupted);
-            }
+            Occurrence::Unbegun { key } => self.on_unbegun(key)?,
+            Occurrence::Lost { key } => self.on_lost(key)?,
             Occurrence::Woke(timer) => self.inputs.push_back(InputKind::Woke { timer }),
             // Nobody has looked at the workspace yet: what is cancelled has to begin first.
             Occurrence::Cancel(reason) if !self.machine.has_begun() => self.early_cancels.push(reason),
@@ -213,14 +212,40 @@ impl RunDriver {
     }
 
     /// Takes back work that no worker had begun when it was told to end.
-    fn on_unbegun(&mut self, key: u64) {
-        match self.open.remove(&key) {
-            Some(open) if open.is_attempt && open.wish == WorkWish::Leave => {
-                self.unbegun.extend(open.attempt);
+    fn on_unbegun(&mut self, key: u64) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
+        match open.attempt {
+            Some(attempt) if open.is_attempt && open.wish == WorkWish::Leave => {
+                self.unbegun.insert(attempt);
             }
-            Some(open) if open.is_attempt => self.end(open.attempt, WorkExit::Cancelled),
+            attempt if open.is_attempt => self.end(attempt, WorkExit::Cancelled),
+            Some(attempt) if self.is_agent(&attempt) => self.resume_agent(&attempt)?,
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Ends an attempt whose worker is lost. An agent goes on elsewhere: its conversation is recorded.
+    fn on_lost(&mut self, key: u64) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
+        match open.attempt {
+            Some(attempt) if self.is_agent(&attempt) => {
+                self.hosts.remove(&attempt);
+                self.resume_agent(&attempt)?;
+            }
+            attempt if open.is_attempt => self.end(attempt, WorkExit::Interrupted),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn resume_agent(&mut self, attempt: &Attempt) -> Result<(), DriverError> {
+        let turn = self.machine.resume_agent(attempt, self.now);
+        self.record(turn)
     }
 
     /// Ends an attempt that no worker reports about.
@@ -331,6 +356,8 @@ impl RunDriver {
             }
             Effect::Dismiss { number } => drop(self.tokens.remove(&number)),
             Effect::Unlock { .. } | Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            // An agent has no end of its own: it would keep the run from being drained.
+            effect if self.is_draining && begins_call(&effect) => {}
             effect => {
                 let effect = match effect.attempt() {
                     Some(attempt) if self.unbegun.remove(&attempt) => started(effect),

@@ -14,7 +14,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{Effect, Event, EventKind, InputKind};
+use wf_core::machine::{Attempt, Effect, Event, EventKind, InputKind};
 use wf_engine::{EngineError, RunReplica, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_report::follow::CombinedObserver;
@@ -25,7 +25,7 @@ use crate::checkout::Checkout;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{Job, LogPage, LogRef, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
-use crate::run_folder::RunFolder;
+use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::tree::ChangeSource;
 
@@ -110,6 +110,11 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.open(&self.objects).await?;
+        if let Job::Effect(effect) = &job
+            && let Effect::Watch { attempt, agent: Some(_), .. } = &**effect
+        {
+            site.restore_agent(attempt, order.log, &self.objects).await?;
+        }
         let inputs = site.carry_out(job, is_again, stop).await?;
         self.report(site, inputs).await
     }
@@ -208,6 +213,22 @@ impl RunSite {
             replica.extend(events).await?;
         }
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
+    }
+
+    /// Gets what an agent said and was told so far, from which its conversation is built anew.
+    async fn restore_agent(
+        &self,
+        attempt: &Attempt,
+        log: LogRef,
+        objects: &Objects,
+    ) -> Result<(), WorkerError> {
+        self.running.forget(attempt);
+        let run = self.replica.lock().await.id().clone();
+        let state = self.session.store.folder();
+        let (folder, calls) = (state.run(&run), state.calls(&run));
+        let (_, mut files) = log_since(objects, log, 0).await?;
+        files.retain(|file| folder.join(&file.path).starts_with(&calls));
+        Ok(write_files(&folder, &files, objects).await?)
     }
 
     async fn carry_out(

@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use wf_app::RunOptions;
 use wf_app::load::collect_plan;
-use wf_base::name::RunId;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptEnd, Effect, InputKind, RunOutcome, WorkExit};
+use wf_core::agent::authoring::MemoryCalibration;
+use wf_core::machine::{
+    AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, ModelLimits, RunOutcome, TaskId, WorkExit,
+};
 use wf_lang::InMemoryFiles;
-use wf_model::{JsonObject, Plan};
+use wf_model::{AgentEngine, JsonObject, Plan};
 use wf_sign::approval::Approvers;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
@@ -32,8 +36,11 @@ impl Driven {
     fn new(steps: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
-        let text = format!("---\nkind: plan\nid: driven\nsteps:\n{steps}---\n# Driven\n");
-        let files = InMemoryFiles(BTreeMap::from([("plan.md".to_owned(), text.into_bytes())]));
+        let text = format!("---\nkind: plan\nid: driven\nsteps:\n{steps}---\n# Driven\n\n## a\n\nDo it.\n");
+        let config = "models: {small: {api: scripted, model: replies.yaml}}\nroles: {executor: small}\n";
+        let files = [("plan.md", text.as_str()), ("wf.yaml", config)];
+        let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        let files = InMemoryFiles(BTreeMap::from(files));
         let plan = collect_plan(&files, "plan.md", RunOptions::default()).unwrap();
         let spec = Arc::new(RunSpec {
             path: "plan.md".into(),
@@ -112,6 +119,28 @@ fn ended(effect: &Effect) -> InputKind {
     InputKind::Ended(AttemptEnd::new(effect.attempt().unwrap(), WorkExit::Code { code: 0 }))
 }
 
+fn briefed() -> InputKind {
+    let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+    let briefing = AgentBriefing {
+        attempt,
+        model: Name::parse("small").unwrap(),
+        engine: AgentEngine::Builtin,
+        untrusted: None,
+        conversation: None,
+        calibration: MemoryCalibration::default(),
+        interaction: None,
+        compactor: None,
+        request: Sha256Digest::of_bytes(b"request"),
+        limits: ModelLimits {
+            first_input: 10,
+            context_window: 1000,
+            max_output: 10,
+            ..ModelLimits::default()
+        },
+    };
+    InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_goes_to_the_queue_that_it_names() {
     for (steps, queue) in
@@ -163,6 +192,36 @@ async fn the_loss_of_a_worker_interrupts_the_attempt() {
     assert_eq!(driven.driver.outcome(), Some(RunOutcome::Failed));
     // It is no news that comes twice.
     assert!(driven.step(Occurrence::Lost { key }).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_host_is_lost_is_briefed_anew_at_any_other() {
+    let mut driven = Driven::new("  - {id: a, agent: {role: executor}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![briefed()], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "wf-host-w");
+    assert!(matches!(effect, Effect::CallModel { .. }), "{effect:?}");
+    let commands = driven.step(Occurrence::Lost { key });
+    let (_, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "here");
+    assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_begins_no_call_while_the_run_is_drained() {
+    let mut driven = Driven::new("  - {id: a, agent: {role: executor}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    driven.driver.drain();
+    assert!(driven.report(key, vec![briefed()], false).is_empty());
+    let commands = driven.go_on();
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "wf-host-w");
+    assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+    let commands = driven.report(key, vec![briefed()], false);
+    assert!(matches!(driven.only_work(&commands).2, Effect::CallModel { call: 1, .. }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 18] = [
+const OWN: [&str; 21] = [
     "at",
     "run",
     "id",
@@ -24,6 +24,9 @@ const OWN: [&str; 18] = [
     "ended",
     "evidence_digest",
     "idle_ms",
+    "since",
+    "until",
+    "progress",
     // Distances to the goal take the time into account.
     "omega",
     "l",
@@ -56,7 +59,7 @@ fn stories(lines: &str) -> BTreeMap<String, Vec<Value>> {
 
 /// Runs a plan of the workspace on the backend, and in a copy of the workspace here, and compares what is recorded.
 /// Returns the exit code of both.
-fn compare(farm: &Farm, plan: &str) -> Option<i32> {
+pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
     let here = farm.path("here");
     let _ = std::fs::remove_dir_all(&here);
     copy(&farm.path("space"), &here);

@@ -7,6 +7,7 @@ mod deaths;
 mod driver;
 mod endings;
 mod farm;
+mod goals;
 mod hosts;
 mod mirrors;
 mod programs;

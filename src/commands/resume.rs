@@ -67,16 +67,17 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     }
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
-    if let Some(RecordedBackendRun { request, backend }) = elsewhere {
-        let finished = wf_engine::run_on(&session, request, &backend);
-        return finish(ui, &ready, &session, finished, &args.telling);
-    }
-    args.cassette.apply_to_resumed_run(ui, &session)?;
-    wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
-    if finished.is_ok() {
-        args.cassette.complete(ui, &ready, &run)?;
-    }
+    let finished = if let Some(RecordedBackendRun { request, backend }) = elsewhere {
+        wf_engine::run_on(&session, request, &backend)
+    } else {
+        args.cassette.apply_to_resumed_run(ui, &session)?;
+        wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
+        let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
+        if finished.is_ok() {
+            args.cassette.complete(ui, &ready, &run)?;
+        }
+        finished
+    };
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is a run of a goal, a daemon concludes its reconciliation.
     wake_daemon(&ready.workspace.state);

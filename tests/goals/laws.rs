@@ -62,6 +62,7 @@ fn goal(run: MissedTimesChoice, overlap: GoalOverlapPolicy) -> Goal {
         window: Duration::from_secs(15),
         overlap,
         auto_pause_after: None,
+        backend: None,
         on_failure: OnUnmet::default(),
         is_job: false,
         approval: GoalApproval::default(),

@@ -69,6 +69,7 @@ fn goal(zone: &str, number: usize) -> Goal {
         window: Goal::WINDOW,
         overlap: GoalOverlapPolicy::ALL[pick(1, 5)],
         auto_pause_after: None,
+        backend: None,
         on_failure: OnUnmet::default(),
         is_job: false,
         approval: GoalApproval::default(),

@@ -314,31 +314,6 @@ fn an_agent_that_is_not_even_briefed_in_time_has_timed_out() {
 }
 
 #[test]
-fn a_resumed_agent_asks_for_exactly_what_was_open() {
-    let resumed = |run: &mut Killed| {
-        let known = run.events.len();
-        assert_eq!(asked(&run.resume()), ["watch"]);
-        let again = asked(&run.feed(briefed("a")));
-        assert_eq!(run.events.len(), known, "nothing is decided anew");
-        again
-    };
-    let mut run = talking(guarded);
-    assert_eq!(resumed(&mut run), ["model 1"]);
-    run.feed(uses(1, &["read", "read"]));
-    assert_eq!(resumed(&mut run), ["gates of 1.0"]);
-    run.feed(gated(tool(1, 0), None));
-    assert_eq!(resumed(&mut run), ["tool 1.0"]);
-    run.feed(tool_ended(1, 0));
-    assert_eq!(resumed(&mut run), ["gates of 1.1"]);
-    run.feed(gated(tool(1, 1), Some("no")));
-    assert_eq!(resumed(&mut run), ["model 2, 1 refused: gate `guard` blocked the call: no"]);
-    run.feed(answers(2, Some("wrong")));
-    assert_eq!(resumed(&mut run), ["model 3, repairs: wrong"]);
-    run.feed(answers(3, None));
-    assert_eq!(resumed(&mut run), ["end: done"]);
-}
-
-#[test]
 fn a_conversation_that_outgrows_the_window_is_cut_also_after_a_resume() {
     let mut run = talking(|step| step.work = agent(50));
     let read = |run: &mut Killed, call| {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, Effect, Event, InputKind, Machine, MachineInput, StepState, TaskId};
+use wf_core::machine::{
+    Attempt, Effect, Event, InputKind, Machine, MachineInput, MachineTurn, StepState, TaskId,
+};
 use wf_model::{JsonObject, OnStepFailure, Plan, Step};
 
-use super::play::{policy, steps};
+use super::play::{as_carried, policy, steps};
 use super::world::{name, plan_with, run_id};
 
 /// A run that is played by hand, and killed.
@@ -40,6 +42,11 @@ impl Killed {
     pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
         let at = Moment::from_millis(self.now);
         let turn = self.machine.turn(MachineInput { at, kind: what });
+        self.take(turn)
+    }
+
+    fn take(&mut self, turn: MachineTurn) -> Vec<Effect> {
+        let turn = as_carried(turn);
         self.events.extend(turn.events);
         turn.effects
     }
@@ -55,8 +62,13 @@ impl Killed {
             self.machine.replay(event).unwrap();
         }
         let turn = self.machine.resume(Moment::from_millis(self.now));
-        self.events.extend(turn.events);
-        turn.effects
+        self.take(turn)
+    }
+
+    /// Loses the host of an agent.
+    pub fn resume_agent(&mut self, attempt: &Attempt) -> Vec<Effect> {
+        let turn = self.machine.resume_agent(attempt, Moment::from_millis(self.now));
+        self.take(turn)
     }
 }
 

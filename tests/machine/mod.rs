@@ -3,6 +3,7 @@
 mod agent_budgets;
 mod agent_children;
 mod agent_programs;
+mod agent_resumes;
 mod agents;
 mod answers;
 mod budgets;

@@ -191,7 +191,7 @@ impl Play {
 
     pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
         let MachineTurn { events, effects } =
-            self.machine.turn(MachineInput { at: Moment::from_millis(self.now), kind: what });
+            as_carried(self.machine.turn(MachineInput { at: Moment::from_millis(self.now), kind: what }));
         self.events.extend(events.iter().cloned());
         for event in events {
             let line = match event.fact {
@@ -279,4 +279,11 @@ pub fn schema(name: &str, text: Value) -> wf_model::RequiredOutput {
         name: super::world::name(name),
         schema: wf_model::ValueSchema::new(text).unwrap(),
     }
+}
+
+/// Returns a turn as a driver on another host gets it.
+pub fn as_carried(turn: MachineTurn) -> MachineTurn {
+    let carried: Vec<Effect> = serde_json::from_value(serde_json::to_value(&turn.effects).unwrap()).unwrap();
+    assert_eq!(carried, turn.effects);
+    turn
 }

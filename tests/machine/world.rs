@@ -21,6 +21,7 @@ use wf_model::{
 
 use super::answers::file_of;
 pub use super::answers::{ended, verdict};
+use super::play::as_carried;
 pub use crate::sim::dice::Dice;
 
 /// What the world does to an attempt; a function of the attempt alone.
@@ -155,6 +156,7 @@ impl World {
     }
 
     pub fn take(&mut self, turn: wf_core::machine::MachineTurn) -> Vec<Event> {
+        let turn = as_carried(turn);
         self.events.extend(turn.events.iter().cloned());
         self.cuts.push(self.events.len());
         for effect in turn.effects {

@@ -12,7 +12,7 @@ use wf_base::name::{Name, RunId};
 use wf_engine::reuse::RepeatedRun;
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;
-use wf_model::{Step, StepWork};
+use wf_model::{AgentWorkspace, Step, StepWork};
 use wf_store::StoreReader;
 
 /// The program that drives runs on Temporal.
@@ -112,7 +112,13 @@ pub fn backend_of(config: &Value) -> Option<&str> {
 /// Returns what a step needs that no backend has.
 fn unsupported(step: &Step) -> Option<&'static str> {
     step.ways().find_map(|way| match &way.work {
-        StepWork::Agent(_) => Some("its agent needs its conversation on one machine"),
+        StepWork::Agent(agent) if agent.conversation.is_some() => {
+            Some("its agent continues a conversation of this workspace")
+        }
+        StepWork::Agent(agent) if agent.workspace == AgentWorkspace::Worktree => {
+            Some("its agent works in a worktree, which needs the repository of this workspace")
+        }
+        StepWork::Agent(agent) if agent.dispatch.is_some() => Some("its agent starts runs of other plans"),
         _ => None,
     })
 }

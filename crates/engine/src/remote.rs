@@ -33,16 +33,18 @@ use super::begin::block_on;
 use super::retried_results::RetriedResults;
 use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
 
-/// The longest line of a backend, in bytes.
-const MAX_LINE: usize = 64 * 1024 * 1024;
-
-/// The longest time that a program follows a run.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+/// The limits on the program of a backend: it follows a run as long as that takes.
+const LIMITS: DialogueLimits = DialogueLimits {
+    timeout: Duration::from_hours(365 * 24),
+    grace: Duration::from_secs(1),
+    line: 64 * 1024 * 1024,
+    output: u64::MAX,
+};
 
 /// The interval between two looks for answers of approvers.
 const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// The time after which an answer that led to nothing was not enough.
+/// The time after which an answer that was delivered and led to nothing was not enough.
 const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// A program that drives runs on a backend.
@@ -115,6 +117,8 @@ pub enum FromBackend {
         /// The task of that run.
         holder: TaskId,
     },
+    /// An answer to a request reached the run, or was refused by it.
+    Delivered,
     /// Something that the user should know.
     Note(String),
     /// The reason why the program ends before the run does.
@@ -225,15 +229,13 @@ async fn follow(
     let message = message.recorded_as(&family, past, &session)?;
     let (is_new, is_started) = (message.recorded == 0, message.is_started());
     let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
-    let limits =
-        DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
     let (_kill, heard) = watch::channel(StopLevel::No);
     let failed = |reason| backend.failure(reason, is_new);
-    let begun = dialogue::begin(&command, limits, heard).map_err(|unable| failed(unable.reason))?;
+    let begun = dialogue::begin(&command, LIMITS, heard).map_err(|unable| failed(unable.reason))?;
     let (mut sender, lines, process) = begun;
     let mut output = ProgramOutput { lines, process: Box::pin(process), ended: None };
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
-    let mut link = BackendLink { sender, sent: BTreeSet::new(), sent_at: None, asked: StopLevel::No };
+    let mut link = BackendLink::new(sender);
     if !is_started {
         tokio::select! {
             said = output.next() => match said.map_err(failed)? {
@@ -260,6 +262,7 @@ async fn follow(
                     let holder = LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() };
                     family.remark(&waits, &place, &TaskRemark::LockHeld(holder));
                 }
+                FromBackend::Delivered => link.delivered(),
                 FromBackend::Note(text) => session.add_note(text),
                 FromBackend::Ready | FromBackend::Failed(_) => {}
             },
@@ -268,8 +271,8 @@ async fn follow(
                 link.cancel(wanted).await;
             }
             () = tokio::time::sleep(ANSWER_POLL_INTERVAL) => {
-                let is_new = link.pass_on_answers(&session, &family).await?;
-                if !is_new && !session.stays && family.only_waits_for_people() {
+                let may_count = link.pass_on_answers(&session, &family).await?;
+                if !may_count && !session.stays && family.only_waits_for_people() {
                     return Err(family.parked());
                 }
             }
@@ -320,12 +323,23 @@ async fn send(sender: &mut LineSender, message: &ToBackend) {
 struct BackendLink {
     sender: LineSender,
     sent: BTreeSet<(RunId, u32, String)>,
-    /// The time of the last answer that was passed on.
-    sent_at: Option<Instant>,
+    /// The number of answers that were passed on and have not been delivered.
+    undelivered: usize,
+    /// The time of the last delivery.
+    delivered_at: Option<Instant>,
     asked: StopLevel,
 }
 
 impl BackendLink {
+    fn new(sender: LineSender) -> Self {
+        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
+    }
+
+    fn delivered(&mut self) {
+        self.undelivered = self.undelivered.saturating_sub(1);
+        self.delivered_at = Some(Instant::now());
+    }
+
     /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
     /// known here whatever happens next.
     async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
@@ -353,7 +367,6 @@ impl BackendLink {
         session: &EngineSession,
         family: &RunFamily,
     ) -> Result<bool, EngineError> {
-        let before = self.sent.len();
         for (run, ask) in family.open_requests() {
             for answer in session.store.reader()?.answers(&run, ask.request)? {
                 let key = (run.clone(), ask.request, answer.token);
@@ -361,12 +374,11 @@ impl BackendLink {
                     let (run, request, token) = key.clone();
                     send(&mut self.sender, &ToBackend::Answer { run, request, token }).await;
                     self.sent.insert(key);
+                    self.undelivered += 1;
                 }
             }
         }
-        if self.sent.len() > before {
-            self.sent_at = Some(Instant::now());
-        }
-        Ok(self.sent_at.is_some_and(|at| at.elapsed() < COUNTING_TIME))
+        let is_counting = self.delivered_at.is_some_and(|at| at.elapsed() < COUNTING_TIME);
+        Ok(self.undelivered > 0 || is_counting)
     }
 }

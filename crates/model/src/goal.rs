@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
 use crate::schedule::GoalSchedule;
-use wf_base::name::{EnvName, PlanId};
+use wf_base::name::{EnvName, Name, PlanId};
 
 /// The schedule of a goal and the reaction to its state. The checks of the goal and its repair
 /// steps are its [`Plan`](super::Plan).
@@ -30,6 +30,9 @@ pub struct Goal {
     /// The number of failed reconciliations in a row after which the goal pauses; `None`: it never
     /// pauses by itself. Never 0.
     pub auto_pause_after: Option<u32>,
+    /// The backend where its runs go; `None`: they stay on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Name>,
     /// The reaction if the checks find that the state is not as desired.
     pub on_failure: OnUnmet,
     /// True if it has no checks: its steps run at each scheduled time, and nothing judges the result.

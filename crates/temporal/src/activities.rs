@@ -10,10 +10,11 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
+use wf_engine::EngineError;
 use wf_exec::StopLevel;
 
 use crate::order::{WorkOrder, WorkReport, WorkWish};
-use crate::site::Sites;
+use crate::site::{Sites, WorkerError};
 use crate::workflow::{HEARTBEAT, RunWorkflow};
 
 /// The interval between two looks for a wish of the workflow, after the first.
@@ -48,11 +49,20 @@ impl WorkActivities {
         let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);
         loop {
             tokio::select! {
-                report = &mut work => return report.map_err(|error| ApplicationFailure::new(error).into()),
+                report = &mut work => return report.map_err(|error| failure(error).into()),
                 () = &mut left => return Ok(self.sites.report_left()),
                 _ = beat.tick() => ctx.record_heartbeat(()).await?,
             }
         }
+    }
+}
+
+/// Returns the failure of a piece of work. Another try helps, unless this worker was started anew and knows nothing of an
+/// agent that worked at the one before.
+fn failure(error: WorkerError) -> ApplicationFailure {
+    match error {
+        WorkerError::Engine(EngineError::Stuck) => ApplicationFailure::non_retryable(error),
+        error => ApplicationFailure::new(error),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::driven_run::DrivenRun;
 use crate::lock_claims::LockClaims;
 use crate::log::FamilyLog;
 use crate::objects::Objects;
-use crate::open_work::{OpenWork, changes_work, name_of, relies_on_log, started, step_of};
+use crate::open_work::{OpenWork, begins_call, changes_work, name_of, relies_on_log, started, step_of};
 use crate::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::progress::{DriverError, StoredProgress};
 use crate::tree::{TreeHistory, TreeRef};
@@ -141,12 +141,8 @@ impl RunDriver {
         self.now = self.now.max(at);
         match occurrence {
             Occurrence::Reported { key, report } => self.on_report(key, *report)?,
-            Occurrence::Unbegun { key } => self.on_unbegun(key),
-            Occurrence::Lost { key } => {
-                if let Some(open) = self.open.remove(&key) {
-                    self.on_lost(&open);
-                }
-            }
+            Occurrence::Unbegun { key } => self.on_unbegun(key)?,
+            Occurrence::Lost { key } => self.on_lost(key)?,
             Occurrence::Told { key } => drop(self.open.remove(&key)),
             Occurrence::Lock(notice) => self.on_lock(notice),
             Occurrence::Woke(RunTimer { run, timer: Some(timer) }) => {
@@ -298,6 +294,8 @@ impl RunDriver {
                 }
             }
             Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            // An agent has no end of its own: it would keep the run from being drained.
+            effect if self.is_draining && begins_call(&effect) => {}
             effect => return self.order_effect(run, effect),
         }
         Ok(())

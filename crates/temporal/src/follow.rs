@@ -92,6 +92,7 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                     if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
                         note(&format!("an answer to request {request} was refused: {error}"));
                     }
+                    say(&FromBackend::Delivered);
                 }
                 Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
                 None => return Ok(()),

@@ -109,6 +109,11 @@ pub(crate) fn relies_on_log(job: &Job) -> bool {
     }
 }
 
+/// True if an agent would begin a call with it, which the next workflow can ask for as well.
+pub(crate) fn begins_call(effect: &Effect) -> bool {
+    matches!(effect, Effect::CallModel { .. } | Effect::ServeClient { .. } | Effect::Compact { .. })
+}
+
 /// Returns the effect that begins work which nothing has begun.
 pub(crate) fn started(effect: Effect) -> Effect {
     match effect {

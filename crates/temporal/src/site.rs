@@ -22,10 +22,11 @@ use wf_store::{StoreDurability, StoreError};
 
 use crate::caller::WorkerCaller;
 use crate::checkout::{Checkout, Looks};
+use crate::log::log_since;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
-use crate::run_folder::RunFolder;
+use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
 use crate::tree::ChangeSource;
@@ -124,7 +125,12 @@ impl Sites {
         };
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
-        let job: Job = order.job.open(&self.objects).await?;
+        let job: Job = order.job.clone().open(&self.objects).await?;
+        if let Job::Effect(effect) = &job
+            && let Effect::Watch { attempt, agent: Some(_), .. } = &**effect
+        {
+            site.restore_agent(&order, attempt, &self.objects).await?;
+        }
         let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
         self.report(site, &order.run, attempt.as_ref(), done).await
@@ -233,6 +239,21 @@ impl RunSite {
         family.update(order.log, &self.session, objects).await?;
         drop(family);
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
+    }
+
+    /// Gets what an agent said and was told so far, from which its conversation is built anew.
+    async fn restore_agent(
+        &self,
+        order: &WorkOrder,
+        attempt: &Attempt,
+        objects: &Objects,
+    ) -> Result<(), WorkerError> {
+        self.running.forget(&RunAttempt { run: order.run.clone(), attempt: attempt.clone() });
+        let state = self.session.store.folder();
+        let (runs, calls) = (state.runs(), state.calls(&order.run));
+        let mut files = log_since(objects, order.log, 0).await?.files;
+        files.retain(|file| runs.join(&file.path).starts_with(&calls));
+        Ok(write_files(&runs, &files, objects).await?)
     }
 
     async fn carry_out(

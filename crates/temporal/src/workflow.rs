@@ -37,7 +37,7 @@ const LONGEST_WORK: Duration = Duration::from_hours(30 * 24);
 pub const HOST_QUEUE: &str = "wf-host-";
 
 /// The time that a worker has to take work that only it can do, before it counts as lost.
-const HOST_PATIENCE: Duration = Duration::from_mins(1);
+const HOST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of events after which a history begins anew, whatever the server suggests.
 const HISTORY_EVENTS: u32 = 8_000;

@@ -39,11 +39,13 @@ impl Driven {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
         let text = |(id, steps): &(&str, &str)| {
-            let text = format!("---\nkind: plan\nid: {id}\nsteps:\n{steps}---\n# A plan\n");
+            let text = format!("---\nkind: plan\nid: {id}\nsteps:\n{steps}---\n# A plan\n\n## a\n\nDo it.\n");
             (format!("{id}.md"), text.into_bytes())
         };
         let plans = [("plan", steps)];
-        let files = InMemoryFiles(plans.iter().chain(others).map(text).collect());
+        let config = "models: {small: {api: scripted, model: replies.yaml}}\nroles: {executor: small}\n";
+        let config = ("wf.yaml".to_owned(), config.as_bytes().to_vec());
+        let files = InMemoryFiles(plans.iter().chain(others).map(text).chain([config]).collect());
         let plan = collect_plan(&files, "plan.md", RunOptions::default()).unwrap();
         let spec = Arc::new(RunSpec {
             logic_version: LOGIC_VERSION,

@@ -2,15 +2,42 @@
 
 use std::sync::Arc;
 
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_core::machine::{Effect, Event, Machine, RunOutcome};
-use wf_model::JsonObject;
+use wf_core::agent::authoring::MemoryCalibration;
+use wf_core::machine::{
+    AgentBriefing, Attempt, Effect, Event, InputKind, Machine, ModelLimits, RunOutcome, TaskId,
+};
+use wf_model::{AgentEngine, JsonObject};
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
 use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
 use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
 
 use crate::driven::{Driven, begin, ended, report_of};
+
+fn briefed() -> InputKind {
+    let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+    let briefing = AgentBriefing {
+        attempt,
+        model: Name::parse("small").unwrap(),
+        engine: AgentEngine::Builtin,
+        untrusted: None,
+        conversation: None,
+        calibration: MemoryCalibration::default(),
+        interaction: None,
+        compactor: None,
+        request: Sha256Digest::of_bytes(b"request"),
+        limits: ModelLimits {
+            first_input: 10,
+            context_window: 1000,
+            max_output: 10,
+            ..ModelLimits::default()
+        },
+    };
+    InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_goes_to_the_queue_that_it_names() {
@@ -63,6 +90,36 @@ async fn the_loss_of_a_worker_interrupts_the_attempt() {
     assert_eq!(driven.driver.outcome(), Some(RunOutcome::Failed));
     // It is no news that comes twice.
     assert!(driven.step(Occurrence::Lost { key }).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_host_is_lost_is_briefed_anew_at_any_other() {
+    let mut driven = Driven::new("  - {id: a, agent: {role: executor}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![briefed()], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "wf-host-w");
+    assert!(matches!(effect, Effect::CallModel { .. }), "{effect:?}");
+    let commands = driven.step(Occurrence::Lost { key });
+    let (_, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "here");
+    assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_begins_no_call_while_the_run_is_drained() {
+    let mut driven = Driven::new("  - {id: a, agent: {role: executor}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    driven.driver.drain();
+    assert!(driven.report(key, vec![briefed()], false).is_empty());
+    let commands = driven.go_on();
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert_eq!(queue, "wf-host-w");
+    assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+    let commands = driven.report(key, vec![briefed()], false);
+    assert!(matches!(driven.only_work(&commands).2, Effect::CallModel { call: 1, .. }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

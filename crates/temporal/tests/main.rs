@@ -1,6 +1,7 @@
 //! Runs on a real Temporal server, with real workers: `.ci/real` installs the server and runs them.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
+mod agents;
 mod answers;
 mod beginnings;
 mod deaths;
@@ -8,6 +9,7 @@ mod driven;
 mod driver;
 mod endings;
 mod farm;
+mod goals;
 mod histories;
 mod hosts;
 mod locks;

@@ -60,7 +60,7 @@ fn stories(lines: &str) -> BTreeMap<String, Vec<Value>> {
 
 /// Runs a plan of the workspace on the backend, and in a copy of the workspace here, and compares what is recorded.
 /// Returns the exit code of both.
-fn compare(farm: &Farm, plan: &str) -> Option<i32> {
+pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
     let here = farm.path("here");
     let _ = std::fs::remove_dir_all(&here);
     copy(&farm.path("space"), &here);

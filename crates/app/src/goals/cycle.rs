@@ -1,16 +1,14 @@
 use std::sync::Arc;
 
+use super::part_run::{resume, run_id, run_request, start};
 use super::signals::SignalListener;
-use crate::approve::{RunAuthorization, authorize_goal, check_programs_accepted, reauthorize};
-use crate::given::{approval_of_run, secrets_of_run};
+use crate::approve::{authorize_goal, check_programs_accepted};
 use crate::goals::FileLock;
 use crate::goals::reconciliation_params;
 use crate::goals::{FollowUps, follow_ups};
 use crate::goals::{check_result, own_checks, repair_result};
-use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
-use crate::outdated::warn_of_changed_results;
-use crate::session::{open_run_session, open_store, prune};
+use crate::session::open_store;
 use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -19,8 +17,7 @@ use wf_core::goal::{
     RepairOutcome, next_step,
 };
 use wf_core::observe::RunObserver;
-use wf_engine::{self as engine, EngineError, FinishedRun, RunRequest};
-use wf_model::{Goal, GoalApproval, JsonObject};
+use wf_model::{Goal, GoalApproval};
 use wf_store::{
     ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
     StoreReader,
@@ -174,71 +171,6 @@ fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, Command
         let message = format!("run {} is not a check run of a goal", run.short());
         CommandError::new(CliExitCode::Usage, message)
     })
-}
-
-/// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
-fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> {
-    Ok(RunId::from_bytes(host.random_id(purpose)?))
-}
-
-fn run_request(
-    ready: &LoadedPlan,
-    run: RunId,
-    params: JsonObject,
-    entered: RunAuthorization,
-    claim: ReconciliationClaim,
-) -> RunRequest {
-    RunRequest {
-        run,
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
-        params,
-        session: None,
-        past: None,
-        approved: Some(entered.approved),
-        config: ready.options.write_to(serde_json::Value::Null),
-        claim: Some(claim),
-    }
-}
-
-fn start(
-    caller: &dyn Caller,
-    ready: &LoadedPlan,
-    request: RunRequest,
-    observe: ObserverFactory<'_>,
-) -> Result<(), CommandError> {
-    let session = open_run_session(caller, ready, false, observe(ready))?;
-    let done = run_outcome(engine::run(&session, request));
-    prune(caller, &session, ready);
-    done
-}
-
-/// Resumes a run of a reconciliation, if it has not ended.
-fn resume(caller: &dyn Caller, run: &RunId, observe: ObserverFactory<'_>) -> Result<(), CommandError> {
-    let reader = StoreReader::from_log(&caller.host().workspace().state)?;
-    let row = reader.run(run)?;
-    if row.state != RunState::Running {
-        return Ok(());
-    }
-    let ready = load::load_recorded(caller, &reader, run)?;
-    let past = retried_run(&reader, &row, &ready.plan)?;
-    reauthorize(caller, &reader, run, &ready)?;
-    warn_of_changed_results(caller, &reader, run, &ready)?;
-    let given = secrets_of_run(&reader, run, &ready.plan)?;
-    let approved = approval_of_run(&reader, run)?;
-    drop(reader);
-    let session = open_run_session(caller, &ready, false, observe(&ready))?;
-    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
-}
-
-/// The outcome of a run is read from its record; a suspended one is no error.
-fn run_outcome(finished: Result<FinishedRun, EngineError>) -> Result<(), CommandError> {
-    match finished {
-        Ok(_) | Err(EngineError::Parked { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Brings a reconciliation to its end, from its record.

@@ -19,6 +19,7 @@ mod notify;
 mod operate;
 mod outcome;
 mod params;
+mod part_run;
 mod poke;
 mod signals;
 mod tighten;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
     CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
-    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit,
+    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
 };
 use crate::agent::{ChildrenReport, ContextCut};
 use wf_base::digest::Sha256Digest;
@@ -149,7 +149,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repairs: Option<String>,
         /// The reasons of the tool calls before that were not executed, by position.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
         refusals: BTreeMap<u32, String>,
         /// The cut of the conversation.
         #[serde(default, skip_serializing_if = "ContextCut::is_none")]
@@ -194,7 +194,7 @@ pub enum Effect {
         /// The number of its last call; 0: none was made.
         call: u32,
         /// The reasons of the tool calls in the reply that it must not execute, by position.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
         refusals: BTreeMap<u32, String>,
         /// The answer that it is begun again to repair.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
 use super::{
     AgentRecord, Attempt, CallSupplement, EventKind, ExchangeSubject, GatePoint, GateQuestion, Machine,
-    ModelCallOutcome, ModelCallStart, ShownContent, ToolRecord, WorkExit,
+    ModelCallOutcome, ModelCallStart, ShownContent, ToolRecord, WorkExit, serde_pairs,
 };
 use crate::gate::{self, GateOutcome, GateRuling};
 use wf_base::digest::Sha256Digest;
@@ -44,6 +44,7 @@ pub struct ExchangeQuestion {
     /// The estimated tokens of that call.
     pub input: u64,
     /// The reasons that the model gets in place of results, by position.
+    #[serde(with = "serde_pairs")]
     pub refusals: BTreeMap<u32, String>,
     /// The source of untrusted text that the agent was given; `None`: it was given none.
     pub untrusted: Option<String>,

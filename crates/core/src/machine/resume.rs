@@ -46,6 +46,16 @@ impl Machine {
         std::mem::take(&mut self.turn)
     }
 
+    /// Lets an agent at work go on whose conversation was lost with its host: it is built anew from what is recorded, and what was under
+    /// way is asked for again.
+    pub fn resume_agent(&mut self, attempt: &Attempt, now: Moment) -> MachineTurn {
+        self.now = self.now.max(now);
+        if let Some(task) = self.working_agent(attempt) {
+            self.resume_activity(task, false);
+        }
+        std::mem::take(&mut self.turn)
+    }
+
     /// Asks again for everything waited for, after a resume.
     fn resume_asks(&mut self) {
         let asks: Vec<ApprovalRequest> =

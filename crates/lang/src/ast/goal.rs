@@ -46,6 +46,8 @@ record! {
         optional overlap: Spanned<GoalOverlapPolicy>,
         /// The number of consecutive failed reconciliations until it pauses: never if absent.
         optional auto_pause_after: Spanned<u32>,
+        /// The backend where its runs go, by its name in `wf.yaml`: this machine if absent.
+        optional backend: Spanned<Name>,
         /// The desired state.
         optional verify: Spanned<Vec<CheckSpec>>,
         /// Instead of checks and a repair: the plan that runs at each scheduled time.

@@ -23,6 +23,7 @@ pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
         window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
         overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),
         auto_pause_after: written.auto_pause_after.as_ref().map(|count| count.value),
+        backend: written.backend.as_ref().map(|name| name.value.clone()),
         on_failure: written.on_unmet(),
         is_job: written.run.is_some(),
         approval: (written.approval.as_ref()).map_or_else(Default::default, |word| word.value),
@@ -70,6 +71,7 @@ mod tests {
     use super::super::tests::defaults;
     use crate::{InMemoryFiles, load, lower, lower_goal};
     use wf_base::keyword::Keyword;
+    use wf_base::name::Name;
     use wf_model::{
         Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
         NotificationDelivery, NotificationRule, OnUnmet, Plan, TaintLevel, WebhookUrl,
@@ -105,7 +107,7 @@ mod tests {
     fn what_is_said_arrives() {
         let (goal, plan) = model(
             "missed: {run: all, window: 2h, cap: 3}\nwindow: 4s\noverlap: queue_all\n\
-             auto_pause_after: 5\non_failure: spawn_plan\napproval: none\n\
+             auto_pause_after: 5\nbackend: farm\non_failure: spawn_plan\napproval: none\n\
              repair: {steps: [{id: a, run: x}]}\nsecrets: {KEY: {from: env, name: K}}\n\
              notify:\n  - {on: [failed], exec: [mail, me]}\n  \
              - {on: [paused], webhook: {url: \"https://a\", secret: KEY}}\n  \
@@ -116,6 +118,7 @@ mod tests {
         assert_eq!(goal.window, Duration::from_secs(4));
         assert_eq!(goal.overlap, GoalOverlapPolicy::QueueAll);
         assert_eq!(goal.auto_pause_after, Some(5));
+        assert_eq!(goal.backend.as_ref().map(Name::as_str), Some("farm"));
         assert_eq!(goal.on_failure, OnUnmet::SpawnPlan);
         assert_eq!(goal.approval, GoalApproval::None);
         let key = plan.parts().secrets[0].name.clone();

@@ -20,6 +20,7 @@ pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
         window,
         overlap,
         auto_pause_after,
+        backend,
         on_failure,
         is_job,
         approval,
@@ -39,6 +40,9 @@ pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
     };
     sheet.add_line(SummaryLineKind::Effort, RiskDirection::AtMost(most), "auto_pause_after", text);
     sheet.mark_default(auto_pause_after.is_none());
+    let text = backend.as_ref().map_or_else(|| "this machine".into(), |name| format!("the backend {name}"));
+    sheet.add_line(SummaryLineKind::Reach, RiskDirection::Plain, "backend", text);
+    sheet.mark_default(backend.is_none());
     let (text, level) = match on_failure {
         OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
         OnUnmet::SpawnPlan if *is_job => {

@@ -10,23 +10,49 @@ use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeNode};
 
 impl RunDriver {
     /// Takes back work that no worker had begun when it was told to end.
-    pub(super) fn on_unbegun(&mut self, key: u64) {
-        let Some(open) = self.open.remove(&key).filter(OpenWork::is_attempt) else { return };
+    pub(super) fn on_unbegun(&mut self, key: u64) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
+        if !open.is_attempt() {
+            return self.resume_agent(&open);
+        }
         if open.wish != WorkWish::Leave {
             self.end(&open, WorkExit::Cancelled);
         } else if let Some(driven) = self.runs.get_mut(&open.run) {
             driven.unbegun.extend(open.attempt);
         }
+        Ok(())
     }
 
-    /// Ends an attempt whose worker is lost.
-    pub(super) fn on_lost(&mut self, open: &OpenWork) {
+    /// Ends an attempt whose worker is lost. An agent goes on elsewhere: its conversation is recorded.
+    pub(super) fn on_lost(&mut self, key: u64) -> Result<(), DriverError> {
+        let Some(open) = self.open.remove(&key) else {
+            return Ok(());
+        };
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
         }
-        if !matches!(open.part, WorkPart::Other) {
-            self.end(open, WorkExit::Interrupted);
+        if let Some(attempt) = &open.attempt
+            && let Some(driven) = self.runs.get_mut(&open.run)
+            && driven.is_agent(attempt)
+        {
+            driven.hosts.remove(attempt);
+            return self.resume_agent(&open);
         }
+        if !matches!(open.part, WorkPart::Other) {
+            self.end(&open, WorkExit::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Lets the agent go on that some work was for.
+    fn resume_agent(&mut self, open: &OpenWork) -> Result<(), DriverError> {
+        let (Some(attempt), Some(driven)) = (&open.attempt, self.runs.get_mut(&open.run)) else {
+            return Ok(());
+        };
+        let turn = driven.machine.resume_agent(attempt, self.now);
+        self.record(&open.run, turn)
     }
 
     /// Ends an attempt that no worker reports about.

@@ -39,6 +39,7 @@ pub fn goal(cron: &str, zone: &str) -> Goal {
         window: Goal::WINDOW,
         overlap: GoalOverlapPolicy::default(),
         auto_pause_after: None,
+        backend: None,
         on_failure: OnUnmet::default(),
         is_job: false,
         approval: GoalApproval::default(),

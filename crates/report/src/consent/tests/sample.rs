@@ -289,6 +289,7 @@ window: 82s
 missed: {run: all, window: 83h, cap: 84}
 overlap: allow
 auto_pause_after: 85
+backend: farm_of_goal
 on_failure: spawn_plan
 approval: none
 repair: {uses: parts.md, with: {what: "{{ params.goal_param }}"}}

@@ -204,6 +204,8 @@ pub fn run_on(
     request: RunRequest,
     backend: &BackendProgram,
 ) -> Result<FinishedRun, EngineError> {
+    let past = session.without_changed(request.past)?;
+    let request = RunRequest { past, ..request };
     let finished = block_on(async {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (session, backend) = (Arc::clone(session), backend.clone());
@@ -219,9 +221,8 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
-    let past = session.without_changed(request.past)?;
-    let request = RunRequest { past: past.clone(), ..request };
     let message = BackendRun::of(&session, &request);
+    let past = request.past.clone();
     let mut family = RunFamily::open(&session, request).await?;
     if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
@@ -259,8 +260,7 @@ async fn follow(
                 FromBackend::Nested(nested) => family.open_nested(&nested)?,
                 FromBackend::Events { run, events } => family.extend(&run, events).await?,
                 FromBackend::LockHeld { waits, place, lock, run, holder } => {
-                    let holder = LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() };
-                    family.remark(&waits, &place, &TaskRemark::LockHeld(holder));
+                    family.remark(&waits, &place, &lock_held(lock, run, &holder));
                 }
                 FromBackend::Delivered => link.delivered(),
                 FromBackend::Note(text) => session.add_note(text),
@@ -278,6 +278,11 @@ async fn follow(
             }
         }
     }
+}
+
+/// Returns the remark that a task of a run has a lock which another one waits for.
+fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
+    TaskRemark::LockHeld(LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() })
 }
 
 /// The messages of a program, and its end.

@@ -18,7 +18,7 @@ use temporalio_sdk::workflow_replayer::{
     WorkflowReplayError, WorkflowReplayFailure, WorkflowReplayer, WorkflowReplayerOptions,
 };
 
-use wf_app::config::TemporalBackend;
+use wf_app::config::{TemporalBackend, TlsFiles};
 use wf_temporal::objects::Objects;
 use wf_temporal::workflow::RunWorkflow;
 use wf_temporal::{RunPlans, connect};
@@ -75,8 +75,13 @@ impl RecordedRun {
 
 /// Returns the histories of the workflows of a run, in order.
 pub async fn histories(farm: &Farm, run: &str) -> Vec<History> {
-    let backend = TemporalBackend { address: farm.server.address(), namespace: "default".into(), key: None };
-    let client = connect(&backend, None, "test".into()).await.unwrap();
+    let backend = TemporalBackend {
+        address: farm.server.address(),
+        namespace: "default".into(),
+        key: None,
+        tls: TlsFiles::default(),
+    };
+    let client = connect(&backend, &farm.path("space"), None, "test".into()).await.unwrap();
     let mut chain = Vec::new();
     let mut next = None;
     loop {

@@ -22,12 +22,14 @@ use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
 use wf_core::observe::TaskRemark;
 use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
 use wf_exec::process::ProcessCommand;
-use wf_exec::{StopLevel, spawn_task};
+use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
+use wf_store::StoreError;
 
 use super::begin::block_on;
 use super::retried_results::RetriedResults;
+use super::reuse::RepeatedRun;
 use super::{EngineError, EngineSession, FinishedRun, RunReplica, RunRequest, signals};
 
 /// The longest line of a backend, in bytes.
@@ -56,6 +58,23 @@ pub struct BackendProgram {
 }
 
 impl BackendProgram {
+    /// Starts the program.
+    fn begin(
+        &self,
+        session: &EngineSession,
+    ) -> Result<(LineSender, ProgramOutput<impl Future<Output = DialogueEnd> + use<>>), WorkError> {
+        let command = ProcessCommand::new(self.argv.clone(), self.env.clone(), session.root.clone());
+        let grace = Duration::from_secs(1);
+        let limits = DialogueLimits { timeout: LONGEST, grace, line: MAX_LINE, output: u64::MAX };
+        let (kill, heard) = watch::channel(StopLevel::No);
+        let (sender, lines, process) = dialogue::begin(&command, limits, heard)?;
+        let process = Box::pin(async move {
+            let _kill = kill;
+            process.await
+        });
+        Ok((sender, ProgramOutput { lines, process, ended: None }))
+    }
+
     /// Returns the error of a program that failed; `is_new`: before anything was recorded.
     fn failure(&self, reason: String, is_new: bool) -> EngineError {
         let name = self.name.clone();
@@ -137,6 +156,23 @@ pub struct BackendRun {
 }
 
 impl BackendRun {
+    /// Adds what is recorded here of the run, and of the one that it repeats.
+    fn add_record(
+        &mut self,
+        session: &EngineSession,
+        replica: &RunReplica,
+        past: Option<RepeatedRun>,
+    ) -> Result<(), StoreError> {
+        self.recorded = replica.event_count();
+        self.opening = replica.opening().to_vec();
+        if !self.is_started()
+            && let Some(past) = session.without_changed(past)?
+        {
+            self.retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
+        }
+        Ok(())
+    }
+
     /// True if more than its opening is recorded, so that it was started.
     pub fn is_started(&self) -> bool {
         self.recorded > self.opening.len() as u64
@@ -183,28 +219,16 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
-    let past = session.without_changed(request.past)?;
-    let request = RunRequest { past: past.clone(), ..request };
+    let past = request.past.clone();
     let mut message = BackendRun::of(&session, &request);
     let mut replica = RunReplica::open(&session, request).await?;
     if let Some(end) = replica.end() {
         return Ok(end.clone());
     }
-    message.recorded = replica.event_count();
-    message.opening = replica.opening().to_vec();
-    let is_started = message.is_started();
-    if let (Some(past), false) = (past, is_started) {
-        message.retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
-    }
-    let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
-    let limits =
-        DialogueLimits { timeout: LONGEST, grace: Duration::from_secs(1), line: MAX_LINE, output: u64::MAX };
-    let (_kill, heard) = watch::channel(StopLevel::No);
-    let is_new = replica.event_count() == 0;
+    message.add_record(&session, &replica, past)?;
+    let (is_new, is_started) = (message.recorded == 0, message.is_started());
     let failed = |reason| backend.failure(reason, is_new);
-    let begun = dialogue::begin(&command, limits, heard).map_err(|unable| failed(unable.reason))?;
-    let (mut sender, lines, process) = begun;
-    let mut output = ProgramOutput { lines, process: Box::pin(process), ended: None };
+    let (mut sender, mut output) = backend.begin(&session).map_err(|unable| failed(unable.reason))?;
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink { sender, sent: BTreeSet::new(), sent_at: None, asked: StopLevel::No };
     if !is_started {

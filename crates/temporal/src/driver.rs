@@ -76,7 +76,9 @@ impl RunDriver {
         let fresh = TreeRef { base: spec.tree, last: None };
         let mut machine = Machine::new(Arc::clone(&plan), order.run.clone(), spec.params.clone());
         let opened = spec.opening.first().map(|event| event.at);
-        opened.into_iter().for_each(|at| machine.set_opening(at));
+        if let Some(at) = opened {
+            machine.set_opening(at);
+        }
         let mut driver = Self {
             machine,
             order,
@@ -299,7 +301,9 @@ impl RunDriver {
 
     fn record(&mut self, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
-        turn.events.iter().for_each(|event| self.unlock_ended(&event.fact));
+        for event in &turn.events {
+            self.unlock_ended(&event.fact);
+        }
         self.rest.events.extend(turn.events);
         if concerns_work || self.rest.events.len() >= PAGE_EVENTS {
             self.seal()?;

@@ -170,17 +170,9 @@ impl LockLooks {
                 _ = arrived => None,
             }
         };
-        match looked {
-            Some(over) => {
-                self.is_looking = false;
-                self.pause = (self.pause * 2).min(LAST_LOOK);
-                over
-            }
-            None => {
-                self.pause = FIRST_LOOK;
-                None
-            }
-        }
+        self.is_looking &= looked.is_none();
+        self.pause = if looked.is_some() { (self.pause * 2).min(LAST_LOOK) } else { FIRST_LOOK };
+        looked.flatten()
     }
 }
 

@@ -61,7 +61,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     reauthorize(ui, &reader, &run, &ready)?;
     let given = secrets_of_run(&reader, &run, &ready.plan)?;
     let approved = approval_of_run(&reader, &run)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &ready, past.clone())?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &ready)?;
     if elsewhere.is_none() {
         warn_of_changed_results(ui, &reader, &run, &ready)?;
     }
@@ -96,8 +96,7 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let ready = load::load_recorded(ui, &reader, run)?;
     let given = secrets_of_run(&reader, run, &ready.plan)?;
     let approved = approval_of_run(&reader, run)?;
-    let past = retried_run(&reader, &reader.run(run)?, &ready.plan)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &ready, past)?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &ready)?;
     drop(reader);
     let telling = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::given::approval_of_run;
+use crate::lineage::retried_run;
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{Name, RunId};
-use wf_engine::reuse::RepeatedRun;
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;
 use wf_model::{AgentWorkspace, Step, StepWork};
@@ -80,7 +80,6 @@ impl RecordedBackendRun {
         reader: &StoreReader,
         run: &RunId,
         ready: &LoadedPlan,
-        past: Option<RepeatedRun>,
     ) -> Result<Option<Self>, CommandError> {
         let config = reader.config(run)?;
         let Some(name) = backend_of(&config) else {
@@ -88,6 +87,7 @@ impl RecordedBackendRun {
         };
         let backend = backend_program(host, ready, name)?;
         let row = reader.run(run)?;
+        let past = retried_run(reader, &row, &ready.plan)?;
         let request = RunRequest {
             run: run.clone(),
             plan: Arc::clone(&ready.plan),

@@ -23,7 +23,7 @@ use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
 use wf_core::observe::TaskRemark;
 use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
 use wf_exec::process::ProcessCommand;
-use wf_exec::{StopLevel, spawn_task};
+use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -61,6 +61,21 @@ pub struct BackendProgram {
 }
 
 impl BackendProgram {
+    /// Starts the program.
+    fn begin(
+        &self,
+        session: &EngineSession,
+    ) -> Result<(LineSender, ProgramOutput<impl Future<Output = DialogueEnd> + use<>>), WorkError> {
+        let command = ProcessCommand::new(self.argv.clone(), self.env.clone(), session.root.clone());
+        let (kill, heard) = watch::channel(StopLevel::No);
+        let (sender, lines, process) = dialogue::begin(&command, LIMITS, heard)?;
+        let process = Box::pin(async move {
+            let _kill = kill;
+            process.await
+        });
+        Ok((sender, ProgramOutput { lines, process, ended: None }))
+    }
+
     /// Returns the error of a program that failed; `is_new`: before anything was recorded.
     fn failure(&self, reason: String, is_new: bool) -> EngineError {
         let name = self.name.clone();
@@ -229,12 +244,8 @@ async fn follow(
     }
     let message = message.recorded_as(&family, past, &session)?;
     let (is_new, is_started) = (message.recorded == 0, message.is_started());
-    let command = ProcessCommand::new(backend.argv.clone(), backend.env.clone(), session.root.clone());
-    let (_kill, heard) = watch::channel(StopLevel::No);
     let failed = |reason| backend.failure(reason, is_new);
-    let begun = dialogue::begin(&command, LIMITS, heard).map_err(|unable| failed(unable.reason))?;
-    let (mut sender, lines, process) = begun;
-    let mut output = ProgramOutput { lines, process: Box::pin(process), ended: None };
+    let (mut sender, mut output) = backend.begin(&session).map_err(|unable| failed(unable.reason))?;
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink::new(sender);
     if !is_started {

@@ -95,6 +95,27 @@ fn a_run_whose_command_is_killed_as_it_begins_is_resumed_or_was_never_recorded()
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
+fn a_run_that_was_recorded_and_not_started_is_cancelled() {
+    let mut farm = farm(0, "100");
+    let mut point = 0;
+    while runs(&farm).is_empty() {
+        point += 1;
+        let mut command = farm.command(&RUN);
+        Did::of(command.env("WF_CRASH", format!("engine:{point}")));
+    }
+    assert_eq!(workflows(&farm).len(), 0);
+    let run = farm.run();
+    let cancel = farm.start(&["cancel", &run]);
+    until("it is started", || workflows(&farm).len() == 1);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    farm.start_worker("w1");
+    Did::ended(cancel).exits(0);
+    assert_eq!(farm.show()["run"]["state"], "cancelled");
+    assert_eq!(marks(&farm), 0);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
 fn a_run_that_cannot_be_started_uses_no_approval() {
     let mut farm = farm(1, "1");
     farm.server.kill();

@@ -1,4 +1,5 @@
 //! An object store in S3, as moto serves it: `crates/temporal/tests/install` installs that.
+#![expect(clippy::print_stdout, reason = "a test that does not run says so")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

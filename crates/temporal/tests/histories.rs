@@ -165,7 +165,6 @@ fn what_is_decided_about_a_run_is_decided_again() {
         let run = runtime.block_on(RecordedRun::of(&farm, &id));
         assert_eq!(run.histories.len() > 1, name == "long", "{name}: {} histories", run.histories.len());
         runtime.block_on(run.replay()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        #[expect(clippy::disallowed_methods, reason = "it says what to do with what is recorded")]
         if std::env::var_os("WF_UPDATE").is_some() {
             std::fs::create_dir_all(FOLDER).unwrap();
             std::fs::write(Path::new(FOLDER).join(format!("{name}.json")), serde_json::to_vec(&run).unwrap())

@@ -75,5 +75,5 @@ pub fn run(address: &str, steps: usize) {
             ended = worker.run() => panic!("the worker ended: {ended:?}"),
             () = done => {}
         }
-    })
+    });
 }

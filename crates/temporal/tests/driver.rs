@@ -51,6 +51,21 @@ async fn a_step_goes_to_the_queue_that_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_log_goes_to_work_that_relies_on_it_alone() {
+    let mut driven = Driven::new("  - {id: a, run: 'true', verify: [{name: ok, run: 'true'}]}\n");
+    let log = |commands: &[DriverCommand]| match commands {
+        [DriverCommand::Work { order, .. }] => order.log.count,
+        _ => panic!("{commands:?}"),
+    };
+    let commands = driven.begin();
+    let (key, _, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::Start { .. }) && log(&commands) == 0, "{effect:?}");
+    let commands = driven.report(key, vec![ended(&effect)], false);
+    let (_, _, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::Check { .. }) && log(&commands) > 0, "{effect:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn work_that_was_left_is_waited_for_where_it_goes_on() {
     let mut driven = Driven::new("  - {id: a, run: 'true'}\n");
     let commands = driven.begin();

@@ -80,14 +80,14 @@ pub(super) fn resume(
         return Ok(());
     }
     let ready = load::load_recorded(caller, &reader, run)?;
-    let past = retried_run(&reader, &row, &ready.plan)?;
     reauthorize(caller, &reader, run, &ready)?;
     let open = || open_run_session(caller, &ready, false, observe(&ready));
-    if let Some(elsewhere) = RecordedBackendRun::read(caller.host(), &reader, run, &ready, past.clone())? {
+    if let Some(elsewhere) = RecordedBackendRun::read(caller.host(), &reader, run, &ready)? {
         drop(reader);
         let session = open()?;
         return run_outcome(engine::run_on(&session, elsewhere.request, &elsewhere.backend));
     }
+    let past = retried_run(&reader, &row, &ready.plan)?;
     warn_of_changed_results(caller, &reader, run, &ready)?;
     let given = secrets_of_run(&reader, run, &ready.plan)?;
     let approved = approval_of_run(&reader, run)?;

@@ -10,6 +10,7 @@ mod driver;
 mod endings;
 mod farm;
 mod goals;
+mod golden;
 mod histories;
 mod hosts;
 mod locks;

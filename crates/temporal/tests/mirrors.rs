@@ -9,11 +9,12 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 21] = [
+const OWN: [&str; 22] = [
     "at",
     "run",
     "id",
     "token",
+    "tokens",
     "nonce",
     "expires",
     "due",
@@ -47,11 +48,18 @@ fn common(value: &Value) -> Value {
     }
 }
 
+/// The events of tasks, by the name of each.
+pub type Stories = BTreeMap<String, Vec<Value>>;
+
+/// Reads events from lines of JSON.
+fn read(lines: &str) -> impl Iterator<Item = Value> {
+    lines.lines().map(|line| serde_json::from_str(line).unwrap())
+}
+
 /// Returns the events of each task of each run, and those of the runs, each in their order: what is independent has none.
-fn stories(lines: &str) -> BTreeMap<String, Vec<Value>> {
-    let mut stories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for line in lines.lines() {
-        let event: Value = serde_json::from_str(line).unwrap();
+pub fn stories(events: impl IntoIterator<Item = Value>) -> Stories {
+    let mut stories = Stories::new();
+    for event in events {
         let task = format!("{} {} {}", event["parents"], event["step"], event["item"]);
         stories.entry(task).or_default().push(common(&event));
     }
@@ -68,8 +76,8 @@ pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
     let local = Did::of(&mut farm.command_in(&here, &["run", "--json", plan]));
     assert_eq!(there.code, local.code, "{plan}\n{}\n{}", there.all(), local.all());
     let (there_ids, here_ids) = (run_ids(&there.out), run_ids(&local.out));
-    let told = stories(&named(&there.out, &there_ids));
-    let expected = stories(&named(&local.out, &here_ids));
+    let told = stories(read(&named(&there.out, &there_ids)));
+    let expected = stories(read(&named(&local.out, &here_ids)));
     assert!(!expected.is_empty(), "{plan}: {}", local.all());
     for (task, events) in &expected {
         let other = told.get(task).cloned().unwrap_or_default();
@@ -126,7 +134,7 @@ fn order(record: &mut Value) {
 }
 
 /// Copies the files of a folder, without a state.
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in
         std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != ".wf")

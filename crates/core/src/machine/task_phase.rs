@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::state::{MachineState, TaskIx, TaskRecord, attempt};
-use super::{Attempt, StepState};
+use super::{Attempt, RunPhase, StepState};
 use wf_base::time::Moment;
 use wf_model::Plan;
 
@@ -142,8 +142,11 @@ impl MachineState {
             ActivityKind::Working => nested.contains(&attempt(plan, *task, activity.attempt)),
             _ => false,
         };
-        let is_quiet = |(_, record): (TaskIx, &TaskRecord)| {
-            matches!(record.phase, TaskPhase::Pending | TaskPhase::Active(_) | TaskPhase::Ended(_))
+        let is_quiet = |(_, record): (TaskIx, &TaskRecord)| match record.phase {
+            TaskPhase::Pending | TaskPhase::Active(_) | TaskPhase::Ended(_) => true,
+            // No step begins before the gates of the run let it.
+            TaskPhase::Due => self.phase == RunPhase::Gates,
+            _ => false,
         };
         let is_any = !self.asks.is_empty() || !nested.is_empty();
         is_any && self.activities().iter().all(waits) && self.tasks().all(is_quiet)

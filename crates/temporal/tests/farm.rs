@@ -14,6 +14,9 @@ use crate::server::TemporalServer;
 /// The program of the workers; `wf` is beside it.
 const WORKER: &str = env!("CARGO_BIN_EXE_wf-temporal");
 
+/// The workers that have a queue of their own beside that of all, with their name.
+const OWN_QUEUES: [&str; 2] = ["w1", "w2"];
+
 /// A backend, and a workspace whose runs go there. All its processes end with it.
 pub struct Farm {
     pub server: TemporalServer,
@@ -62,8 +65,11 @@ impl Farm {
     /// The text of a `wf.yaml` with the backend `farm`.
     pub fn config(&self) -> String {
         format!(
-            "backends:\n  farm:\n    temporal: {{address: \"{}\"{}}}\n    objects: {}\n    queues: {{default: wf-test}}\n",
-            self.address, self.server_keys, self.objects,
+            "backends:\n  farm:\n    temporal: {{address: \"{}\"{}}}\n    objects: {}\n    queues: {{default: wf-test{}}}\n",
+            self.address,
+            self.server_keys,
+            self.objects,
+            OWN_QUEUES.map(|name| format!(", {name}: wf-{name}")).concat(),
         )
     }
 
@@ -138,9 +144,11 @@ impl Farm {
     }
 
     /// Returns the arguments of a worker.
-    pub fn worker_args(&self, name: &str) -> [String; 6] {
+    pub fn worker_args(&self, name: &str) -> Vec<String> {
         let runs = self.path(name).join("runs").display().to_string();
-        ["worker", "farm", "--folder", &runs, "--identity", name].map(str::to_owned)
+        let args = ["worker", "farm", "--folder", &runs, "--identity", name, "--queue", "default"];
+        let own = OWN_QUEUES.contains(&name).then_some(["--queue", name]);
+        args.into_iter().chain(own.into_iter().flatten()).map(str::to_owned).collect()
     }
 
     /// Starts a worker that was prepared, and waits until it works.

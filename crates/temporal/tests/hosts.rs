@@ -72,29 +72,38 @@ fn hosts_share_the_object_store_and_the_server_alone() {
     }
     let hidden: Vec<String> = ["w1", "w2"].map(others).into();
     for ((name, network), hide) in ["w1", "w2"].into_iter().zip(&networks.names).zip(&hidden) {
-        let args = farm.worker_args(name).map(|arg| format!("'{arg}'")).join(" ");
-        let script = format!("{hide} exec '{}' {args}", env!("CARGO_BIN_EXE_wf-temporal"));
+        let args: Vec<String> = farm.worker_args(name).iter().map(|arg| format!("'{arg}'")).collect();
+        let script = format!("{hide} exec '{}' {}", env!("CARGO_BIN_EXE_wf-temporal"), args.join(" "));
         let mut command = farm.worker_command(name, "ip");
         command.args(["netns", "exec", network, "unshare", "--mount", "sh", "-c", &script]);
         farm.adopt_worker(name, &mut command);
     }
     let space = farm.path("space/in.txt").display().to_string();
     farm.file("in.txt", "from the workspace\n");
-    let rest = r#"policy: {max_parallel: 6}
-steps:
-  - id: each
-    for_each: [1, 2, 3, 4, 5, 6, 7, 8]
-    run: |
+    let work = r#"run: |
       test ! -e "SPACE"
-      cat in.txt > "part-$WF_ITEM.txt"; sleep 0.2
-      cat /sys/class/net/eth0/address > "host-$WF_ITEM.txt"
+      cat in.txt > "part-$WF_ITEM.txt"
+      cat /sys/class/net/eth0/address > "host-$WF_ITEM.txt""#
+        .replace("SPACE", &space);
+    let rest = format!(
+        r#"policy: {{max_parallel: 4}}
+steps:
+  - id: one
+    runs_on: w1
+    for_each: [1, 2, 3, 4]
+    {work}
+  - id: other
+    runs_on: w2
+    for_each: [5, 6, 7, 8]
+    {work}
   - id: all
-    depends_on: [each]
+    depends_on: [one, other]
     run: |
       test "$(cat part-*.txt | grep -c workspace)" = 8
       echo "hosts=$(cat host-*.txt | sort -u | wc -l)" >> "$WF_OUTPUT"
-    outputs: {hosts: {type: integer}}"#;
-    farm.plan("spread", &rest.replace("SPACE", &space));
+    outputs: {{hosts: {{type: integer}}}}"#
+    );
+    farm.plan("spread", &rest);
     farm.wf(&["run", "--on", "farm", "spread.md"]).exits(0);
     let shown = farm.show();
     let all = shown["steps"].as_array().unwrap().iter().find(|step| step["step"] == "all").unwrap();

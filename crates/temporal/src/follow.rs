@@ -8,9 +8,10 @@ use futures::FutureExt as _;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::WorkflowStartError,
+    errors::{WorkflowQueryError, WorkflowStartError},
 };
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
@@ -32,6 +33,9 @@ const BUSY_POLL: Duration = Duration::from_millis(500);
 
 /// The number of events between two looks that make a run busy.
 const BUSY_EVENTS: u64 = 100;
+
+/// The time that a run has to answer, after which nobody seems to drive it.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The reason why a run cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +79,7 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(&run, objects);
-    let mut pause = FIRST_POLL;
+    let (mut pause, mut answered) = (FIRST_POLL, Instant::now());
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
@@ -100,11 +104,16 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             _ = &mut end => pause = Duration::ZERO,
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let news = news.map_err(|error| refused("tell how the run goes", &error))?;
+                let news = match news {
+                    // The worker that drives the run may be lost, and another one takes it over.
+                    Err(WorkflowQueryError::Rpc(_)) if answered.elapsed() < PATIENCE => None,
+                    news => news.map_err(|error| refused("tell how the run goes", &error))?,
+                };
                 let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
                 };
+                answered = Instant::now();
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
                 pause = match count {

@@ -106,7 +106,8 @@ mod tests {
         }
         let mut take = async |attempt: Option<Attempt>| {
             let taken = carried.take_new(attempt.as_ref(), &objects).await.unwrap();
-            taken.into_iter().map(|file| file.path).collect::<Vec<_>>()
+            let path = |file: RunFile| file.path.strip_prefix(&format!("{run}/")).unwrap().to_owned();
+            taken.into_iter().map(path).collect::<Vec<_>>()
         };
         assert_eq!(take(Some(attempt("a"))).await, ["a.1.idx", "a.1.log", "calls/1.json"]);
         let mut rest = take(None).await;

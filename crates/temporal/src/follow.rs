@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
@@ -33,6 +34,9 @@ const BUSY_POLL: Duration = Duration::from_millis(500);
 
 /// The number of events between two looks that make a run busy.
 const BUSY_EVENTS: u64 = 100;
+
+/// The errors of a run that does not answer: the worker that drives it may be lost, and another one takes it over.
+const SILENCE: [Code; 3] = [Code::Cancelled, Code::DeadlineExceeded, Code::Unavailable];
 
 /// The time that a run has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -105,8 +109,11 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
                 let news = match news {
-                    // The worker that drives the run may be lost, and another one takes it over.
-                    Err(WorkflowQueryError::Rpc(_)) if answered.elapsed() < PATIENCE => None,
+                    Err(WorkflowQueryError::Rpc(status))
+                        if SILENCE.contains(&status.code()) && answered.elapsed() < PATIENCE =>
+                    {
+                        None
+                    }
                     news => news.map_err(|error| refused("tell how the run goes", &error))?,
                 };
                 let Some(news) = news else {

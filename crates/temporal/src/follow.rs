@@ -23,7 +23,7 @@ use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
 use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec};
+use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
 
@@ -108,19 +108,10 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             _ = &mut end => pause = Duration::ZERO,
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let news = match news {
-                    Err(WorkflowQueryError::Rpc(status))
-                        if SILENCE.contains(&status.code()) && answered.elapsed() < PATIENCE =>
-                    {
-                        None
-                    }
-                    news => news.map_err(|error| refused("tell how the run goes", &error))?,
-                };
-                let Some(news) = news else {
+                let Some(news) = answer_of(news, &mut answered)? else {
                     pause = FIRST_POLL;
                     continue;
                 };
-                answered = Instant::now();
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
                 pause = match count {
@@ -132,6 +123,27 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                     return Ok(());
                 }
             }
+        }
+    }
+}
+
+/// Returns the answer of a run that was asked for news; `None`: it has none now. `answered` is the time of its last one.
+fn answer_of(
+    news: Result<Option<RunNews>, WorkflowQueryError>,
+    answered: &mut Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    match news {
+        Err(WorkflowQueryError::Rpc(status))
+            if SILENCE.contains(&status.code()) && answered.elapsed() < PATIENCE =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(refused("tell how the run goes", &error)),
+        Ok(news) => {
+            if news.is_some() {
+                *answered = Instant::now();
+            }
+            Ok(news)
         }
     }
 }

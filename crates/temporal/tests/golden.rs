@@ -82,9 +82,10 @@ fn the_plans_of_golden_traces_end_there_as_they_end_here() {
         add_programs(&farm, &text);
         // The one that declares no outputs.
         let rounds = farm.path("space/rounds");
-        match text.contains("replan:") {
-            true => std::fs::write(rounds, "").unwrap(),
-            false => drop(std::fs::remove_file(rounds)),
+        if text.contains("replan:") {
+            std::fs::write(rounds, "").unwrap();
+        } else {
+            let _ = std::fs::remove_file(rounds);
         }
         farm.file("Makefile", "all:\n\t@echo rows=3 >> \"$$WF_OUTPUT\"\n");
         farm.file("src/a", "source").file("plan.md", text);

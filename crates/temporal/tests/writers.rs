@@ -8,12 +8,12 @@ use crate::farm::Farm;
 
 /// Steps on each of two workers. `after` lets them write, and outlasts them: what a worker finds changed while several of
 /// its steps are under way, it reports with each of them.
-const SAME: &str = r#"policy: {max_parallel: 20, on_failure: continue}
+const SAME: &str = r"policy: {max_parallel: 20, on_failure: continue}
 steps:
   - {id: one, runs_on: w1, for_each: [1, 2, 3, 4, 5, 6], run: WRITE}
   - {id: two, runs_on: w2, for_each: [7, 8, 9, 10, 11, 12], run: WRITE}
   - {id: other, run: echo other > other.txt}
-  - {id: after, depends_on: [other], run: pwd > MARKS/after; sleep 3; cat other.txt}"#;
+  - {id: after, depends_on: [other], run: pwd > MARKS/after; sleep 3; cat other.txt}";
 
 /// What they do.
 const WRITE: &str = r#"'pwd > "MARKS/$WF_ITEM"; until [ "$(ls MARKS | wc -l)" = 13 ]; do sleep 0.05; done; echo "$WF_ITEM" > same.txt'"#;

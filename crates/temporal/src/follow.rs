@@ -61,6 +61,11 @@ pub enum FollowError {
         /// The answer.
         reason: String,
     },
+    /// No worker drives the run.
+    #[error(
+        "no worker answers for the run; start one with `wf-temporal worker NAME`, or look at the log of those there are"
+    )]
+    Silent,
     /// The command that started this program said something else than expected.
     #[error("this program is started by `wf run --on NAME PLAN`, and reads what that says")]
     Protocol,
@@ -133,10 +138,8 @@ fn answer_of(
     answered: &mut Instant,
 ) -> Result<Option<RunNews>, FollowError> {
     match news {
-        Err(WorkflowQueryError::Rpc(status))
-            if SILENCE.contains(&status.code()) && answered.elapsed() < PATIENCE =>
-        {
-            Ok(None)
+        Err(WorkflowQueryError::Rpc(status)) if SILENCE.contains(&status.code()) => {
+            if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) }
         }
         Err(error) => Err(refused("tell how the run goes", &error)),
         Ok(news) => {

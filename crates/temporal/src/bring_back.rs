@@ -5,11 +5,11 @@ use std::path::Path;
 
 use wf_core::machine::EventKind;
 
-use crate::checkout::{place_entry, read_entry};
 use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::order::LogEntry;
 use crate::tree::{Tree, TreeEntry, TreeNode, TreeRef};
+use crate::tree_files::{place_entry, read_entry};
 
 /// Writes the artifacts of a run into the workspace, as they are at its end. A file that was changed here meanwhile is left
 /// alone. Returns the paths of those.

@@ -2,22 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::{self, Metadata, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use walkdir::{DirEntry, WalkDir};
 use wf_base::digest::Sha256Digest;
 
+use crate::findings::Finding;
 use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
-use crate::tree::{ChangeSource, PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
-
-/// The repository of a workspace, which is not carried.
-const REPOSITORY: &str = ".git";
+use crate::order::{Parcel, RunFile};
+use crate::tree::{PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
+use crate::tree_files::{Stamp, place_entry, remove, store_entry, unable, walk};
 
 /// A folder with the files of a tree.
 pub struct Checkout {
@@ -26,10 +23,14 @@ pub struct Checkout {
     known: BTreeMap<String, KnownFile>,
     /// The last change that it has.
     applied: Option<Sha256Digest>,
-    /// The last change that was taken from it, and its source.
-    taken: (ChangeSource, TreeChange),
-    /// The differences that were found and not taken, because the look at the rest failed.
-    found: TreeChange,
+    /// Its name: no other copy of any host has it.
+    name: String,
+    /// Its last finding, as it is sent.
+    last: Option<Parcel>,
+    /// The next finding, so far.
+    next: Finding,
+    /// The number of the last look that saw all files.
+    looked: u64,
     /// The number of the looks at its files, shared with those who do not hold it.
     looks: Looks,
 }
@@ -52,32 +53,12 @@ struct KnownFile {
     seen: u64,
 }
 
-/// The marks of a file that change with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(meta: &Metadata) -> Self {
-        Self {
-            inode: meta.ino(),
-            size: meta.size(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-}
-
 impl Checkout {
     /// Writes the files that a run started with into a new folder.
     pub async fn create(
         root: &Path,
         base: &Sha256Digest,
-        copy: String,
+        name: String,
         objects: &Objects,
     ) -> Result<Self, ObjectError> {
         let Tree(entries) = objects.get_json(base).await?;
@@ -86,8 +67,10 @@ impl Checkout {
             root: root.to_owned(),
             known: BTreeMap::new(),
             applied: None,
-            taken: (ChangeSource { copy, sequence: 0 }, TreeChange::default()),
-            found: TreeChange::default(),
+            name,
+            last: None,
+            next: Finding { number: 1, ..Finding::default() },
+            looked: 0,
             looks: Looks::default(),
         };
         for (path, entry) in entries {
@@ -101,6 +84,11 @@ impl Checkout {
         self.looks.clone()
     }
 
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Makes the changes that it lacks.
     pub async fn update(&mut self, to: &TreeRef, objects: &Objects) -> Result<(), ObjectError> {
         let (mut next, mut lacking) = (to.last, Vec::new());
@@ -109,7 +97,10 @@ impl Checkout {
         {
             let node: TreeNode = objects.get_json(&digest).await?;
             next = node.before;
-            lacking.push(node.change);
+            // A change that was found here is there, and may have been followed by another one.
+            if node.copy.as_ref() != Some(&self.name) {
+                lacking.push(node.change);
+            }
         }
         // Work that was ordered earlier may come later: what it lacks then, it has.
         if next != self.applied {
@@ -135,6 +126,7 @@ impl Checkout {
             return Ok(());
         }
         let place = place_inside(&self.root, path)?;
+        self.find_before_write(path, &place, objects).await?;
         let Some(entry) = entry else {
             self.known.remove(path);
             return remove(&place);
@@ -150,20 +142,66 @@ impl Checkout {
         Ok(())
     }
 
-    /// Returns the differences that work has made which ended after a number of looks, with their source, and stores their
-    /// content. Work that ended before the same look shares what that finds: whoever reports it first, it counts once.
-    pub async fn take_change(
+    /// Finds the difference that work has made in a path and that no look has seen yet: it is about to be overwritten, and
+    /// whoever made it has to learn that.
+    async fn find_before_write(
+        &mut self,
+        path: &str,
+        place: &Path,
+        objects: &Objects,
+    ) -> Result<(), ObjectError> {
+        let stamp = fs::symlink_metadata(place).ok().map(|meta| Stamp::of(&meta));
+        if stamp == self.known.get(path).map(|known| known.stamp) {
+            return Ok(());
+        }
+        let (before, after) =
+            (self.known.get(path).map(|known| known.entry.clone()), store_entry(place, objects).await?);
+        if before == after {
+            return Ok(());
+        }
+        self.note(path.to_owned(), PathChange { before, after });
+        // What is found from here on follows what is about to be written.
+        self.seal(objects).await
+    }
+
+    /// Returns the last finding, which brings those before it: it has what was made by work that ended after a number of
+    /// looks, and the given files of runs.
+    pub async fn find(
         &mut self,
         ended_after: u64,
+        files: Vec<RunFile>,
         objects: &Objects,
-    ) -> Result<(ChangeSource, TreeChange), ObjectError> {
-        if self.taken.0.sequence != ended_after + 1 {
-            let sequence = self.looks.0.fetch_add(1, Ordering::SeqCst) + 1;
-            self.look(sequence, objects).await?;
-            let copy = self.taken.0.copy.clone();
-            self.taken = (ChangeSource { copy, sequence }, std::mem::take(&mut self.found));
+    ) -> Result<Option<Parcel>, ObjectError> {
+        self.next.files.extend(files);
+        if self.looked <= ended_after {
+            let number = self.looks.0.fetch_add(1, Ordering::SeqCst) + 1;
+            self.look(number, objects).await?;
+            self.looked = number;
         }
-        Ok(self.taken.clone())
+        self.seal(objects).await?;
+        Ok(self.last.clone())
+    }
+
+    /// Stores the next finding, if there is something in it.
+    async fn seal(&mut self, objects: &Objects) -> Result<(), ObjectError> {
+        if self.next.change.is_empty() && self.next.files.is_empty() {
+            return Ok(());
+        }
+        // Those that follow refer to it, so it is stored even if it is small enough to be sent.
+        let digest = objects.put_json(&self.next).await?;
+        self.last = Some(Parcel::of_stored(&self.next, digest));
+        self.next = Finding { before: Some(digest), number: self.next.number + 1, ..Finding::default() };
+        Ok(())
+    }
+
+    /// Adds a difference to the next finding.
+    fn note(&mut self, path: String, change: PathChange) {
+        // What a look found that failed belongs to the work before that look.
+        self.next.look = self.looked + 1;
+        match self.next.change.0.entry(path) {
+            Entry::Occupied(mut known) => known.get_mut().after = change.after,
+            Entry::Vacant(place) => drop(place.insert(change)),
+        }
     }
 
     /// Finds the differences since the last look.
@@ -180,8 +218,9 @@ impl Checkout {
                 touched.push((path, stamp));
             }
         }
-        for (path, known) in self.known.extract_if(.., |_, known| known.seen != number) {
-            note(&mut self.found, path, Some(known.entry), None);
+        let gone: Vec<_> = self.known.extract_if(.., |_, known| known.seen != number).collect();
+        for (path, known) in gone {
+            self.note(path, PathChange { before: Some(known.entry), after: None });
         }
         for (path, stamp) in touched {
             // It may be gone by now: then it is no difference of this work, or the next look finds it.
@@ -189,207 +228,153 @@ impl Checkout {
             let known = KnownFile { entry: entry.clone(), stamp, seen: number };
             let before = self.known.insert(path.clone(), known).map(|known| known.entry);
             if before.as_ref() != Some(&entry) {
-                note(&mut self.found, path, before, Some(entry));
+                self.note(path, PathChange { before, after: Some(entry) });
             }
         }
         Ok(())
     }
 }
 
-/// Adds a difference to those found so far.
-fn note(found: &mut TreeChange, path: String, before: Option<TreeEntry>, after: Option<TreeEntry>) {
-    match found.0.entry(path) {
-        Entry::Occupied(mut known) => known.get_mut().after = after,
-        Entry::Vacant(place) => drop(place.insert(PathChange { before, after })),
-    }
-}
-
-/// Stores files of a folder as a tree; `None`: all of them, except some folders.
-pub async fn store_tree(
-    root: &Path,
-    files: Option<Vec<PathBuf>>,
-    excluded: &[PathBuf],
-    objects: &Objects,
-) -> Result<Sha256Digest, ObjectError> {
-    let paths: Vec<String> = match files {
-        Some(files) => files.iter().map(|path| text(path)).collect::<Result<_, _>>()?,
-        None => walk(root, excluded).map(|file| Ok(file?.0)).collect::<Result<_, ObjectError>>()?,
-    };
-    let mut tree = Tree::default();
-    for path in paths {
-        let place = root.join(&path);
-        if !excluded.iter().any(|folder| place.starts_with(folder))
-            && let Some(entry) = store_entry(&place, objects).await?
-        {
-            tree.0.insert(path, entry);
-        }
-    }
-    objects.put_json(&tree).await
-}
-
-/// Stores a file, and returns its entry; `None`: there is none, or it is neither a file nor a link.
-async fn store_entry(place: &Path, objects: &Objects) -> Result<Option<TreeEntry>, ObjectError> {
-    let Some((entry, content)) = read(place)? else { return Ok(None) };
-    if let Some(content) = content {
-        objects.put(content).await?;
-    }
-    Ok(Some(entry))
-}
-
-/// Returns the entry of a file; `None`: there is none, or it is neither a file nor a link.
-pub(crate) fn read_entry(place: &Path) -> Result<Option<TreeEntry>, ObjectError> {
-    Ok(read(place)?.map(|(entry, _)| entry))
-}
-
-/// An entry, and the content of a file.
-type EntryContent = (TreeEntry, Option<Vec<u8>>);
-
-fn read(place: &Path) -> Result<Option<EntryContent>, ObjectError> {
-    let meta = match fs::symlink_metadata(place) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(unable(place, cause)),
-    };
-    if meta.is_symlink() {
-        let target = fs::read_link(place).map_err(|cause| unable(place, cause))?;
-        return Ok(Some((TreeEntry::Link { target: text(&target)? }, None)));
-    }
-    if !meta.is_file() {
-        return Ok(None);
-    }
-    let content = match fs::read(place) {
-        Ok(content) => content,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(unable(place, cause)),
-    };
-    let (digest, mode) = (Sha256Digest::of_bytes(&content), meta.permissions().mode() & 0o7777);
-    Ok(Some((TreeEntry::File { digest, mode }, Some(content))))
-}
-
-/// Returns the files and links of a folder.
-fn walk(root: &Path, excluded: &[PathBuf]) -> impl Iterator<Item = Result<(String, Stamp), ObjectError>> {
-    let is_wanted = |entry: &DirEntry| {
-        entry.file_name() != REPOSITORY && !excluded.iter().any(|folder| entry.path() == folder)
-    };
-    let entries = WalkDir::new(root).into_iter().filter_entry(is_wanted);
-    entries.filter_map(move |entry| {
-        let meta = entry.and_then(|entry| Ok((entry.metadata()?, entry)));
-        match meta {
-            Ok((meta, _)) if meta.is_dir() => None,
-            Ok((meta, entry)) => {
-                let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-                Some(text(path).map(|path| (path, Stamp::of(&meta))))
-            }
-            // Removed while the folder is walked.
-            Err(error) if error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {
-                None
-            }
-            Err(error) => {
-                let place = error.path().unwrap_or(root).to_owned();
-                Some(Err(unable(&place, error.into())))
-            }
-        }
-    })
-}
-
-/// Puts a file in its place at once, so that nobody sees half of it.
-pub(crate) fn place_entry(place: &Path, entry: &TreeEntry, content: Option<&[u8]>) -> io::Result<()> {
-    let folder = place.parent().unwrap_or(place);
-    fs::create_dir_all(folder)?;
-    match entry {
-        TreeEntry::File { mode, .. } => {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(content.unwrap_or_default())?;
-            file.as_file().set_permissions(Permissions::from_mode(*mode))?;
-            file.persist(place)?;
-        }
-        TreeEntry::Link { target } => match fs::remove_file(place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => symlink(target, place)?,
-        },
-    }
-    Ok(())
-}
-
-fn remove(place: &Path) -> Result<(), ObjectError> {
-    match fs::remove_file(place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unable(place, error)),
-        _ => Ok(()),
-    }
-}
-
-fn text(path: &Path) -> Result<String, ObjectError> {
-    path.to_str().map(str::to_owned).ok_or_else(|| {
-        let cause = io::Error::new(io::ErrorKind::InvalidData, "its path is not UTF-8; rename it");
-        unable(path, cause)
-    })
-}
-
-fn unable(place: &Path, cause: io::Error) -> ObjectError {
-    ObjectError::File { path: place.display().to_string(), cause }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::Finding;
 
     /// A copy of an empty workspace, and an object store.
-    async fn copy(folder: &Path) -> (Checkout, Objects) {
-        let objects = Objects::open(&format!("file://{}", folder.join("objects").display())).unwrap();
-        let base = objects.put_json(&Tree::default()).await.unwrap();
-        let copy = Checkout::create(&folder.join("copy"), &base, "here".into(), &objects).await.unwrap();
-        (copy, objects)
+    struct Copy {
+        folder: tempfile::TempDir,
+        checkout: Checkout,
+        objects: Objects,
     }
 
-    fn paths(change: &TreeChange) -> Vec<&str> {
-        change.0.keys().map(String::as_str).collect()
+    impl Copy {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let address = format!("file://{}", folder.path().join("objects").display());
+            let objects = Objects::open(&address).unwrap();
+            let base = objects.put_json(&Tree::default()).await.unwrap();
+            let root = folder.path().join("copy");
+            let checkout = Checkout::create(&root, &base, "here".into(), &objects).await.unwrap();
+            Self { folder, checkout, objects }
+        }
+
+        fn write(&self, name: &str, content: &str) {
+            fs::write(self.checkout.root.join(name), content).unwrap();
+        }
+
+        fn read(&self, name: &str) -> String {
+            fs::read_to_string(self.checkout.root.join(name)).unwrap()
+        }
+
+        async fn find(&mut self, ended_after: u64) -> Option<Finding> {
+            let last = self.checkout.find(ended_after, Vec::new(), &self.objects).await.unwrap();
+            match last {
+                Some(last) => Some(last.open(&self.objects).await.unwrap()),
+                None => None,
+            }
+        }
+
+        /// Makes a change that was found in a copy.
+        async fn update(&mut self, copy: &str, before: Option<Sha256Digest>, content: &str) -> Sha256Digest {
+            let digest = self.objects.put(content.into()).await.unwrap();
+            let after = Some(TreeEntry::File { digest, mode: 0o644 });
+            let change = TreeChange(BTreeMap::from([("a".to_owned(), PathChange { before: None, after })]));
+            let node = TreeNode { before, copy: Some(copy.to_owned()), change };
+            let last = self.objects.put_json(&node).await.unwrap();
+            let to = TreeRef { base: digest, last: Some(last) };
+            self.checkout.update(&to, &self.objects).await.unwrap();
+            last
+        }
+    }
+
+    fn paths(finding: &Finding) -> Vec<&str> {
+        finding.change.0.keys().map(String::as_str).collect()
     }
 
     #[tokio::test]
     async fn what_work_made_is_found_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let (mut copy, objects) = copy(folder.path()).await;
-        let file = |name: &str| folder.path().join("copy").join(name);
-        fs::write(file("a"), "one").unwrap();
-        fs::write(file("b"), "one").unwrap();
-        let (_, change) = copy.take_change(0, &objects).await.unwrap();
-        assert_eq!(paths(&change), ["a", "b"]);
-        fs::write(file("a"), "other").unwrap();
-        fs::remove_file(file("b")).unwrap();
-        let (_, change) = copy.take_change(1, &objects).await.unwrap();
-        assert_eq!(paths(&change), ["a", "b"]);
-        let after = change.0.values().map(|change| change.after.is_some()).collect::<Vec<_>>();
+        let mut copy = Copy::new().await;
+        assert_eq!(copy.find(0).await, None);
+        copy.write("a", "one");
+        copy.write("b", "one");
+        let first = copy.find(1).await.unwrap();
+        assert_eq!((first.number, first.look, paths(&first)), (1, 2, vec!["a", "b"]));
+        copy.write("a", "other");
+        fs::remove_file(copy.checkout.root.join("b")).unwrap();
+        let second = copy.find(2).await.unwrap();
+        assert_eq!((second.number, paths(&second)), (2, vec!["a", "b"]));
+        let after = second.change.0.values().map(|change| change.after.is_some()).collect::<Vec<_>>();
         assert_eq!(after, [true, false]);
-        assert_eq!(copy.take_change(2, &objects).await.unwrap().1, TreeChange::default());
+        let before: Finding = copy.objects.get_json(&second.before.unwrap()).await.unwrap();
+        assert_eq!(before, first);
+        // Nothing new: the last finding brings the others all the same.
+        assert_eq!(copy.find(3).await, Some(second));
     }
 
     #[tokio::test]
     async fn work_that_ended_before_a_look_shares_it_and_later_work_does_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let (mut copy, objects) = copy(folder.path()).await;
-        let ended_after = copy.looks().count();
-        fs::write(folder.path().join("copy/a"), "one").unwrap();
-        let first = copy.take_change(ended_after, &objects).await.unwrap();
-        fs::write(folder.path().join("copy/b"), "one").unwrap();
-        assert_eq!(copy.take_change(ended_after, &objects).await.unwrap(), first);
-        let later = copy.looks().count();
-        assert_eq!(paths(&copy.take_change(later, &objects).await.unwrap().1), ["b"]);
+        let mut copy = Copy::new().await;
+        let ended_after = copy.checkout.looks().count();
+        copy.write("a", "one");
+        let first = copy.find(ended_after).await;
+        copy.write("b", "one");
+        assert_eq!(copy.find(ended_after).await, first);
+        let later = copy.checkout.looks().count();
+        assert_eq!(paths(&copy.find(later).await.unwrap()), ["b"]);
+    }
+
+    #[tokio::test]
+    async fn a_report_that_was_overtaken_brings_what_others_found() {
+        let mut copy = Copy::new().await;
+        copy.write("a", "one");
+        let slow = copy.checkout.looks().count();
+        copy.find(slow).await;
+        copy.find(copy.checkout.looks().count()).await;
+        assert_eq!(paths(&copy.find(slow).await.unwrap()), ["a"]);
     }
 
     #[tokio::test]
     async fn a_look_that_fails_loses_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let (mut copy, objects) = copy(folder.path()).await;
-        for name in ["a", "b"] {
-            fs::write(folder.path().join("copy").join(name), name).unwrap();
-        }
+        let mut copy = Copy::new().await;
+        copy.write("a", "a");
+        copy.write("b", "b");
         // The content of `b` cannot be stored: there is a folder in its place.
         let name = Sha256Digest::of_bytes(b"b").to_string();
-        let place = folder.path().join("objects/sha256").join(&name[..2]).join(name);
+        let place = copy.folder.path().join("objects/sha256").join(&name[..2]).join(name);
         fs::create_dir_all(place.join("in the way")).unwrap();
-        assert!(copy.take_change(0, &objects).await.is_err());
+        assert!(copy.checkout.find(0, Vec::new(), &copy.objects).await.is_err());
         fs::remove_dir_all(&place).unwrap();
-        let (_, change) = copy.take_change(copy.looks().count(), &objects).await.unwrap();
-        assert_eq!(paths(&change), ["a", "b"]);
+        let found = copy.find(copy.checkout.looks().count()).await.unwrap();
+        assert_eq!((found.look, paths(&found)), (1, vec!["a", "b"]));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_was_found_here_is_not_made_again() {
+        let mut copy = Copy::new().await;
+        copy.write("a", "one");
+        copy.find(0).await;
+        copy.write("a", "two");
+        copy.find(1).await;
+        // The tree has the first one so far.
+        let last = copy.update("here", None, "one").await;
+        assert_eq!(copy.read("a"), "two");
+        copy.update("elsewhere", Some(last), "three").await;
+        assert_eq!(copy.read("a"), "three");
+    }
+
+    #[tokio::test]
+    async fn what_another_host_overwrites_is_found_first() {
+        let mut copy = Copy::new().await;
+        copy.write("a", "mine");
+        copy.update("elsewhere", None, "its").await;
+        assert_eq!(copy.read("a"), "its");
+        copy.write("a", "more");
+        let second = copy.find(0).await.unwrap();
+        let before = second.change.0["a"].before.clone();
+        assert!(
+            matches!(before, Some(TreeEntry::File { digest, .. }) if digest == Sha256Digest::of_bytes(b"its"))
+        );
+        let first: Finding = copy.objects.get_json(&second.before.unwrap()).await.unwrap();
+        assert_eq!((first.look, paths(&first)), (1, vec!["a"]));
     }
 }

@@ -22,13 +22,14 @@ use wf_model::Plan;
 use crate::claims::FamilyClaims;
 use crate::command::{DriverCommand, Occurrence, RunTimer};
 use crate::driven_run::DrivenRun;
+use crate::findings::FindingHistory;
 use crate::lock_claims::LockClaims;
 use crate::log::FamilyLog;
 use crate::objects::Objects;
 use crate::open_work::{OpenWork, begins_call, changes_work, name_of, relies_on_log, started, step_of};
 use crate::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::progress::{DriverError, StoredProgress};
-use crate::tree::{TreeHistory, TreeRef};
+use crate::tree::TreeRef;
 
 /// The name of the task queue for steps that name none.
 pub const DEFAULT_QUEUE: &str = "default";
@@ -45,7 +46,7 @@ pub struct RunDriver {
     runs: BTreeMap<RunId, DrivenRun>,
     log: FamilyLog,
     tree: TreeRef,
-    history: TreeHistory,
+    history: FindingHistory,
     claims: FamilyClaims,
     locks: LockClaims,
     open: BTreeMap<u64, OpenWork>,
@@ -85,7 +86,7 @@ impl RunDriver {
             spec,
             objects,
             runs: BTreeMap::new(),
-            history: TreeHistory::default(),
+            history: FindingHistory::default(),
             claims: FamilyClaims::default(),
             locks: LockClaims::default(),
             open: BTreeMap::new(),

@@ -19,12 +19,12 @@ use wf_app::{Host, Workspace};
 use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
-use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
 use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
 use crate::terminal::note;
+use crate::tree_files::store_tree;
 use crate::workflow::RunWorkflow;
 
 /// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.

@@ -1,9 +1,9 @@
 //! Runs of `wf` on a Temporal server: any number of workers, and no process that must live.
 //!
 //! A run is a workflow around the same machine that the local engine drives ([`driver`] and [`workflow`]), with one more for
-//! each run that is nested in it, and each effect of a machine is an activity that carries it out with the code of the local engine ([`site`]). What is large goes
-//! through an object store ([`objects`]) and not through the history: texts of plans, logs, artifacts, the files of the
-//! workspace ([`tree`]). `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be
+//! each run that is nested in it, and each effect of a machine is an activity that carries it out with the code of the local
+//! engine ([`site`]). What is large goes through an object store ([`objects`]) and not through the history: texts of plans,
+//! logs, artifacts, the files of the workspace ([`tree`], [`findings`]). `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be
 //! recorded and shown where the command was given.
 //!
 //! **Invariant:** a workflow has no rule of its own about steps: it waits, and asks the machine.
@@ -18,6 +18,7 @@ pub mod command;
 mod connect;
 mod driven_run;
 pub mod driver;
+pub mod findings;
 mod follow;
 mod inside;
 mod local_copy;
@@ -38,6 +39,7 @@ pub mod site;
 mod site_family;
 mod terminal;
 pub mod tree;
+mod tree_files;
 mod worker;
 pub mod workflow;
 

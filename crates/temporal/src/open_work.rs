@@ -1,11 +1,10 @@
 //! Work that was ordered, until it is reported.
 
 use wf_base::name::RunId;
-use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, Machine, WorkExit};
 use wf_model::{FailureClass, Step, StepWork};
 
 use crate::order::{Job, WorkWish};
-use crate::tree::TreeConflict;
 
 /// Work that has not been reported.
 #[derive(Clone, Debug)]
@@ -139,18 +138,12 @@ pub(crate) fn name_of(effect: &Effect) -> String {
     effect.attempt().map_or_else(|| kind.to_owned(), |attempt| format!("{kind} {attempt}"))
 }
 
-/// Fails an attempt whose files another step changed at the same time.
-pub(crate) fn without_conflict(input: InputKind, conflict: &TreeConflict) -> InputKind {
-    match input {
-        InputKind::Ended(end) => {
-            let reason = format!(
-                "another step changed `{}` at the same time; let one of them depend on the other, or write to \
-                 different files",
-                conflict.path
-            );
-            let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-            InputKind::Ended(AttemptEnd { exit, outputs: wf_model::JsonObject::new(), ..end })
-        }
-        other => other,
-    }
+/// Fails an attempt, a file of which another host changed at the same time.
+pub(crate) fn fail_for_conflict(end: &mut AttemptEnd, path: &str) {
+    let reason = format!(
+        "another step changed `{path}` at the same time on another host; let one of them depend on the other, or write to \
+         different files"
+    );
+    end.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+    end.outputs.clear();
 }

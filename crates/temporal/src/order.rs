@@ -13,9 +13,10 @@ use wf_engine::{NestedRun, RetriedResults};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
+use crate::findings::FindingSource;
 use crate::lock_claims::LockClaim;
 use crate::objects::{ObjectError, Objects};
-use crate::tree::{ChangeSource, TreeChange, TreeRef};
+use crate::tree::TreeRef;
 
 /// The bytes of a value that is sent as it is, at most.
 const INLINE_BYTES: usize = 4 * 1024;
@@ -45,6 +46,11 @@ impl Parcel {
             Some(parcel) => Ok(parcel),
             None => Ok(Self::Object(objects.put_json(value).await?)),
         }
+    }
+
+    /// Returns the parcel of a value that is stored as an object.
+    pub fn of_stored<T: Serialize>(value: &T, digest: Sha256Digest) -> Self {
+        Self::inline(value).unwrap_or(Self::Object(digest))
     }
 
     fn inline<T: Serialize>(value: &T) -> Option<Self> {
@@ -183,12 +189,9 @@ pub struct WorkReport {
     /// The run that begins for the attempt: a [`NestedRunBeginning`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested: Option<Parcel>,
-    /// The difference that the work made in the workspace: a [`TreeChange`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Parcel>,
-    /// The copy of the workspace that it was found in, and its number there.
-    pub source: ChangeSource,
-    /// The files that it left in the folders of runs.
+    /// The copy of the workspace that it was done in, and what was found there.
+    pub source: FindingSource,
+    /// The files that its attempt left in the folder of its run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
@@ -227,11 +230,9 @@ pub struct OpenReport {
     pub inputs: Vec<InputKind>,
     /// The run that begins for the attempt.
     pub nested: Option<NestedRunBeginning>,
-    /// The difference that the work made in the workspace.
-    pub change: Option<TreeChange>,
-    /// The copy of the workspace that it was found in, and its number there.
-    pub source: ChangeSource,
-    /// The files that it left in the folders of runs.
+    /// The copy of the workspace that it was done in, and what was found there.
+    pub source: FindingSource,
+    /// The files that its attempt left in the folder of its run.
     pub files: Vec<RunFile>,
     /// The task queue of the host where it was done.
     pub host: String,
@@ -242,10 +243,9 @@ pub struct OpenReport {
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, nested, change, source, files, host, is_left } = self;
-        let change = change.map(|change| change.open_now(objects)).transpose()?;
+        let Self { inputs, nested, source, files, host, is_left } = self;
         let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, nested, change, source, files, host, is_left })
+        Ok(OpenReport { inputs: inputs.open_now(objects)?, nested, source, files, host, is_left })
     }
 }
 

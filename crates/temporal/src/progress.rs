@@ -9,10 +9,11 @@ use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, Rest
 
 use crate::claims::FamilyClaims;
 use crate::driven_run::RunNesting;
+use crate::findings::FindingHistory;
 use crate::lock_claims::LockClaims;
 use crate::objects::ObjectError;
 use crate::order::LogRef;
-use crate::tree::{TreeHistory, TreeRef};
+use crate::tree::TreeRef;
 
 /// A run and those nested in it, as they are stored while their history begins anew.
 #[derive(Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub(crate) struct StoredProgress {
     pub(crate) runs: Vec<StoredRun>,
     pub(crate) log: LogRef,
     pub(crate) tree: TreeRef,
-    pub(crate) history: TreeHistory,
+    pub(crate) history: FindingHistory,
     pub(crate) claims: FamilyClaims,
     pub(crate) locks: LockClaims,
     pub(crate) next_key: u64,

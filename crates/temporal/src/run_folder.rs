@@ -42,10 +42,19 @@ impl RunFolder {
             Some(attempt) => log::files(&self.folder, attempt).into(),
             None => files(&self.folder, 1),
         };
+        self.take(own, objects).await
+    }
+
+    /// Stores what agents and models sent and received since the last time, whatever work it belongs to.
+    pub async fn take_exchanges(&mut self, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
         let exchanged = self.exchanges.iter().filter(|folder| folder.is_dir());
-        let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX));
-        let mut taken = Vec::new();
-        for place in own.into_iter().chain(exchanged) {
+        let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX)).collect();
+        self.take(exchanged, objects).await
+    }
+
+    async fn take(&mut self, places: Vec<PathBuf>, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
+        let (mut taken, mut stamps) = (Vec::new(), Vec::new());
+        for place in places {
             let Ok(meta) = fs::symlink_metadata(&place) else { continue };
             let stamp = (meta.size(), meta.mtime(), meta.mtime_nsec());
             if !meta.is_file() || self.carried.get(&place) == Some(&stamp) {
@@ -56,8 +65,10 @@ impl RunFolder {
             let Some(path) = path.and_then(Path::to_str).map(str::to_owned) else { continue };
             let digest = objects.put(content).await?;
             taken.push(RunFile { path, digest });
-            self.carried.insert(place, stamp);
+            stamps.push((place, stamp));
         }
+        // If one cannot be stored, none is carried.
+        self.carried.extend(stamps);
         Ok(taken)
     }
 }
@@ -104,15 +115,19 @@ mod tests {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, name).unwrap();
         }
-        let mut take = async |attempt: Option<Attempt>| {
-            let taken = carried.take_new(attempt.as_ref(), &objects).await.unwrap();
+        let paths = |files: Vec<RunFile>| {
             let path = |file: RunFile| file.path.strip_prefix(&format!("{run}/")).unwrap().to_owned();
-            taken.into_iter().map(path).collect::<Vec<_>>()
+            let mut paths: Vec<_> = files.into_iter().map(path).collect();
+            paths.sort();
+            paths
         };
-        assert_eq!(take(Some(attempt("a"))).await, ["a.1.idx", "a.1.log", "calls/1.json"]);
-        let mut rest = take(None).await;
-        rest.sort();
-        assert_eq!(rest, ["ab.1.log", "baseline"]);
-        assert_eq!(take(None).await, Vec::<String>::new());
+        let own = carried.take_new(Some(&attempt("a")), &objects).await.unwrap();
+        assert_eq!(paths(own), ["a.1.idx", "a.1.log"]);
+        let exchanges = carried.take_exchanges(&objects).await.unwrap();
+        assert_eq!(paths(exchanges), ["calls/1.json"]);
+        let rest = carried.take_new(None, &objects).await.unwrap();
+        assert_eq!(paths(rest), ["ab.1.log", "baseline"]);
+        assert_eq!(carried.take_new(None, &objects).await.unwrap(), []);
+        assert_eq!(carried.take_exchanges(&objects).await.unwrap(), []);
     }
 }

@@ -23,6 +23,8 @@ pub struct RunningWork {
 /// A wait for work. To drop it ends the wait, and not the work.
 #[derive(Clone)]
 pub struct WorkWait {
+    /// The number of looks at the files of its copy before the work began.
+    pub looks: u64,
     stop: watch::Sender<StopLevel>,
     result: watch::Receiver<Option<WorkResult>>,
 }
@@ -49,10 +51,11 @@ impl WorkWait {
 }
 
 impl RunningWork {
-    /// Returns a wait for the work of an attempt, which is begun if it is not under way.
+    /// Returns a wait for the work of an attempt, which is begun if it is not under way, after a number of looks.
     pub fn find_or_begin<F>(
         &self,
         attempt: &RunAttempt,
+        looks: u64,
         begin: impl FnOnce(watch::Receiver<StopLevel>) -> F,
     ) -> WorkWait
     where
@@ -70,7 +73,7 @@ impl RunningWork {
                 let ended = work.await;
                 done.send_replace(Some(ended));
             });
-            WorkWait { stop, result }
+            WorkWait { looks, stop, result }
         });
         running.clone()
     }
@@ -118,12 +121,12 @@ mod tests {
             released.await.unwrap();
             Ok(Vec::new())
         };
-        let first = running.find_or_begin(&attempt(), begin).wait(heard.clone());
+        let first = running.find_or_begin(&attempt(), 0, begin).wait(heard.clone());
         assert!(tokio::time::timeout(std::time::Duration::from_millis(5), first).await.is_err());
         assert!(!running.is_idle());
         release.send(()).unwrap();
         let never = |_| async { panic!("it is begun twice") };
-        assert_eq!(running.find_or_begin(&attempt(), never).wait(heard).await, Ok(Vec::new()));
+        assert_eq!(running.find_or_begin(&attempt(), 0, never).wait(heard).await, Ok(Vec::new()));
         assert!(running.is_idle());
     }
 
@@ -136,6 +139,6 @@ mod tests {
             Err(format!("{:?}", *told.borrow()))
         };
         stop.send_replace(StopLevel::Gently);
-        assert_eq!(running.find_or_begin(&attempt(), begin).wait(heard).await, Err("Gently".to_owned()));
+        assert_eq!(running.find_or_begin(&attempt(), 0, begin).wait(heard).await, Err("Gently".to_owned()));
     }
 }

@@ -22,14 +22,14 @@ use wf_store::{StoreDurability, StoreError};
 
 use crate::caller::WorkerCaller;
 use crate::checkout::{Checkout, Looks};
+use crate::findings::{FindingSource, LookSpan};
 use crate::log::log_since;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
+use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
-use crate::tree::ChangeSource;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -80,16 +80,11 @@ struct RunSite {
 }
 
 /// The result of work.
-#[derive(Default)]
 struct WorkDone {
     inputs: WorkInputs,
     nested: Option<NestedRunBeginning>,
-}
-
-impl From<WorkInputs> for WorkDone {
-    fn from(inputs: WorkInputs) -> Self {
-        Self { inputs, nested: None }
-    }
+    /// The number of looks at the files before it.
+    looks: u64,
 }
 
 impl Sites {
@@ -140,8 +135,8 @@ impl Sites {
     pub fn report_left(&self) -> WorkReport {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
-        let source = ChangeSource::default();
-        WorkReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left: true }
+        let source = FindingSource::default();
+        WorkReport { inputs, nested: None, source, files: Vec::new(), host, is_left: true }
     }
 
     async fn report(
@@ -152,7 +147,7 @@ impl Sites {
         done: WorkDone,
     ) -> Result<WorkReport, WorkerError> {
         let (objects, ended_after) = (&self.objects, site.looks.count());
-        let WorkDone { inputs, nested } = done;
+        let WorkDone { inputs, nested, looks: first } = done;
         let family = site.family.lock().await;
         let stored = family.stored_files(run, &inputs, &site.session)?;
         site.run_folders.lock().await.retain(|known, _| family.replica(known).is_ok());
@@ -160,19 +155,24 @@ impl Sites {
         for StoredFile { path, digest } in stored {
             objects.put_file(&path, &digest).await?;
         }
-        let files: Vec<RunFile> = {
-            let mut folders = site.run_folders.lock().await;
-            let new = || RunFolder::new(site.session.store.folder(), run);
-            folders.entry(run.clone()).or_insert_with(new).take_new(attempt, objects).await?
-        };
-        let (source, change) = site.checkout.lock().await.take_change(ended_after, objects).await?;
-        let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
+        let mut folders = site.run_folders.lock().await;
+        let new = || RunFolder::new(site.session.store.folder(), run);
+        let folder = folders.entry(run.clone()).or_insert_with(new);
+        let files = folder.take_new(attempt, objects).await?;
+        // Whoever takes them has to bring them before another one reports.
+        let mut checkout = site.checkout.lock().await;
+        let exchanges = folder.take_exchanges(objects).await?;
+        drop(folders);
+        let last = checkout.find(ended_after, exchanges, objects).await?;
+        let looks = LookSpan { first, last: ended_after + 1 };
+        let source = FindingSource { copy: checkout.name().to_owned(), looks, last };
+        drop(checkout);
         let inputs = Parcel::pack(&inputs, objects).await?;
         let nested = match nested {
             Some(nested) => Some(Parcel::pack(&nested, objects).await?),
             None => None,
         };
-        Ok(WorkReport { inputs, nested, change, source, files, host: self.queue.clone(), is_left: false })
+        Ok(WorkReport { inputs, nested, source, files, host: self.queue.clone(), is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
@@ -264,19 +264,21 @@ impl RunSite {
         objects: &Objects,
         stop: watch::Receiver<StopLevel>,
     ) -> Result<WorkDone, WorkerError> {
+        let looks = self.looks.count();
+        let done = |inputs| WorkDone { inputs, nested: None, looks };
         let family = self.family.lock().await;
         let replica = family.replica(run)?;
         let effect = match job {
             Job::Begin => {
                 objects.put_json(&BegunRunMark { begun: run.clone() }).await?;
-                return Ok(vec![replica.begin()?].into());
+                return Ok(done(vec![replica.begin()?]));
             }
-            Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?.into()),
+            Job::Decide { ask, tokens } => return Ok(done(replica.decide(*ask, &tokens).await?)),
             Job::EndNested { effect, timed_out } => {
                 let attempt = effect.attempt().map(|attempt| attempt.to_string()).unwrap_or_default();
                 let work = replica.end_nested(*effect, family.replica(&run.child(&attempt))?, timed_out);
                 drop(family);
-                return Ok(work.await?.into());
+                return Ok(done(work.await?));
             }
             Job::Effect(effect) if is_again => self.again(*effect),
             Job::Effect(effect) => *effect,
@@ -289,27 +291,30 @@ impl RunSite {
                 Some(nested) => Some(self.family.lock().await.begin_nested(nested)?),
                 None => None,
             };
-            return Ok(WorkDone { inputs, nested });
+            return Ok(WorkDone { nested, ..done(inputs) });
         }
         // Work takes long, and other work needs the log meanwhile.
         if let Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } = &effect {
             let attempt = RunAttempt { run: run.clone(), attempt: attempt.clone() };
             // Its predecessor is over, and nobody asks for its result again.
             self.running.forget_before(&attempt);
-            let wait = self.running.find_or_begin(&attempt, |heard| ended(replica.work(effect, heard)));
+            let begin = |heard| ended(replica.work(effect, heard));
+            let wait = self.running.find_or_begin(&attempt, looks, begin);
             drop(family);
+            let looks = wait.looks;
             let inputs = wait.wait(stop).await.map_err(|reason| {
                 self.running.forget(&attempt);
                 WorkerError::Run(reason)
             });
-            return Ok(inputs?.into());
+            return Ok(WorkDone { looks, ..done(inputs?) });
         }
         let work = replica.work(effect, stop);
         drop(family);
-        match work {
-            Some(work) => Ok(work.await?.into()),
-            None => Ok(WorkDone::default()),
-        }
+        let inputs = match work {
+            Some(work) => work.await?,
+            None => WorkInputs::new(),
+        };
+        Ok(done(inputs))
     }
 
     /// Returns what is to be done about work whose worker was lost: nobody knows how far it went.

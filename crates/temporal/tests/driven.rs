@@ -14,9 +14,10 @@ use wf_model::{JsonObject, Plan};
 use wf_sign::approval::Approvers;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
+use wf_temporal::findings::FindingSource;
 use wf_temporal::objects::Objects;
 use wf_temporal::order::{Job, NestedRunBeginning, OpenReport, RunOrder, RunSpec, WorkOrder};
-use wf_temporal::tree::{ChangeSource, Tree};
+use wf_temporal::tree::Tree;
 
 /// A run whose workers are the test.
 pub struct Driven {
@@ -133,8 +134,8 @@ pub fn driven_run() -> RunId {
 
 /// A report of work that changed nothing.
 pub fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
-    let (source, host) = (ChangeSource::default(), "wf-host-w".to_owned());
-    OpenReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left }
+    let (source, host) = (FindingSource::default(), "wf-host-w".to_owned());
+    OpenReport { inputs, nested: None, source, files: Vec::new(), host, is_left }
 }
 
 /// The input with which a run begins in an empty workspace.

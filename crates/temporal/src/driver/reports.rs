@@ -3,10 +3,11 @@
 use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
 
 use super::{RunDriver, RunInput};
-use crate::open_work::{OpenWork, WorkPart, without_conflict};
+use crate::findings::{AcceptedFinding, FindingSource};
+use crate::open_work::{OpenWork, WorkPart, fail_for_conflict};
 use crate::order::{OpenReport, WorkWish};
 use crate::progress::DriverError;
-use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeNode};
+use crate::tree::{TreeChange, TreeNode};
 
 impl RunDriver {
     /// Takes back work that no worker had begun when it was told to end.
@@ -66,12 +67,15 @@ impl RunDriver {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
         };
-        let OpenReport { mut inputs, nested, change, source, files, host, is_left } = report;
+        let OpenReport { mut inputs, nested, source, files, host, is_left } = report;
         self.log.note_files(files);
-        if let Some(change) = change
-            && let Err(conflict) = self.apply(change, &source)?
-        {
-            inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
+        self.take_findings(&source)?;
+        for input in &mut inputs {
+            if let InputKind::Ended(end) = input
+                && let Some(path) = self.history.conflict(&source.copy, source.looks)
+            {
+                fail_for_conflict(end, path);
+            }
         }
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
@@ -104,21 +108,24 @@ impl RunDriver {
         }
     }
 
-    /// Adds a change to the tree, or what makes it good again.
-    fn apply(
-        &mut self,
-        change: TreeChange,
-        source: &ChangeSource,
-    ) -> Result<Result<(), TreeConflict>, DriverError> {
-        let (change, conflict) = match self.history.accept(change, source) {
-            Ok(change) => (change, None),
-            Err(conflict) => (conflict.reversal.clone(), Some(conflict)),
-        };
-        if change.0.is_empty() {
-            return Ok(Ok(()));
+    /// Takes what was found in a copy of the workspace and has not been reported yet.
+    fn take_findings(&mut self, source: &FindingSource) -> Result<(), DriverError> {
+        let FindingSource { copy, last, .. } = source;
+        for finding in self.history.lacking(copy, last.clone(), &self.objects)? {
+            let AcceptedFinding { change, reversal, files } = self.history.accept(copy, finding);
+            self.log.note_files(files);
+            self.change_tree(change, Some(copy.clone()))?;
+            self.change_tree(reversal, None)?;
         }
-        let node = TreeNode { before: self.tree.last, change };
-        self.tree.last = Some(self.objects.put_json_now(&node)?);
-        Ok(conflict.map_or(Ok(()), Err))
+        Ok(())
+    }
+
+    /// Adds a change to the tree. `copy` has it already.
+    fn change_tree(&mut self, change: TreeChange, copy: Option<String>) -> Result<(), DriverError> {
+        if !change.is_empty() {
+            let node = TreeNode { before: self.tree.last, copy, change };
+            self.tree.last = Some(self.objects.put_json_now(&node)?);
+        }
+        Ok(())
     }
 }

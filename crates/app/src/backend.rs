@@ -50,7 +50,8 @@ pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<Ba
             .hint("install it: cargo install --path crates/temporal")
     })?;
     let argv = [program.display().to_string(), "follow".to_owned(), name.to_owned()].into();
-    let env = host.vars().into_iter().collect();
+    // The program is a part of the run as a supervisor is, so tests reach it in the same way.
+    let env = host.vars().into_iter().chain(host.vars_named(&["WF_CRASH"])).collect();
     Ok(BackendProgram { name: name.to_owned(), argv, env, cancels: false })
 }
 

@@ -10,6 +10,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
+use wf_base::failpoint;
 use wf_engine::EngineError;
 use wf_exec::StopLevel;
 
@@ -41,6 +42,7 @@ impl WorkActivities {
         ctx: ActivityContext,
         order: WorkOrder,
     ) -> Result<WorkReport, ActivityError> {
+        failpoint::point("work.before");
         let (stop, heard) = watch::channel(StopLevel::No);
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let mut work = std::pin::pin!(self.sites.work(order, is_again, heard));
@@ -49,7 +51,10 @@ impl WorkActivities {
         let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);
         loop {
             tokio::select! {
-                report = &mut work => return report.map_err(|error| failure(error).into()),
+                report = &mut work => {
+                    failpoint::point("report.before");
+                    return report.map_err(|error| failure(error).into());
+                }
                 () = &mut left => return Ok(self.sites.report_left()),
                 _ = beat.tick() => ctx.record_heartbeat(()).await?,
             }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
+use wf_base::failpoint;
 use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
@@ -191,7 +192,10 @@ async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<()
         .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
         .build();
-    match client.start_workflow(RunWorkflow::run, order, options).await {
+    failpoint::point("start.before");
+    let started = client.start_workflow(RunWorkflow::run, order, options).await;
+    failpoint::point("start.after");
+    match started {
         Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
         Err(error) => Err(refused("start the run", &error)),
     }
@@ -201,6 +205,7 @@ async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<()
 pub fn say(message: &FromBackend) {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
+    failpoint::point("message.before");
     let mut out = std::io::stdout().lock();
     // If nobody reads any more, the end of standard input says so.
     let _ = out.write_all(&line).and_then(|()| out.flush());

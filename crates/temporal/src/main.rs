@@ -72,7 +72,8 @@ fn run(command: WorkerCommand) -> Result<(), String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let host = Host::read().map_err(|error| error.message)?;
+    let role = if matches!(command, WorkerCommand::Follow { .. }) { "follower" } else { "worker" };
+    let host = Host::read_as(role).map_err(|error| error.message)?;
     let done = runtime.block_on(async {
         match command {
             WorkerCommand::Worker { backend, queues, folder, identity } => {

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
 use wf_base::digest::Sha256Digest;
+use wf_base::failpoint;
 
 /// The bytes of objects that are kept in memory, at most: a workflow reads the same few again and again.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
@@ -103,7 +104,9 @@ impl Objects {
     pub async fn put(&self, bytes: Vec<u8>) -> Result<Sha256Digest, ObjectError> {
         let digest = Sha256Digest::of_bytes(&bytes);
         let payload = PutPayload::from(bytes);
+        failpoint::point("object.before");
         let stored = self.store.put(&self.place(&digest), payload).await;
+        failpoint::point("object.after");
         stored.map_err(|cause| ObjectError::Store { doing: format!("write {digest}"), cause })?;
         Ok(digest)
     }

@@ -37,7 +37,7 @@ fn exits(farm: &Farm, run: &str, step: &str) -> Vec<String> {
 }
 
 /// Asserts that every task has one end, and that the log is whole.
-fn assert_whole(farm: &Farm, run: &str) {
+pub fn assert_whole(farm: &Farm, run: &str) {
     let mut ended = std::collections::BTreeSet::new();
     let events = farm.events(run);
     for event in events.iter().filter(|event| event["event"] == "step_ended") {
@@ -176,84 +176,4 @@ fn a_run_outlives_who_follows_it() {
     assert_eq!(marks(&farm), 1, "the step ran once");
     assert_eq!(exits(&farm, &id, "long"), ["code"]);
     assert_whole(&farm, &id);
-}
-
-/// Returns the number of runs that the workspace has.
-fn runs(farm: &Farm) -> usize {
-    farm.wf(&["runs"]).out.lines().count()
-}
-
-/// A plan whose steps may all be interrupted, and whose end shows that each was done.
-const ANY: &str = r"policy: {max_parallel: 3}
-steps:
-  - id: first
-    run: sleep 0.2; echo first > first.txt
-    artifacts: [first.txt]
-    idempotent: true
-    retry: {max: 5, on: [interrupted], backoff: 10ms}
-    verify: [{name: there, run: test -s first.txt}]
-  - id: long
-    depends_on: [first]
-    for_each: [1, 2, 3, 4, 5, 6]
-    run: cat first.txt; sleep 0.2; echo $WF_ITEM > f$WF_ITEM
-    idempotent: true
-    retry: {max: 5, on: [interrupted], backoff: 10ms}
-  - id: part
-    depends_on: [first]
-    uses: part.md
-  - id: all
-    depends_on: [long, part]
-    run: cat f1 f2 f3 f4 f5 f6 parts/b
-    idempotent: true
-    retry: {max: 5, on: [interrupted], backoff: 10ms}";
-
-/// A plan that it runs.
-const PART: &str = r"steps:
-  - id: a
-    run: sleep 0.3; mkdir -p parts; echo a > parts/a
-    artifacts: [parts/a]
-    idempotent: true
-    retry: {max: 5, on: [interrupted], backoff: 10ms}
-    verify: [{name: there, run: test -s parts/a}]
-  - id: b
-    depends_on: [a]
-    run: sleep 0.3; cp parts/a parts/b
-    idempotent: true
-    retry: {max: 5, on: [interrupted], backoff: 10ms}";
-
-#[test]
-#[ignore = "needs a Temporal server: .ci/real"]
-fn whatever_is_killed_whenever_a_run_ends_as_it_should() {
-    let mut farm = farm(2, ANY);
-    farm.plan("part", PART);
-    for case in 0_u64..6 {
-        let delay = Duration::from_millis(case * 397 % 1_000);
-        let (host, server) = (case % 3 != 1, case % 3 > 0);
-        eprintln!("case {case}: after {delay:?}: host {host}, server {server}");
-        let before = runs(&farm);
-        let run = farm.start(&["run", "--on", "farm", "long.md"]);
-        until("the run is recorded", || runs(&farm) > before);
-        std::thread::sleep(delay);
-        if server {
-            farm.server.kill();
-        }
-        if host {
-            farm.kill_host("w1");
-        }
-        if server {
-            farm.server.restart();
-        }
-        if host {
-            farm.start_worker("w1");
-        }
-        let followed = Did::ended(run);
-        let id = farm.run();
-        if followed.code != Some(0) {
-            until("the run can be followed again", || farm.wf(&["resume", &id]).code == Some(0));
-        }
-        assert_eq!(farm.show()["run"]["state"], "succeeded", "case {case}");
-        for run in farm.runs().values() {
-            assert_whole(&farm, run);
-        }
-    }
 }

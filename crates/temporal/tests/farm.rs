@@ -155,7 +155,9 @@ impl Farm {
     pub fn adopt_worker(&mut self, name: &str, command: &mut Command) {
         let child = command.spawn().unwrap();
         self.workers.insert(name.to_owned(), child);
-        until("the worker works", || self.log(name).contains("works for"));
+        until("the worker works, or has ended", || {
+            self.log(name).contains("works for") || self.has_ended(name)
+        });
     }
 
     /// Returns what a worker wrote.
@@ -170,6 +172,11 @@ impl Farm {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let line = line.unwrap_or_else(|| panic!("{name} has ended: {}", self.log(name)));
         line.trim().trim_end_matches("kB").trim().parse().unwrap()
+    }
+
+    /// True if a worker has ended.
+    pub fn has_ended(&mut self, name: &str) -> bool {
+        self.workers.get_mut(name).unwrap().try_wait().unwrap().is_some()
     }
 
     /// Kills a worker, not what it started.

@@ -15,6 +15,7 @@ pub mod approve;
 pub mod audit_log;
 pub mod authoring;
 pub mod backend;
+mod backend_names;
 mod background;
 pub mod call_findings;
 mod caller;

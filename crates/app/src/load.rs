@@ -7,10 +7,11 @@ use super::{
     CliExitCode, CommandError, RunOptions, Workspace, normalize_path, plans, relative_path, require_utf8,
 };
 use crate::Caller;
+use crate::backend_names::check_backends;
 use crate::config::WorkspaceConfig;
 use crate::{APPROVERS, CONFIG};
-use wf_base::diag::{Code, Diagnostic, Severity};
-use wf_base::name::{GateId, Name, RunId};
+use wf_base::diag::Severity;
+use wf_base::name::{GateId, RunId};
 use wf_base::source::DeclarationSites;
 use wf_base::source::{SourceText, Span, Spanned};
 use wf_base::untrusted::shell_word;
@@ -287,25 +288,8 @@ pub fn load_with_gates(files: &dyn SpecFileSource, path: &str, gates: &[GateId])
         wf_lang::check::people(&mut loaded, &names, required);
     }
     wf_lang::check::models(&mut loaded, || settings::known_models(files));
-    check_backend(&mut loaded, files);
+    check_backends(&mut loaded, files);
     loaded
-}
-
-/// Adds to the diagnostics a backend of a goal that `wf.yaml` does not define.
-fn check_backend(loaded: &mut LoadedSpec, files: &dyn SpecFileSource) {
-    let Some(backend) = loaded.goal().and_then(|goal| goal.backend.clone()) else { return };
-    let Some((config, checked)) = read_config(files, CONFIG) else { return };
-    if checked.count(Severity::Error) == 0 && !config.backends.contains_key(&backend.value) {
-        let message = format!("wf.yaml defines no backend `{}`", backend.value);
-        let mistake = Diagnostic::new(Code::ValueWrong, backend.span, message);
-        let known: Vec<&str> = config.backends.keys().map(Name::as_str).collect();
-        let help = match known.as_slice() {
-            [] => "add it under `backends` in wf.yaml".to_owned(),
-            known => format!("wf.yaml has {}", known.join(", ")),
-        };
-        loaded.diagnostics.push((0, mistake.with_help(help)));
-        loaded.sort();
-    }
 }
 
 /// The names of all approvers, where the owner alone is not enough, and the quorum.

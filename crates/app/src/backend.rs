@@ -112,13 +112,9 @@ pub fn backend_of(config: &Value) -> Option<&str> {
 /// Returns what a step needs that no backend has.
 fn unsupported(step: &Step) -> Option<&'static str> {
     step.ways().find_map(|way| match &way.work {
-        StepWork::Agent(agent) if agent.conversation.is_some() => {
-            Some("its agent continues a conversation of this workspace")
-        }
         StepWork::Agent(agent) if agent.workspace == AgentWorkspace::Worktree => {
             Some("its agent works in a worktree, which needs the repository of this workspace")
         }
-        StepWork::Agent(agent) if agent.dispatch.is_some() => Some("its agent starts runs of other plans"),
         _ => None,
     })
 }

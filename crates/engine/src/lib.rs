@@ -67,12 +67,12 @@ mod units;
 mod workspace_models;
 mod worktrees;
 
-pub use agent::{RecordedConversations, conversations};
+pub use agent::{EarlierConversations, RecordedConversations, conversations};
 pub use asking::{RecordedAnswers, scope};
 pub use begin::{cancel, resume, run, tidy};
 pub use dispatch::STOP_REASON;
 pub use evidence::{EVIDENCE_EVENTS, recorded_evidence, stale_now};
-pub use family::RunFamily;
+pub use family::{RunFamily, ended_run};
 pub use generated::PlanReader;
 pub use kept::{outdated, unchanged};
 pub use memory::RecordedCalibrations;

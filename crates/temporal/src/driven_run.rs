@@ -59,6 +59,12 @@ impl DrivenRun {
         Self::of(Machine::new(plan, run, params))
     }
 
+    /// A nested run of which nothing has happened.
+    pub(crate) fn nested(plan: Arc<Plan>, nested: &NestedRun) -> Self {
+        let machine = Machine::new(plan, nested.id(), nested.params.clone());
+        Self::of(machine.with_dispatch(nested.child.clone()))
+    }
+
     fn of(machine: Machine) -> Self {
         let stopped = match machine.requested_cancel() {
             None => StopLevel::No,
@@ -105,6 +111,14 @@ impl DrivenRun {
             LogEntry { run: Some(run.clone()), nested, event }
         };
         events.into_iter().map(entry).collect()
+    }
+
+    /// True if an agent that continues a conversation does the work of an attempt.
+    pub(crate) fn continues_conversation(&self, attempt: &Attempt) -> bool {
+        step_of(&self.machine, attempt).is_some_and(|step| match &step.work {
+            StepWork::Agent(work) => work.conversation.is_some(),
+            _ => false,
+        })
     }
 
     /// True if agents do the work of an attempt.

@@ -177,6 +177,10 @@ async fn prepare(
         config: run.config.clone(),
         opening: run.opening.clone(),
         retried: run.retried.clone(),
+        conversations: match &run.conversations {
+            none if none.is_empty() => None,
+            earlier => Some(objects.put_json(earlier).await?),
+        },
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };

@@ -107,6 +107,9 @@ pub struct RunSpec {
     /// The results of the run that it repeats.
     #[serde(default)]
     pub retried: RetriedResults,
+    /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) that its agents may continue, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<Sha256Digest>,
     /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,
     /// The approvers whose answers count.

@@ -19,15 +19,16 @@ use crate::order::RunFile;
 /// The folder, and what of it was carried already.
 pub struct RunFolder {
     folder: PathBuf,
-    /// The folders in it whose files are carried: what agents and models sent and received.
-    exchanges: [PathBuf; 2],
+    /// The folders in it whose files are carried: what agents sent and received, and of the outermost run, what models
+    /// were asked in all runs, and the turns of conversations.
+    exchanges: [PathBuf; 3],
     carried: BTreeMap<PathBuf, (u64, i64, i64)>,
 }
 
 impl RunFolder {
     /// Takes the folder of a run.
     pub fn new(state: &StateFolder, run: &RunId) -> Self {
-        let exchanges = [state.calls(run), state.exchanges(run)];
+        let exchanges = [state.calls(run), state.exchanges(run), state.carried_conversations(run)];
         Self { folder: state.run(run), exchanges, carried: BTreeMap::new() }
     }
 
@@ -38,14 +39,25 @@ impl RunFolder {
         attempt: Option<&Attempt>,
         objects: &Objects,
     ) -> Result<Vec<RunFile>, ObjectError> {
-        let own = match attempt {
+        let own: Vec<PathBuf> = match attempt {
             Some(attempt) => log::files(&self.folder, attempt).into(),
             None => files(&self.folder, 1),
         };
+        let mut taken = self.take(own, objects).await?;
+        taken.extend(self.take_exchanged(objects).await?);
+        Ok(taken)
+    }
+
+    /// Stores what agents and models exchanged since the last time.
+    pub async fn take_exchanged(&mut self, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
         let exchanged = self.exchanges.iter().filter(|folder| folder.is_dir());
-        let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX));
+        let exchanged: Vec<PathBuf> = exchanged.flat_map(|folder| files(folder, usize::MAX)).collect();
+        self.take(exchanged, objects).await
+    }
+
+    async fn take(&mut self, places: Vec<PathBuf>, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
         let mut taken = Vec::new();
-        for place in own.into_iter().chain(exchanged) {
+        for place in places {
             let Ok(meta) = fs::symlink_metadata(&place) else { continue };
             let stamp = (meta.size(), meta.mtime(), meta.mtime_nsec());
             if !meta.is_file() || self.carried.get(&place) == Some(&stamp) {

@@ -14,7 +14,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{EarlierConversations, EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
@@ -24,6 +24,7 @@ use crate::caller::WorkerCaller;
 use crate::checkout::{Checkout, Looks};
 use crate::log::log_since;
 use crate::objects::{ObjectError, Objects};
+use crate::open_work::nested_path;
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::{RunFolder, write_files};
@@ -126,10 +127,8 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.clone().open(&self.objects).await?;
-        if let Job::Effect(effect) = &job
-            && let Effect::Watch { attempt, agent: Some(_), .. } = &**effect
-        {
-            site.restore_agent(&order, attempt, &self.objects).await?;
+        if let Job::Effect(effect) = &job {
+            site.restore(&order, effect, &self.objects).await?;
         }
         let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
@@ -160,11 +159,7 @@ impl Sites {
         for StoredFile { path, digest } in stored {
             objects.put_file(&path, &digest).await?;
         }
-        let files: Vec<RunFile> = {
-            let mut folders = site.run_folders.lock().await;
-            let new = || RunFolder::new(site.session.store.folder(), run);
-            folders.entry(run.clone()).or_insert_with(new).take_new(attempt, objects).await?
-        };
+        let files = site.take_files(run, attempt, objects).await?;
         let (source, change) = site.checkout.lock().await.take_change(ended_after, objects).await?;
         let change = if change.0.is_empty() { None } else { Some(Parcel::pack(&change, objects).await?) };
         let inputs = Parcel::pack(&inputs, objects).await?;
@@ -189,11 +184,16 @@ impl Sites {
         // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
         let durability = Some(StoreDurability::Normal);
         let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
+        let conversations = match &spec.conversations {
+            Some(digest) => self.objects.get_json(digest).await?,
+            None => EarlierConversations::default(),
+        };
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
         let observer = Box::new(CombinedObserver::default());
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
+        session.use_carried_conversations(conversations);
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
@@ -241,19 +241,52 @@ impl RunSite {
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
     }
 
-    /// Gets what an agent said and was told so far, from which its conversation is built anew.
-    async fn restore_agent(
+    /// Gets what an agent said and was told so far, from which its conversation is built anew, and the turns of the
+    /// conversation that it continues.
+    async fn restore(
         &self,
         order: &WorkOrder,
-        attempt: &Attempt,
+        effect: &Effect,
         objects: &Objects,
     ) -> Result<(), WorkerError> {
-        self.running.forget(&RunAttempt { run: order.run.clone(), attempt: attempt.clone() });
+        let (attempt, is_at_work) = match effect {
+            Effect::Start { attempt, .. } => (attempt, false),
+            Effect::Watch { attempt, agent, .. } => (attempt, agent.is_some()),
+            _ => return Ok(()),
+        };
+        let continues = self.family.lock().await.replica(&order.run)?.continues_conversation(attempt);
+        if !is_at_work && !continues {
+            return Ok(());
+        }
+        if is_at_work {
+            self.running.forget(&RunAttempt { run: order.run.clone(), attempt: attempt.clone() });
+        }
         let state = self.session.store.folder();
-        let (runs, calls) = (state.runs(), state.calls(&order.run));
+        let folders = [state.calls(&order.run), state.carried_conversations(&order.outermost)];
+        let runs = state.runs();
         let mut files = log_since(objects, order.log, 0).await?.files;
-        files.retain(|file| runs.join(&file.path).starts_with(&calls));
+        files.retain(|file| folders.iter().any(|folder| runs.join(&file.path).starts_with(folder)));
         Ok(write_files(&runs, &files, objects).await?)
+    }
+
+    /// Stores the files that work left in the folder of its run, and in that of the outermost run.
+    async fn take_files(
+        &self,
+        run: &RunId,
+        attempt: Option<&Attempt>,
+        objects: &Objects,
+    ) -> Result<Vec<RunFile>, WorkerError> {
+        let state = self.session.store.folder();
+        let outermost = self.family.lock().await.outermost().clone();
+        let mut folders = self.run_folders.lock().await;
+        let own = folders.entry(run.clone()).or_insert_with(|| RunFolder::new(state, run));
+        let mut files = own.take_new(attempt, objects).await?;
+        if *run != outermost {
+            let new = || RunFolder::new(state, &outermost);
+            let around = folders.entry(outermost.clone()).or_insert_with(new);
+            files.extend(around.take_exchanged(objects).await?);
+        }
+        Ok(files)
     }
 
     async fn carry_out(
@@ -273,8 +306,8 @@ impl RunSite {
             }
             Job::Decide { ask, tokens } => return Ok(replica.decide(*ask, &tokens).await?.into()),
             Job::EndNested { effect, timed_out } => {
-                let attempt = effect.attempt().map(|attempt| attempt.to_string()).unwrap_or_default();
-                let work = replica.end_nested(*effect, family.replica(&run.child(&attempt))?, timed_out);
+                let nested = run.child(&nested_path(&effect).unwrap_or_default());
+                let work = replica.end_nested(*effect, family.replica(&nested)?, timed_out);
                 drop(family);
                 return Ok(work.await?.into());
             }

@@ -4,7 +4,10 @@
 mod agents;
 mod answers;
 mod beginnings;
+mod conversations;
 mod deaths;
+mod dispatch;
+mod dispatch_driver;
 mod driven;
 mod driver;
 mod endings;

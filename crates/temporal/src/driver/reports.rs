@@ -1,6 +1,6 @@
 //! The ends of work, and what a driver takes from them.
 
-use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
+use wf_core::machine::{InputKind, WorkExit};
 
 use super::{RunDriver, RunInput};
 use crate::open_work::{OpenWork, WorkPart, without_conflict};
@@ -19,7 +19,9 @@ impl RunDriver {
         }
         if open.wish != WorkWish::Leave {
             self.end(&open, WorkExit::Cancelled);
-        } else if let Some(driven) = self.runs.get_mut(&open.run) {
+        } else if open.child.is_none()
+            && let Some(driven) = self.runs.get_mut(&open.run)
+        {
             driven.unbegun.extend(open.attempt);
         }
         Ok(())
@@ -33,7 +35,7 @@ impl RunDriver {
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
         }
-        if let Some(attempt) = &open.attempt
+        if let Some(attempt) = open.attempt.as_ref().filter(|_| open.child.is_none())
             && let Some(driven) = self.runs.get_mut(&open.run)
             && driven.is_agent(attempt)
         {
@@ -55,11 +57,10 @@ impl RunDriver {
         self.record(&open.run, turn)
     }
 
-    /// Ends an attempt that no worker reports about.
+    /// Ends an attempt, or a child run, that no worker reports about.
     fn end(&mut self, open: &OpenWork, exit: WorkExit) {
-        let end = open.attempt.clone().map(|attempt| AttemptEnd::new(attempt, exit));
-        let input = |end| RunInput { run: open.run.clone(), kind: InputKind::Ended(end) };
-        self.inputs.extend(end.map(input));
+        let input = |kind| RunInput { run: open.run.clone(), kind };
+        self.inputs.extend(open.end(exit).map(input));
     }
 
     pub(super) fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
@@ -79,7 +80,7 @@ impl RunDriver {
         let Some(driven) = self.runs.get_mut(&open.run) else {
             return Ok(());
         };
-        if let Some(attempt) = &open.attempt
+        if let Some(attempt) = open.attempt.as_ref().filter(|_| open.child.is_none())
             && (is_left || driven.is_agent(attempt))
         {
             driven.hosts.insert(attempt.clone(), host);

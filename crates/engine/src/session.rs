@@ -3,7 +3,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use crate::agent::{EarlierConversations, RecordedConversations};
+use crate::agent::RecordedConversations;
+use crate::carried_state::CarriedState;
 use crate::memory::RecordedCalibrations;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
@@ -83,8 +84,8 @@ pub struct SharedState {
     pub(super) gateway: OnceLock<Gateway>,
     /// The conversations of a recorded run that is repeated.
     pub(super) conversations: OnceLock<RecordedConversations>,
-    /// The conversations that came here with a run whose workspace is elsewhere.
-    pub(super) carried: OnceLock<EarlierConversations>,
+    /// The state that came here with a run whose workspace is elsewhere.
+    pub(super) carried: OnceLock<CarriedState>,
     /// The answers of people in a recorded run that is repeated.
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The knowledge of memory that agents of a recorded run were told, if it is repeated.

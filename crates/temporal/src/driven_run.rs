@@ -10,7 +10,7 @@ use wf_base::time::Moment;
 use wf_core::machine::{Attempt, Effect, Event, Machine, RestoreError};
 use wf_engine::NestedRun;
 use wf_exec::StopLevel;
-use wf_model::{JsonObject, Plan, StepWork};
+use wf_model::{AgentWorkspace, JsonObject, Plan, StepWork};
 
 use crate::open_work::step_of;
 use crate::order::LogEntry;
@@ -113,10 +113,12 @@ impl DrivenRun {
         events.into_iter().map(entry).collect()
     }
 
-    /// True if an agent that continues a conversation does the work of an attempt.
-    pub(crate) fn continues_conversation(&self, attempt: &Attempt) -> bool {
+    /// True if the work of an attempt goes on with what was done before: in a conversation, or in a worktree.
+    pub(crate) fn goes_on(&self, attempt: &Attempt) -> bool {
         step_of(&self.machine, attempt).is_some_and(|step| match &step.work {
-            StepWork::Agent(work) => work.conversation.is_some(),
+            StepWork::Agent(work) => {
+                work.conversation.is_some() || work.workspace == AgentWorkspace::Worktree
+            }
             _ => false,
         })
     }

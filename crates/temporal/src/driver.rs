@@ -354,12 +354,11 @@ impl RunDriver {
         queue: Option<String>,
         job: &Job,
     ) -> Result<(), DriverError> {
-        // What earlier steps said in its conversation is in the log.
-        let continues = open.attempt.as_ref().is_some_and(|attempt| {
+        let goes_on = open.attempt.as_ref().is_some_and(|attempt| {
             let driven = self.runs.get(&open.run);
-            driven.is_some_and(|driven| driven.continues_conversation(attempt))
+            driven.is_some_and(|driven| driven.goes_on(attempt))
         });
-        let log = if continues || relies_on_log(job) { self.log.seal()? } else { self.log.basis() };
+        let log = if goes_on || relies_on_log(job) { self.log.seal()? } else { self.log.basis() };
         let queue = queue.or_else(|| self.queue_of(&open)).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;

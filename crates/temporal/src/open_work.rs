@@ -2,7 +2,8 @@
 
 use wf_base::name::RunId;
 use wf_core::machine::{
-    Attempt, AttemptEnd, ChildEnd, ChildId, Effect, EventKind, InputKind, Machine, WorkExit,
+    Attempt, AttemptEnd, ChildEnd, ChildId, Effect, EventKind, InputKind, Machine, MergeEnd, MergeOutcome,
+    WorkExit,
 };
 use wf_model::{FailureClass, Step, StepWork};
 
@@ -37,6 +38,8 @@ pub(crate) enum WorkPart {
     BeginNested(Box<Effect>),
     /// It ends the attempt that this run was, or the child run: nothing stops it.
     EndNested(RunId),
+    /// It is a call of the agent that works on the attempt, where that is.
+    Call,
     /// It is done for the attempt, or for the run.
     Other,
 }
@@ -73,6 +76,11 @@ impl OpenWork {
         Some(InputKind::Ended(AttemptEnd::new(self.attempt.clone()?, exit)))
     }
 
+    /// True if an agent does it at its host, which has its conversation.
+    pub(crate) fn is_at_host(&self) -> bool {
+        self.child.is_none() && matches!(self.part, WorkPart::Whole | WorkPart::Call)
+    }
+
     /// True if it ends with its attempt, or with the work for the plan itself.
     pub(crate) fn stops_with(&self, run: &RunId, attempt: Option<&Attempt>) -> bool {
         let is_its = self.run == *run && self.attempt.as_ref() == attempt;
@@ -86,6 +94,9 @@ impl WorkPart {
             Effect::StartChild { .. } => return Self::BeginNested(Box::new(effect.clone())),
             Effect::Start { attempt, .. } => (attempt, None),
             Effect::Watch { attempt, generated, .. } => (attempt, *generated),
+            Effect::Gate(question) if question.is_of_agent() => return Self::Call,
+            Effect::CallTool { .. } | Effect::EndAgent { .. } => return Self::Call,
+            call if begins_call(call) => return Self::Call,
             _ => return Self::Other,
         };
         match step_of(machine, attempt).map(|step| &step.work) {
@@ -175,9 +186,13 @@ pub(crate) fn name_of(effect: &Effect) -> String {
     nested_path(effect).map_or_else(|| kind.to_owned(), |path| format!("{kind} {path}"))
 }
 
-/// Fails an attempt whose files another step changed at the same time.
+/// Fails an attempt whose files another step changed at the same time. A merge is outdated by that.
 pub(crate) fn without_conflict(input: InputKind, conflict: &TreeConflict) -> InputKind {
     match input {
+        // Nothing of it was written: it is computed anew, in the workspace as it is then.
+        InputKind::Merged(MergeEnd { attempt, outcome: MergeOutcome::Merged }) => {
+            InputKind::Merged(MergeEnd { attempt, outcome: MergeOutcome::Outdated })
+        }
         InputKind::Ended(end) => {
             let reason = format!(
                 "another step changed `{}` at the same time; let one of them depend on the other, or write to \
@@ -188,5 +203,30 @@ pub(crate) fn without_conflict(input: InputKind, conflict: &TreeConflict) -> Inp
             InputKind::Ended(AttemptEnd { exit, outputs: wf_model::JsonObject::new(), ..end })
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wf_base::name::Name;
+    use wf_core::machine::TaskId;
+
+    use super::*;
+    use crate::tree::TreeChange;
+
+    #[test]
+    fn a_merge_whose_files_another_host_changed_is_computed_anew_and_other_work_fails() {
+        let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+        let conflict = TreeConflict { path: "f".into(), reversal: TreeChange::default() };
+        let merged = MergeEnd { attempt: attempt.clone(), outcome: MergeOutcome::Merged };
+        let InputKind::Merged(end) = without_conflict(InputKind::Merged(merged), &conflict) else {
+            panic!("it is still a merge")
+        };
+        assert_eq!(end.outcome, MergeOutcome::Outdated);
+        let ended = AttemptEnd::new(attempt, WorkExit::Completed);
+        let InputKind::Ended(end) = without_conflict(InputKind::Ended(ended), &conflict) else {
+            panic!("it is still an end")
+        };
+        assert!(end.exit.to_string().contains("changed `f`"), "{}", end.exit);
     }
 }

@@ -1,5 +1,7 @@
 //! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
 
+mod worktrees;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +16,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{EarlierConversations, EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{CarriedState, EarlierConversations, EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
@@ -30,7 +32,9 @@ use crate::plan::files;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
+use crate::terminal::note;
 use crate::tree::ChangeSource;
+use worktrees::has_worktrees;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -127,11 +131,17 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.clone().open(&self.objects).await?;
+        let mut saves = false;
         if let Job::Effect(effect) = &job {
             site.restore(&order, effect, &self.objects).await?;
+            site.restore_worktree(&order, effect, &self.objects).await?;
+            saves = matches!(**effect, Effect::CallTool { .. } | Effect::ServeClient { .. });
         }
         let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
+        if let Some(attempt) = attempt.as_ref().filter(|_| saves) {
+            site.save_worktree(&order.run, attempt).await?;
+        }
         self.report(site, &order.run, attempt.as_ref(), done).await
     }
 
@@ -193,7 +203,12 @@ impl Sites {
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
-        session.use_carried_conversations(conversations);
+        let is_repository = spec.is_repository && has_worktrees(&ready.plan);
+        session.use_carried_state(CarriedState { conversations, folder: spec.state, is_repository });
+        // Without it, the attempts fail that need it, with the reason.
+        if let Err(unable) = session.make_repository().await {
+            note(&format!("run {}: {}", order.outermost.short(), unable.reason));
+        }
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
@@ -278,9 +293,16 @@ impl RunSite {
     ) -> Result<Vec<RunFile>, WorkerError> {
         let state = self.session.store.folder();
         let outermost = self.family.lock().await.outermost().clone();
+        let pack = match attempt {
+            Some(attempt) => self.worktree_packer(run, attempt).await?,
+            None => None,
+        };
         let mut folders = self.run_folders.lock().await;
         let own = folders.entry(run.clone()).or_insert_with(|| RunFolder::new(state, run));
         let mut files = own.take_new(attempt, objects).await?;
+        if let Some(pack) = pack {
+            files.extend(own.take_versions(pack, objects).await?);
+        }
         if *run != outermost {
             let new = || RunFolder::new(state, &outermost);
             let around = folders.entry(outermost.clone()).or_insert_with(new);

@@ -1,18 +1,17 @@
 //! The loop of a run whose agent starts runs, without a server.
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
-use wf_core::agent::{ChildChoice, ChildRequest, ChildStart, StopReason};
+use wf_base::name::{Name, PlanId, RunId};
+use wf_core::agent::{ChildChoice, ChildRequest, ChildStart};
 use wf_core::machine::{
-    CallEffort, ChildEnd, Effect, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool, RunOutcome,
-    ToolCallEnd, ToolCallId, WorkExit,
+    AttemptEnd, ChildEnd, Effect, InputKind, RequestedTool, RunOutcome, ToolCallEnd, ToolCallId, WorkExit,
 };
 use wf_engine::NestedRun;
 use wf_model::JsonObject;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::order::{Job, WorkOrder, WorkWish};
 
-use crate::driven::{Driven, briefed, driven_run, ended};
+use crate::driven::{Driven, briefed, driven_run, ended, replied};
 
 const AGENT: &str =
     "  - {id: a, agent: {role: executor, tools: [dispatch, collect], dispatch: {plans: [inner.md]}}}\n";
@@ -121,7 +120,7 @@ impl Dispatching {
 
 /// The reply of a model that asks for two runs, and for the results of both.
 fn reply(agent: &Effect) -> InputKind {
-    let plan = wf_base::name::PlanId::parse("inner").unwrap();
+    let plan = PlanId::parse("inner").unwrap();
     let dispatch = |child| {
         let (child, params, depends_on) = (name(child), JsonObject::new(), Vec::new());
         ChildRequest::Dispatch(ChildStart { child, plan: plan.clone(), params, depends_on })
@@ -131,16 +130,7 @@ fn reply(agent: &Effect) -> InputKind {
         let tool = if matches!(request, ChildRequest::Dispatch(_)) { "dispatch" } else { "collect" };
         RequestedTool { tool: tool.into(), mistake: None, children: Some(Box::new(request)) }
     };
-    let outcome = ModelCallOutcome::Replied {
-        model: name("small"),
-        reply: Sha256Digest::of_bytes(b"reply"),
-        stop: StopReason::ToolCalls,
-        reply_tokens: 5,
-        tool_calls: requests.into_iter().map(requested).collect(),
-    };
-    let (attempt, effort) = (agent.attempt().unwrap(), CallEffort::of_one_request());
-    let end = ModelCallEnd { attempt, call: 1, outcome, answered_by: None, effort };
-    InputKind::Replied { end: Box::new(end), mistake: None }
+    replied(agent, requests.into_iter().map(requested).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -233,9 +223,6 @@ async fn the_runs_of_an_agent_that_ends_end_before_it() {
     let (key, _, job) = run.take(|_| true);
     let Job::Effect(end) = job else { panic!("{job:?}") };
     assert!(matches!(*end, Effect::EndAgent { .. }), "{end:?}");
-    run.report(
-        key,
-        InputKind::Ended(wf_core::machine::AttemptEnd::new(end.attempt().unwrap(), WorkExit::Cancelled)),
-    );
+    run.report(key, InputKind::Ended(AttemptEnd::new(end.attempt().unwrap(), WorkExit::Cancelled)));
     assert_eq!(run.driven.driver.outcome(), Some(RunOutcome::Cancelled));
 }

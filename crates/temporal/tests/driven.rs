@@ -8,9 +8,11 @@ use wf_app::load::collect_plan;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
+use wf_core::agent::StopReason;
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, Effect, InputKind, LOGIC_VERSION, ModelLimits, TaskId, WorkExit,
+    AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, LOGIC_VERSION, ModelCallEnd,
+    ModelCallOutcome, ModelLimits, RequestedTool, TaskId, WorkExit,
 };
 use wf_engine::{NestedRun, RetriedResults};
 use wf_lang::InMemoryFiles;
@@ -62,6 +64,8 @@ impl Driven {
             opening: Vec::new(),
             retried: RetriedResults::default(),
             conversations: None,
+            state: ".wf".into(),
+            is_repository: false,
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
                 [("default", "here"), ("gpu", "there")].map(|(name, queue)| (name.into(), queue.into())),
@@ -181,4 +185,14 @@ pub fn briefed() -> InputKind {
         },
     };
     InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
+}
+
+/// The first reply of the model of an agent, which calls some tools, or answers.
+pub fn replied(agent: &Effect, tool_calls: Vec<RequestedTool>) -> InputKind {
+    let stop = if tool_calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
+    let (model, reply) = (Name::parse("small").unwrap(), Sha256Digest::of_bytes(b"reply"));
+    let outcome = ModelCallOutcome::Replied { model, reply, stop, reply_tokens: 5, tool_calls };
+    let (attempt, effort) = (agent.attempt().unwrap(), CallEffort::of_one_request());
+    let end = ModelCallEnd { attempt, call: 1, outcome, answered_by: None, effort };
+    InputKind::Replied { end: Box::new(end), mistake: None }
 }

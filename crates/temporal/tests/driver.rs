@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use wf_base::time::Moment;
-use wf_core::machine::{Effect, Event, Machine, RunOutcome};
+use wf_core::machine::{Effect, Event, InputKind, Machine, RunOutcome};
 use wf_model::JsonObject;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
 use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
 use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
 
-use crate::driven::{Driven, begin, briefed, ended, report_of};
+use crate::driven::{Driven, begin, briefed, ended, replied, report_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_goes_to_the_queue_that_it_names() {
@@ -93,6 +95,35 @@ async fn an_agent_whose_host_is_lost_is_briefed_anew_at_any_other() {
     let (_, queue, effect) = driven.only_work(&commands);
     assert_eq!(queue, "here");
     assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+}
+
+/// The verdict of the checks of an agent in a phase: they pass.
+fn passed(effect: &Effect, name: &str) -> InputKind {
+    let Effect::Check { attempt, phase, .. } = effect else { panic!("{effect:?}") };
+    let verdict = json!({"name": name, "phase": phase, "ruling": "pass", "expected": "", "found": "", "duration_ms": 1});
+    let verdicts = vec![serde_json::from_value(verdict).unwrap()];
+    InputKind::Judged { attempt: attempt.clone(), phase: *phase, verdicts, seen: Vec::new() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_left_is_checked_at_any_host() {
+    let checks = "verify: [{name: looks, phase: inspect, run: 'true'}, {name: works, run: 'true'}]";
+    let mut driven = Driven::new(&format!("  - {{id: a, agent: {{role: executor}}, {checks}}}\n"));
+    let commands = driven.begin();
+    let (key, _, start) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![briefed()], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::CallModel { .. }) && queue == "wf-host-w", "{effect:?}");
+    let mut commands = driven.report(key, vec![replied(&start, Vec::new())], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::EndAgent { .. }) && queue == "wf-host-w", "{effect:?}");
+    commands = driven.report(key, vec![ended(&start)], false);
+    for name in ["looks", "works"] {
+        let (key, queue, effect) = driven.only_work(&commands);
+        assert_eq!(queue, "here", "its host may be gone: {effect:?}");
+        commands = driven.report(key, vec![passed(&effect, name)], false);
+    }
+    assert_eq!(driven.driver.outcome(), Some(RunOutcome::Succeeded));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,4 +28,5 @@ mod s3;
 mod server;
 mod sizes;
 mod tls;
+mod worktrees;
 mod writers;

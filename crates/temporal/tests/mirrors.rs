@@ -9,7 +9,9 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 22] = [
+const OWN: [&str; 23] = [
+    // A repository has other files there.
+    "entries",
     "at",
     "run",
     "id",

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::{ConversationTurns, conversation_folder, folder_blobs, prune, turns};
-use crate::EngineSession;
 use crate::current_step::step_of;
 use crate::run::RunContext;
 use wf_base::name::Name;
@@ -56,13 +55,6 @@ impl EarlierConversations {
             Some(earlier) => turns.and(earlier.clone()),
             None => turns,
         }
-    }
-}
-
-impl EngineSession {
-    /// Lets agents continue the conversations that came with the run, and keep their turns in its folder.
-    pub fn use_carried_conversations(&self, earlier: EarlierConversations) {
-        let _ = self.shared.carried.set(earlier);
     }
 }
 

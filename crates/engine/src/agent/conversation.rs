@@ -56,7 +56,7 @@ pub(super) async fn prior_conversation(
     };
     let turns = turns.map_err(failed)?;
     let turns = match run.session.shared.carried.get() {
-        Some(earlier) => earlier.add_to(turns, &used.name),
+        Some(state) => state.conversations.add_to(turns, &used.name),
         None => turns,
     };
     let ConversationTurns { counted, occurred } = turns;

@@ -42,7 +42,7 @@ impl RunDriver {
             driven.hosts.remove(attempt);
             return self.resume_agent(&open);
         }
-        if !matches!(open.part, WorkPart::Other) {
+        if !matches!(open.part, WorkPart::Other | WorkPart::Call) {
             self.end(&open, WorkExit::Interrupted);
         }
         Ok(())
@@ -80,8 +80,8 @@ impl RunDriver {
         let Some(driven) = self.runs.get_mut(&open.run) else {
             return Ok(());
         };
-        if let Some(attempt) = open.attempt.as_ref().filter(|_| open.child.is_none())
-            && (is_left || driven.is_agent(attempt))
+        if let Some(attempt) = &open.attempt
+            && (is_left || open.is_at_host() && driven.is_agent(attempt))
         {
             driven.hosts.insert(attempt.clone(), host);
         }

@@ -1,4 +1,4 @@
-//! What a host knows of the workspace of a run that a backend drives: its files are here, and nothing else of it is.
+//! The workspace of a run that a backend drives, as a host knows it: its files are here, and nothing else of it is.
 
 use std::path::{Path, PathBuf};
 

@@ -107,7 +107,7 @@ fn passed(effect: &Effect, name: &str) -> InputKind {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_left_is_checked_at_any_host() {
-    let checks = "verify: [{name: looks, phase: inspect, run: 'true'}, {name: works, run: 'true'}]";
+    let checks = "inspect: [{name: looks, run: 'true'}], verify: [{name: works, run: 'true'}]";
     let mut driven = Driven::new(&format!("  - {{id: a, agent: {{role: executor}}, {checks}}}\n"));
     let commands = driven.begin();
     let (key, _, start) = driven.only_work(&commands);

@@ -27,6 +27,7 @@ mod retries;
 mod s3;
 mod server;
 mod sizes;
+mod timers;
 mod tls;
 mod worktrees;
 mod writers;

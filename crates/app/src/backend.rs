@@ -1,4 +1,4 @@
-//! Runs on a backend: the program that drives them there, and what they cannot do there yet.
+//! Runs on a backend: the program that drives them there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{Name, RunId};
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;
-use wf_model::{AgentWorkspace, Step, StepWork};
 use wf_store::StoreReader;
 
 /// The program that drives runs on Temporal.
@@ -21,7 +20,7 @@ const PROGRAM: &str = "wf-temporal";
 /// The key of the configuration of a run that names its backend.
 const BACKEND: &str = "backend";
 
-/// Returns the program of a backend for a plan, which is refused if it needs what no backend has.
+/// Returns the program of a backend for a plan, which is refused if it names queues that the backend has not.
 pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
     let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
     let backend = ready.config.backends.iter().find(|(known, _)| known.as_str() == name);
@@ -39,10 +38,6 @@ pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<Ba
             let message =
                 format!("backend `{name}` has no queue `{queue}`, on which step `{}` runs", step.id);
             return Err(usage(message).hint(format!("add it under `queues` of `{name}` in wf.yaml")));
-        }
-        if let Some((step, reason)) = plan.steps().iter().find_map(|step| Some((step, unsupported(step)?))) {
-            let message = format!("step `{}` of `{}` cannot run on a backend: {reason}", step.id, plan.id());
-            return Err(usage(message).hint("run the plan here, without `--on`"));
         }
     }
     let program = find_program(host).ok_or_else(|| {
@@ -108,20 +103,6 @@ impl RecordedBackendRun {
 /// Returns the backend of a recorded run, by its configuration; `None`: it ran here.
 pub fn backend_of(config: &Value) -> Option<&str> {
     config.get(BACKEND).and_then(Value::as_str)
-}
-
-/// Returns what a step needs that no backend has.
-fn unsupported(step: &Step) -> Option<&'static str> {
-    step.ways().find_map(|way| match &way.work {
-        StepWork::Agent(agent) if agent.conversation.is_some() => {
-            Some("its agent continues a conversation of this workspace")
-        }
-        StepWork::Agent(agent) if agent.workspace == AgentWorkspace::Worktree => {
-            Some("its agent works in a worktree, which needs the repository of this workspace")
-        }
-        StepWork::Agent(agent) if agent.dispatch.is_some() => Some("its agent starts runs of other plans"),
-        _ => None,
-    })
 }
 
 fn find_program(host: &Host) -> Option<PathBuf> {

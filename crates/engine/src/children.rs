@@ -9,11 +9,11 @@ use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::nested::{self, NestedBeginning, NestedPlace};
 use super::run::RunContext;
-use super::{EngineError, copies};
+use super::{EngineError, FinishedRun, copies};
 use wf_base::name::PlanId;
 use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
 use wf_exec::StopLevel;
-use wf_model::{JsonObject, StepWork};
+use wf_model::{AgentDispatch, ChildPlan, JsonObject, Plan, Step, StepWork};
 
 /// The child runs that are worked on, each with the switch that ends it.
 #[derive(Default)]
@@ -58,19 +58,8 @@ pub(super) async fn run(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let ChildRun { id, plan, params } = child;
-    let step = step_of(&run, &id.attempt.place);
-    let StepWork::Agent(work) = &step.work else {
-        return Err(EngineError::Stuck);
-    };
-    // The machine names only plans that the step lists.
-    let listed = work.dispatch.as_ref().and_then(|dispatch| dispatch.plan(plan.as_str()));
-    let listed = listed.ok_or(EngineError::Stuck)?;
-    let place = NestedPlace {
-        outer: &run,
-        task: &id.attempt.place,
-        path: id.task_path(),
-        attempt: id.attempt_path(),
-    };
+    let listed = listed_plan(&step_of(&run, &id.attempt.place), plan.as_str())?;
+    let place = NestedPlace::of_child(&run, &id);
     let events = place.recorded_events()?;
     let beginning = NestedBeginning {
         plan: &listed.plan,
@@ -85,11 +74,36 @@ pub(super) async fn run(
     let work = Box::pin(nested::run_limited(dispatcher, None, stop));
     let (finished, timed_out) = work.await?;
     copies::discard(&context);
-    Ok(Some(InputKind::ChildEnded(Box::new(ChildEnd {
+    Ok(Some(InputKind::ChildEnded(Box::new(child_end(id, &context, finished, timed_out)))))
+}
+
+/// Returns the end of a child run. `timed_out`: a limit ended it.
+pub(super) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, timed_out: bool) -> ChildEnd {
+    ChildEnd {
         id,
         exit: nested::exit_of(&finished, timed_out),
         standing: finished.standing,
         outputs: finished.outputs,
-        usage: context.usage(),
-    }))))
+        usage: child.usage(),
+    }
+}
+
+/// Returns the plan with an id that an agent may start. The machine names only plans that the step lists.
+pub(super) fn listed_plan(step: &Step, plan: &str) -> Result<ChildPlan, EngineError> {
+    let dispatch = dispatch_of(step);
+    dispatch.and_then(|dispatch| dispatch.plan(plan)).cloned().ok_or(EngineError::Stuck)
+}
+
+/// Returns the plan in a file that an agent may start.
+pub(super) fn plan_at(step: &Step, path: &str) -> Result<Arc<Plan>, EngineError> {
+    let mut listed = dispatch_of(step).into_iter().flat_map(|dispatch| &dispatch.plans);
+    let found = listed.find(|child| child.path == path);
+    found.map(|child| Arc::clone(&child.plan)).ok_or(EngineError::Stuck)
+}
+
+fn dispatch_of(step: &Step) -> Option<&AgentDispatch> {
+    match &step.work {
+        StepWork::Agent(work) => work.dispatch.as_deref(),
+        _ => None,
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Attempt, Event, EventKind, TaskId};
+use wf_core::machine::{ApprovalRequest, Event, EventKind, TaskId};
 use wf_core::observe::TaskRemark;
 use wf_store::{Store, StoreError, StoreReader};
 
@@ -23,7 +23,8 @@ pub struct RunFamily {
 /// The copy of a nested run.
 struct NestedReplica {
     outer: RunId,
-    attempt: Attempt,
+    /// The name of the attempt that it is.
+    attempt: String,
     replica: RunReplica,
 }
 
@@ -64,19 +65,15 @@ impl RunFamily {
         }
         let outer = self.replica(&nested.outer).ok_or_else(|| not_under_way(&nested.outer))?;
         let replica = outer.open_nested(nested)?;
-        let NestedRun { outer, attempt, .. } = nested.clone();
+        let (outer, attempt) = (nested.outer.clone(), nested.attempt_path());
         self.nested.insert(id, NestedReplica { outer, attempt, replica });
         Ok(())
     }
 
-    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested run whose attempt has ended with
-    /// them is closed.
+    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested run that has ended with them
+    /// is closed.
     pub async fn extend(&mut self, run: &RunId, events: Vec<Event>) -> Result<(), EngineError> {
-        let ended = events.iter().filter_map(|event| match &event.fact {
-            EventKind::AttemptEnded { attempt, .. } => Some(run.child(&attempt.to_string())),
-            _ => None,
-        });
-        let ended: Vec<RunId> = ended.collect();
+        let ended: Vec<RunId> = events.iter().filter_map(|event| ended_run(run, &event.fact)).collect();
         let replica = match self.nested.get_mut(run) {
             Some(nested) => &mut nested.replica,
             None if self.outermost.id() == run => &mut self.outermost,
@@ -121,12 +118,21 @@ impl RunFamily {
     fn waits_for_people(&self, replica: &RunReplica) -> bool {
         let nested = self.nested.values().filter(|nested| nested.outer == *replica.id());
         let waiting = nested.filter(|nested| self.waits_for_people(&nested.replica));
-        let waiting: BTreeSet<Attempt> = waiting.map(|nested| nested.attempt.clone()).collect();
+        let waiting: BTreeSet<String> = waiting.map(|nested| nested.attempt.clone()).collect();
         replica.only_waits_for_people(&waiting)
     }
 
     fn replicas(&self) -> impl Iterator<Item = &RunReplica> {
         std::iter::once(&self.outermost).chain(self.nested.values().map(|nested| &nested.replica))
+    }
+}
+
+/// Returns the nested run that ends for its outer one with an event of that, if there is one.
+pub fn ended_run(outer: &RunId, fact: &EventKind) -> Option<RunId> {
+    match fact {
+        EventKind::AttemptEnded { attempt, .. } => Some(outer.child(&attempt.to_string())),
+        EventKind::ChildEnded(end) => Some(outer.child(&end.id.attempt_path())),
+        _ => None,
     }
 }
 

@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{Attempt, AttemptEnd, Event, Machine, RunOutcome, Standing, TaskId, WorkExit};
+use wf_core::machine::{
+    Attempt, AttemptEnd, ChildId, Event, Machine, RunOutcome, Standing, TaskId, WorkExit,
+};
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::Template;
@@ -213,6 +215,11 @@ impl<'a> NestedPlace<'a> {
     pub(super) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
         let task = &attempt.place;
         Self { outer, task, path: task.to_string(), attempt: attempt.to_string() }
+    }
+
+    /// The place of a child run of an agent.
+    pub(super) fn of_child(outer: &'a RunContext, id: &'a ChildId) -> Self {
+        Self { outer, task: &id.attempt.place, path: id.task_path(), attempt: id.attempt_path() }
     }
 
     fn id(&self) -> RunId {

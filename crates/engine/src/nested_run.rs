@@ -3,7 +3,7 @@
 //! ```text
 //! the step begins      begin_nested ──▶ NestedRun: which plan, with which parameters; else the end of the attempt
 //! the run is opened    open_nested  ──▶ a copy of it, linked to that of the outer run
-//! the run has ended    end_nested   ──▶ the end of the attempt
+//! the run has ended    end_nested   ──▶ the end of the attempt, or of the child run of its agent
 //! ```
 
 use std::sync::Arc;
@@ -11,24 +11,28 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_core::machine::{Attempt, Effect};
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{Attempt, ChildId, Effect, InputKind};
 use wf_model::{JsonObject, StepWork};
 
 use super::attempt_task::AttemptTask;
+use super::children;
 use super::current_step::step_of;
 use super::evidence::ReliedEvidence;
 use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
 use super::replica::{RunReplica, WorkInputs, with_stale};
 use super::{EngineError, FinishedRun};
 
-/// A run of the plan of a step, as far as its attempt decides about it.
+/// A run of the plan of a step, or one that its agent started, as far as its attempt decides about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NestedRun {
     /// The run that it is nested in.
     pub outer: RunId,
-    /// The attempt that it is.
+    /// The attempt that it is, or whose agent started it.
     pub attempt: Attempt,
+    /// Its id in the attempt, if an agent started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Name>,
     /// The path of its plan, relative to the workspace.
     pub path: String,
     /// Its resolved parameters.
@@ -39,9 +43,19 @@ pub struct NestedRun {
 }
 
 impl NestedRun {
-    /// Returns its id: the same attempt always has the same one.
+    /// Returns its id: the same attempt always has the same one, and so has the same child run of its agent.
     pub fn id(&self) -> RunId {
-        self.outer.child(&self.attempt.to_string())
+        self.outer.child(&self.attempt_path())
+    }
+
+    /// Returns its name, in the form of an attempt.
+    pub fn attempt_path(&self) -> String {
+        self.child_id().map_or_else(|| self.attempt.to_string(), |id| id.attempt_path())
+    }
+
+    /// Returns the child run of an agent that it is, if it is one.
+    pub fn child_id(&self) -> Option<ChildId> {
+        Some(ChildId { attempt: self.attempt.clone(), child: self.child.clone()? })
     }
 }
 
@@ -51,7 +65,7 @@ impl RunReplica {
         let (attempt, generated) = match effect {
             Effect::Start { attempt, .. } => (attempt, &None),
             Effect::Watch { attempt, generated, .. } => (attempt, generated),
-            _ => return false,
+            effect => return matches!(effect, Effect::StartChild { .. }),
         };
         match step_of(&self.run, &attempt.place).work {
             StepWork::Uses(_) => true,
@@ -68,6 +82,13 @@ impl RunReplica {
     ) -> impl Future<Output = Result<(WorkInputs, Option<NestedRun>), EngineError>> + Send + 'static {
         let run = Arc::clone(&self.run);
         async move {
+            if let Effect::StartChild { id, plan, params } = effect {
+                let ChildId { attempt, child } = id;
+                let listed = children::listed_plan(&step_of(&run, &attempt.place), plan.as_str())?;
+                let (outer, path, child) = (run.run_ref.id.clone(), listed.path, Some(child));
+                let nested = NestedRun { outer, attempt, child, path, params, generated: None };
+                return Ok((Vec::new(), Some(nested)));
+            }
             let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
             // What has changed is noted at once. Such a step is not confined, so nothing of it is left to be compared later.
             let reliance = ReliedEvidence::check_before(&task).await;
@@ -84,23 +105,32 @@ impl RunReplica {
 
     /// Opens the copy of a nested run.
     pub(super) fn open_nested(&self, nested: &NestedRun) -> Result<Self, EngineError> {
-        let NestedRun { attempt, path, params, generated, .. } = nested;
+        let NestedRun { attempt, child, path, params, generated, .. } = nested;
         let run = &self.run;
         let unable = |cause| EngineError::System { doing: "read the plan of a nested run", cause };
         if run.current_plan().find(attempt.place.step.as_str()).is_none() {
             return Err(unable(format!("the plan of its outer run has no step `{}`", attempt.place.step)));
         }
         let step = step_of(run, &attempt.place);
-        let work = NestedWork::of(run, &step, *generated).map_err(|error| unable(error.reason))?;
-        let NestedWork { plan, sources, .. } = work;
-        let place = NestedPlace::of_attempt(run, attempt);
+        let (plan, sources) = if child.is_some() {
+            (children::plan_at(&step, path)?, Vec::new())
+        } else {
+            let work = NestedWork::of(run, &step, *generated).map_err(|error| unable(error.reason))?;
+            (work.plan, work.sources)
+        };
+        let id = nested.child_id();
+        let place = match &id {
+            Some(id) => NestedPlace::of_child(run, id),
+            None => NestedPlace::of_attempt(run, attempt),
+        };
         let events = place.recorded_events()?;
         let params = params.clone();
         let beginning = NestedBeginning { plan: &plan, path, params, sources, past: None, events };
         Ok(Self::of_nested(nested::open(place, beginning)?))
     }
 
-    /// Returns the work of ending the attempt that a nested run was. `timed_out`: a limit ended it.
+    /// Returns the work of ending the attempt that a nested run was, or the child run of an agent. `timed_out`: a limit
+    /// ended it.
     pub fn end_nested(
         &self,
         effect: Effect,
@@ -110,8 +140,13 @@ impl RunReplica {
         let (run, context) = (Arc::clone(&self.run), Arc::clone(&nested.run));
         let finished: Option<FinishedRun> = nested.end().cloned();
         async move {
+            let finished = finished.ok_or(EngineError::Stuck)?;
+            if let Effect::StartChild { id, .. } = effect {
+                let end = children::child_end(id, &context, finished, timed_out);
+                return Ok(vec![InputKind::ChildEnded(Box::new(end))]);
+            }
             let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
-            let ended = nested::attempt_end(&task, &context, finished.ok_or(EngineError::Stuck)?, timed_out);
+            let ended = nested::attempt_end(&task, &context, finished, timed_out);
             let ended = task.collect(ended, None).await?;
             Ok(with_stale(&run, ended))
         }
@@ -125,6 +160,7 @@ fn nested_run_of(task: &AttemptTask) -> Result<NestedRun, wf_exec::WorkError> {
     Ok(NestedRun {
         outer: task.run.run_ref.id.clone(),
         attempt: task.attempt.clone(),
+        child: None,
         path: work.path.to_owned(),
         params: work.params(task)?,
         generated: task.generated,

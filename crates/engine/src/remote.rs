@@ -27,11 +27,12 @@ use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
-use crate::reuse::RepeatedRun;
-
 use super::begin::block_on;
-use super::retried_results::RetriedResults;
-use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
+use super::{
+    EarlierConversations, EngineError, EngineSession, FinishedRun, NestedRun, RetriedResults, RunFamily,
+    RunRequest, signals,
+};
+use crate::reuse::RepeatedRun;
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {
@@ -151,6 +152,8 @@ pub struct BackendRun {
     pub opening: Vec<Event>,
     /// The results of the run that it repeats, until it is started.
     pub retried: RetriedResults,
+    /// The conversations that its agents may continue, until it is started.
+    pub conversations: EarlierConversations,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -184,13 +187,12 @@ impl BackendRun {
     ) -> Result<Self, EngineError> {
         let (recorded, opening) = (family.recorded_count(&session.store)?, family.outermost().opening());
         let message = Self { recorded, opening: opening.to_vec(), ..self };
-        match past.filter(|_| !message.is_started()) {
-            Some(past) => {
-                let retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
-                Ok(Self { retried, ..message })
-            }
-            None => Ok(message),
+        if message.is_started() {
+            return Ok(message);
         }
+        let retried = past.map(|past| RetriedResults::of(&session.store.log_reader()?, &past)).transpose()?;
+        let conversations = family.outermost().earlier_conversations()?;
+        Ok(Self { retried: retried.unwrap_or_default(), conversations, ..message })
     }
 
     /// Describes a run of which nothing is recorded yet.
@@ -200,6 +202,7 @@ impl BackendRun {
             recorded: 0,
             opening: Vec::new(),
             retried: RetriedResults::default(),
+            conversations: EarlierConversations::default(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -219,8 +222,7 @@ pub fn run_on(
     request: RunRequest,
     backend: &BackendProgram,
 ) -> Result<FinishedRun, EngineError> {
-    let past = session.without_changed(request.past)?;
-    let request = RunRequest { past, ..request };
+    let request = RunRequest { past: session.without_changed(request.past)?, ..request };
     let finished = block_on(async {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (session, backend) = (Arc::clone(session), backend.clone());
@@ -236,8 +238,7 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
-    let message = BackendRun::of(&session, &request);
-    let past = request.past.clone();
+    let (message, past) = (BackendRun::of(&session, &request), request.past.clone());
     let mut family = RunFamily::open(&session, request).await?;
     if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
@@ -359,9 +360,8 @@ impl BackendLink {
     /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
     /// known here whatever happens next.
     async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
-        let outermost = family.outermost();
-        if outermost.event_count() == 0 {
-            let (run, opening) = (outermost.id().clone(), outermost.opening().to_vec());
+        if family.outermost().event_count() == 0 {
+            let (run, opening) = (family.outermost().id().clone(), family.outermost().opening().to_vec());
             family.extend(&run, opening).await?;
         }
         send(&mut self.sender, &ToBackend::Start).await;

@@ -25,7 +25,8 @@ use super::run::RunContext;
 use super::suspend::SuspendedRequest;
 use super::units::EffectUnit;
 use super::{
-    EngineError, EngineSession, FinishedRun, RunRequest, asking, copies, evidence, generated, memory, publish,
+    EarlierConversations, EngineError, EngineSession, FinishedRun, RunRequest, agent, asking, copies,
+    evidence, generated, memory, publish,
 };
 
 /// A copy of a run.
@@ -129,9 +130,20 @@ impl RunReplica {
         self.open_requests().into_iter().map(named).collect()
     }
 
-    /// True if nothing happens until a person decides, given the attempts whose nested runs wait for people.
-    pub(super) fn only_waits_for_people(&self, nested: &BTreeSet<Attempt>) -> bool {
+    /// True if nothing happens until a person decides, given the nested runs that wait for people, by the names of the
+    /// attempts that they are.
+    pub(super) fn only_waits_for_people(&self, nested: &BTreeSet<String>) -> bool {
         self.machine.state().only_waits_for_people(self.machine.plan(), nested)
+    }
+
+    /// Returns the conversations that its agents may continue, as they are now.
+    pub(super) fn earlier_conversations(&self) -> Result<EarlierConversations, StoreError> {
+        EarlierConversations::of(&self.run)
+    }
+
+    /// True if the work of an attempt is an agent that continues a conversation.
+    pub fn continues_conversation(&self, attempt: &Attempt) -> bool {
+        agent::continues_conversation(&self.run, attempt)
     }
 
     /// Returns the path of a text that the run made, by its digest.
@@ -156,6 +168,7 @@ impl RunReplica {
         }
         let run = &self.run;
         let session = Arc::clone(&run.session);
+        agent::bring_back(run, &events)?;
         let ticket = session.store.append(EventBatch {
             run: run.run_ref.id.clone(),
             token: run.ownership.token.clone(),

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 
 use crate::agent::RecordedConversations;
+use crate::carried_state::CarriedState;
 use crate::memory::RecordedCalibrations;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
@@ -83,6 +84,8 @@ pub struct SharedState {
     pub(super) gateway: OnceLock<Gateway>,
     /// The conversations of a recorded run that is repeated.
     pub(super) conversations: OnceLock<RecordedConversations>,
+    /// The state that came here with a run whose workspace is elsewhere.
+    pub(super) carried: OnceLock<CarriedState>,
     /// The answers of people in a recorded run that is repeated.
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
@@ -108,6 +111,7 @@ impl SharedState {
             drain: watch::Sender::new(false),
             gateway: OnceLock::new(),
             conversations: OnceLock::new(),
+            carried: OnceLock::new(),
             answers: OnceLock::new(),
             calibrations: OnceLock::new(),
             notes: Mutex::default(),

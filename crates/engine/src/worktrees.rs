@@ -20,7 +20,7 @@ use super::run::RunContext;
 const FOLDER: &str = "worktrees";
 
 /// The repository of their versions, in that of a run. It stays.
-const REPOSITORY: &str = "worktrees.git";
+pub(super) const REPOSITORY: &str = "worktrees.git";
 
 /// The most that approvers are shown of the changes, in bytes.
 const MAX_SHOWN_DIFF: usize = 16 << 10;
@@ -32,7 +32,7 @@ impl RunContext {
         is_in_one.then(|| self.worktree(attempt))
     }
 
-    fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
+    pub(super) fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
         let Attempt { place, attempt } = attempt;
         let (step, item) = (&place.step, place.item.map(|item| format!("{item}")));
         let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
@@ -50,10 +50,23 @@ impl RunContext {
         worktree.map_or_else(|| self.session.root.clone(), |worktree| worktree.folder())
     }
 
-    async fn git(&self) -> Result<WorktreeGit, WorkError> {
+    pub(super) async fn git(&self) -> Result<WorktreeGit, WorkError> {
         let session = &self.session;
+        session.make_repository().await?;
         let (folder, apart) = (self.dir.join(REPOSITORY), excluded_folders(session));
-        WorktreeGit::open(session.executor.clone(), &session.root, &session.host, &folder, &apart).await
+        let (executor, shown) = (session.executor.clone(), session.shown_path(&folder));
+        WorktreeGit::open(executor, &session.root, &session.host, &folder, &apart, shown).await
+    }
+
+    /// Makes the worktree of an attempt that works in one.
+    pub(super) async fn begin_worktree(&self, attempt: &Attempt) -> Result<(), WorkError> {
+        let Some(worktree) = self.worktree_of(attempt) else {
+            return Ok(());
+        };
+        let before = attempt.attempt.checked_sub(1).filter(|before| *before > 0);
+        let before = before.map(|before| self.worktree(&Attempt { attempt: before, ..attempt.clone() }));
+        let _alone = self.merging.lock().await;
+        worktree.begin(&self.git().await?, before.as_ref()).await
     }
 }
 
@@ -62,18 +75,6 @@ fn works_in_worktree(step: &Step) -> bool {
 }
 
 impl AttemptTask {
-    /// Makes the worktree of an agent that works in one.
-    pub(super) async fn begin_worktree(&self) -> Result<(), WorkError> {
-        let Some(worktree) = self.run.worktree_of(&self.attempt) else {
-            return Ok(());
-        };
-        let before = self.attempt.attempt.checked_sub(1).filter(|before| *before > 0);
-        let before =
-            before.map(|before| self.run.worktree(&Attempt { attempt: before, ..self.attempt.clone() }));
-        let _alone = self.run.merging.lock().await;
-        worktree.begin(&self.run.git().await?, before.as_ref()).await
-    }
-
     /// Keeps what an agent left in its worktree, however it ended.
     pub(super) async fn end_worktree(&self, ended: &mut AttemptEnd) {
         let worktree = self.run.worktree_of(&self.attempt).filter(|worktree| worktree.folder().exists());
@@ -81,7 +82,7 @@ impl AttemptTask {
             return;
         };
         let kept = match self.run.git().await {
-            Ok(git) => worktree.end(&git).await,
+            Ok(git) => worktree.save(&git).await,
             Err(unable) => Err(unable),
         };
         if let Err(unable) = kept

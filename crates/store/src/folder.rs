@@ -68,6 +68,11 @@ impl StateFolder {
         }
     }
 
+    /// Returns the folder of the turns that a run on a backend, and those nested in it, add to conversations.
+    pub fn carried_conversations(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("conversations")
+    }
+
     /// Returns the folder of the requests for plans, which are no runs.
     pub fn planning(&self) -> PathBuf {
         self.0.join("planning")

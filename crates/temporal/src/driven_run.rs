@@ -10,7 +10,7 @@ use wf_base::time::Moment;
 use wf_core::machine::{Attempt, Effect, Event, Machine, RestoreError};
 use wf_engine::NestedRun;
 use wf_exec::StopLevel;
-use wf_model::{JsonObject, Plan, StepWork};
+use wf_model::{AgentWorkspace, JsonObject, Plan, StepWork};
 
 use crate::open_work::step_of;
 use crate::order::LogEntry;
@@ -59,6 +59,12 @@ impl DrivenRun {
         Self::of(Machine::new(plan, run, params))
     }
 
+    /// A nested run of which nothing has happened.
+    pub(crate) fn nested(plan: Arc<Plan>, nested: &NestedRun) -> Self {
+        let machine = Machine::new(plan, nested.id(), nested.params.clone());
+        Self::of(machine.with_dispatch(nested.child.clone()))
+    }
+
     fn of(machine: Machine) -> Self {
         let stopped = match machine.requested_cancel() {
             None => StopLevel::No,
@@ -105,6 +111,16 @@ impl DrivenRun {
             LogEntry { run: Some(run.clone()), nested, event }
         };
         events.into_iter().map(entry).collect()
+    }
+
+    /// True if the work of an attempt goes on with what was done before: in a conversation, or in a worktree.
+    pub(crate) fn goes_on(&self, attempt: &Attempt) -> bool {
+        step_of(&self.machine, attempt).is_some_and(|step| match &step.work {
+            StepWork::Agent(work) => {
+                work.conversation.is_some() || work.workspace == AgentWorkspace::Worktree
+            }
+            _ => false,
+        })
     }
 
     /// True if agents do the work of an attempt.

@@ -26,7 +26,9 @@ use crate::findings::FindingHistory;
 use crate::lock_claims::LockClaims;
 use crate::log::FamilyLog;
 use crate::objects::Objects;
-use crate::open_work::{OpenWork, begins_call, changes_work, name_of, relies_on_log, started, step_of};
+use crate::open_work::{
+    OpenWork, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log, started, step_of,
+};
 use crate::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::progress::{DriverError, StoredProgress};
 use crate::tree::TreeRef;
@@ -304,10 +306,11 @@ impl RunDriver {
 
     /// Has a worker carry out an effect, unless a nested run does so.
     fn order_effect(&mut self, run: &RunId, effect: Effect) -> Result<(), DriverError> {
-        let attempt = effect.attempt();
-        if attempt.as_ref().is_some_and(|attempt| self.runs.contains_key(&run.child(&attempt.to_string()))) {
+        if nested_path(&effect).is_some_and(|path| self.runs.contains_key(&run.child(&path))) {
             return Ok(());
         }
+        // A child run begins anywhere: it needs nothing of the host of its agent.
+        let attempt = effect.attempt().filter(|_| child_of(&effect).is_none());
         let Some(driven) = self.runs.get_mut(run) else { return Ok(()) };
         let effect = match &attempt {
             Some(attempt) if driven.unbegun.remove(attempt) => started(effect),
@@ -318,7 +321,7 @@ impl RunDriver {
         self.order_work(name_of(&effect), open, queue, &Job::Effect(Box::new(effect)))
     }
 
-    /// Tells the work of an attempt to end, or that for the plan; and the run that the attempt is.
+    /// Tells the work of an attempt to end, or that for the plan; and the run that the attempt is, or those of its agent.
     fn kill(&mut self, run: &RunId, attempt: Option<&Attempt>, force: bool) {
         for (key, open) in self.open.iter_mut().filter(|(_, open)| open.stops_with(run, attempt)) {
             open.wish = if force { WorkWish::Kill } else { WorkWish::End };
@@ -326,7 +329,9 @@ impl RunDriver {
         }
         if let Some(attempt) = attempt {
             let level = if force { StopLevel::AtOnce } else { StopLevel::Gently };
-            self.stop_nested(&run.child(&attempt.to_string()), level);
+            for nested in self.nested_in(run, attempt) {
+                self.stop_nested(&nested, level);
+            }
         }
     }
 
@@ -350,7 +355,11 @@ impl RunDriver {
         queue: Option<String>,
         job: &Job,
     ) -> Result<(), DriverError> {
-        let log = if relies_on_log(job) { self.log.seal()? } else { self.log.basis() };
+        let goes_on = open.attempt.as_ref().is_some_and(|attempt| {
+            let driven = self.runs.get(&open.run);
+            driven.is_some_and(|driven| driven.goes_on(attempt))
+        });
+        let log = if goes_on || relies_on_log(job) { self.log.seal()? } else { self.log.basis() };
         let queue = queue.or_else(|| self.queue_of(&open)).unwrap_or_default();
         let key = self.next_key;
         self.next_key += 1;

@@ -178,6 +178,12 @@ async fn prepare(
         config: run.config.clone(),
         opening: run.opening.clone(),
         retried: run.retried.clone(),
+        conversations: match &run.conversations {
+            none if none.is_empty() => None,
+            earlier => Some(objects.put_json(earlier).await?),
+        },
+        state: run.state.strip_prefix(&run.root).unwrap_or(&run.state).to_owned(),
+        is_repository: run.root.join(".git").symlink_metadata().is_ok(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };

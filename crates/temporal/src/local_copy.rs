@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::EventKind;
-use wf_engine::{BackendRun, FromBackend, NestedRun};
+use wf_engine::{BackendRun, FromBackend, NestedRun, ended_run};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
 use crate::bring_back::bring_back;
@@ -104,10 +103,8 @@ impl LocalCopy {
         let known = usize::try_from(self.recorded.saturating_sub(self.count)).unwrap_or(usize::MAX);
         self.count += events.len() as u64;
         self.nested.extend(nested.map(|nested| (run.clone(), nested)));
-        for event in &events {
-            if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
-                self.nested.remove(&run.child(&attempt.to_string()));
-            }
+        for ended in events.iter().filter_map(|event| ended_run(&run, &event.fact)) {
+            self.nested.remove(&ended);
         }
         events.drain(..known.min(events.len()));
         if events.is_empty() {

@@ -1,7 +1,10 @@
 //! Work that was ordered, until it is reported.
 
 use wf_base::name::RunId;
-use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, Machine, WorkExit};
+use wf_core::machine::{
+    Attempt, AttemptEnd, ChildEnd, ChildId, Effect, EventKind, InputKind, Machine, MergeEnd, MergeOutcome,
+    WorkExit,
+};
 use wf_model::{FailureClass, Step, StepWork};
 
 use crate::order::{Job, WorkWish};
@@ -13,6 +16,8 @@ pub(crate) struct OpenWork {
     pub(crate) run: RunId,
     /// The attempt that it is for.
     pub(crate) attempt: Option<Attempt>,
+    /// The child run of the attempt's agent that it is for.
+    pub(crate) child: Option<ChildId>,
     /// The part that it has in its attempt.
     pub(crate) part: WorkPart,
     /// The number of rounds ordered before it.
@@ -28,10 +33,12 @@ pub(crate) struct OpenWork {
 pub(crate) enum WorkPart {
     /// It is the work of the attempt itself, which has to end with it.
     Whole,
-    /// It finds out which run the attempt is, which this effect begins.
+    /// It finds out which run the attempt is, or the child run, which this effect begins.
     BeginNested(Box<Effect>),
-    /// It ends the attempt that this run was: nothing stops it.
+    /// It ends the attempt that this run was, or the child run: nothing stops it.
     EndNested(RunId),
+    /// It is a call of the agent that works on the attempt, where that is.
+    Call,
     /// It is done for the attempt, or for the run.
     Other,
 }
@@ -41,6 +48,7 @@ impl OpenWork {
         Self {
             run: run.clone(),
             attempt: None,
+            child: None,
             part: WorkPart::Other,
             round: machine.replans(),
             prepares: false,
@@ -50,12 +58,26 @@ impl OpenWork {
 
     pub(crate) fn of(effect: &Effect, run: &RunId, machine: &Machine) -> Self {
         let (attempt, prepares) = (effect.attempt(), effect.prepares());
-        Self { attempt, part: WorkPart::of(effect, machine), prepares, ..Self::for_run(run, machine) }
+        let child = child_of(effect);
+        Self { attempt, child, part: WorkPart::of(effect, machine), prepares, ..Self::for_run(run, machine) }
     }
 
-    /// True if the attempt ends with it.
+    /// True if the attempt ends with it, or the child run that it is for.
     pub(crate) fn is_attempt(&self) -> bool {
         matches!(self.part, WorkPart::Whole | WorkPart::BeginNested(_))
+    }
+
+    /// Returns the input that ends what it is for: a child run, or an attempt.
+    pub(crate) fn end(&self, exit: WorkExit) -> Option<InputKind> {
+        if let Some(child) = self.child.clone() {
+            return Some(InputKind::ChildEnded(Box::new(ChildEnd::without_result(child, exit))));
+        }
+        Some(InputKind::Ended(AttemptEnd::new(self.attempt.clone()?, exit)))
+    }
+
+    /// True if an agent does it at its host, which has its conversation.
+    pub(crate) fn is_at_host(&self) -> bool {
+        self.child.is_none() && matches!(self.part, WorkPart::Whole | WorkPart::Call)
     }
 
     /// True if it ends with its attempt, or with the work for the plan itself.
@@ -68,8 +90,12 @@ impl OpenWork {
 impl WorkPart {
     fn of(effect: &Effect, machine: &Machine) -> Self {
         let (attempt, generated) = match effect {
+            Effect::StartChild { .. } => return Self::BeginNested(Box::new(effect.clone())),
             Effect::Start { attempt, .. } => (attempt, None),
             Effect::Watch { attempt, generated, .. } => (attempt, *generated),
+            Effect::Gate(question) if question.is_of_agent() => return Self::Call,
+            Effect::CallTool { .. } | Effect::EndAgent { .. } => return Self::Call,
+            call if begins_call(call) => return Self::Call,
             _ => return Self::Other,
         };
         match step_of(machine, attempt).map(|step| &step.work) {
@@ -80,6 +106,20 @@ impl WorkPart {
             _ => Self::Whole,
         }
     }
+}
+
+/// Returns the child run that an effect begins, if it begins one.
+pub(crate) fn child_of(effect: &Effect) -> Option<ChildId> {
+    match effect {
+        Effect::StartChild { id, .. } => Some(id.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the name of the nested run that the work of an effect may be: of its child run, or of its attempt.
+pub(crate) fn nested_path(effect: &Effect) -> Option<String> {
+    let of_attempt = || effect.attempt().map(|attempt| attempt.to_string());
+    child_of(effect).map(|child| child.attempt_path()).or_else(of_attempt)
 }
 
 /// Returns the step of an attempt, as it is carried out now.
@@ -108,9 +148,15 @@ pub(crate) fn relies_on_log(job: &Job) -> bool {
     }
 }
 
-/// True if an agent would begin a call with it, which the next workflow can ask for as well.
+/// True if an agent would begin a call or a child run with it, which the next workflow can ask for as well.
 pub(crate) fn begins_call(effect: &Effect) -> bool {
-    matches!(effect, Effect::CallModel { .. } | Effect::ServeClient { .. } | Effect::Compact { .. })
+    matches!(
+        effect,
+        Effect::CallModel { .. }
+            | Effect::ServeClient { .. }
+            | Effect::Compact { .. }
+            | Effect::StartChild { .. }
+    )
 }
 
 /// Returns the effect that begins work which nothing has begun.
@@ -132,18 +178,49 @@ pub(crate) fn name_of(effect: &Effect) -> String {
         Effect::Gate(_) => "gates",
         Effect::CallModel { .. } => "model",
         Effect::CallTool { .. } => "tool",
+        Effect::StartChild { .. } => "run",
         Effect::Confirm { .. } => "confirm",
         _ => "work",
     };
-    effect.attempt().map_or_else(|| kind.to_owned(), |attempt| format!("{kind} {attempt}"))
+    nested_path(effect).map_or_else(|| kind.to_owned(), |path| format!("{kind} {path}"))
 }
 
-/// Fails an attempt, a file of which another host changed at the same time.
-pub(crate) fn fail_for_conflict(end: &mut AttemptEnd, path: &str) {
-    let reason = format!(
-        "another step changed `{path}` at the same time on another host; let one of them depend on the other, or write to \
-         different files"
-    );
-    end.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-    end.outputs.clear();
+/// Fails an attempt, a file of which another host changed at the same time. A merge is outdated by that: it is computed
+/// anew, in the workspace as it is then.
+pub(crate) fn note_conflict(input: &mut InputKind, path: &str) {
+    match input {
+        InputKind::Merged(MergeEnd { outcome, .. }) if *outcome == MergeOutcome::Merged => {
+            *outcome = MergeOutcome::Outdated;
+        }
+        InputKind::Ended(end) => {
+            let reason = format!(
+                "another step changed `{path}` at the same time on another host; let one of them depend on the other, \
+                 or write to different files"
+            );
+            end.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+            end.outputs.clear();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wf_base::name::Name;
+    use wf_core::machine::TaskId;
+
+    use super::*;
+
+    #[test]
+    fn a_merge_whose_files_another_host_changed_is_computed_anew_and_other_work_fails() {
+        let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+        let merged = MergeEnd { attempt: attempt.clone(), outcome: MergeOutcome::Merged };
+        let mut input = InputKind::Merged(merged.clone());
+        note_conflict(&mut input, "f");
+        assert_eq!(input, InputKind::Merged(MergeEnd { outcome: MergeOutcome::Outdated, ..merged }));
+        let mut input = InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Completed));
+        note_conflict(&mut input, "f");
+        let InputKind::Ended(end) = input else { panic!("it is still an end") };
+        assert!(end.exit.to_string().contains("changed `f`"), "{}", end.exit);
+    }
 }

@@ -1,6 +1,7 @@
 //! The messages between a driver, a workflow and its workers. Large parts go by digest.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,15 @@ pub struct RunSpec {
     /// The results of the run that it repeats.
     #[serde(default)]
     pub retried: RetriedResults,
+    /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) that its agents may continue, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<Sha256Digest>,
+    /// The path of the state of its workspace, relative to that if it is in there.
+    #[serde(default)]
+    pub state: PathBuf,
+    /// True if its workspace is the top folder of a git repository.
+    #[serde(default)]
+    pub is_repository: bool,
     /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,
     /// The approvers whose answers count.

@@ -1,5 +1,5 @@
 //! The folder of a run in the state: the logs of its attempts, its transcripts. What steps work in is not carried: copies of
-//! verified files, worktrees.
+//! verified files, worktrees. The versions of worktrees are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,19 +15,27 @@ use wf_store::StateFolder;
 use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::order::RunFile;
+use crate::site::WorkerError;
+
+/// The folder in that of a run that has the versions of its worktrees: a git repository.
+const VERSIONS: &str = "worktrees.git";
+
+/// The folder in it that has the content of the versions.
+const OBJECTS: &str = "objects";
 
 /// The folder, and what of it was carried already.
 pub struct RunFolder {
     folder: PathBuf,
-    /// The folders in it whose files are carried: what agents and models sent and received.
-    exchanges: [PathBuf; 2],
+    /// The folders in it whose files are carried: what agents sent and received, and of the outermost run, what models
+    /// were asked in all runs, and the turns of conversations.
+    exchanges: [PathBuf; 3],
     carried: BTreeMap<PathBuf, (u64, i64, i64)>,
 }
 
 impl RunFolder {
     /// Takes the folder of a run.
     pub fn new(state: &StateFolder, run: &RunId) -> Self {
-        let exchanges = [state.calls(run), state.exchanges(run)];
+        let exchanges = [state.calls(run), state.exchanges(run), state.carried_conversations(run)];
         Self { folder: state.run(run), exchanges, carried: BTreeMap::new() }
     }
 
@@ -38,18 +46,43 @@ impl RunFolder {
         attempt: Option<&Attempt>,
         objects: &Objects,
     ) -> Result<Vec<RunFile>, ObjectError> {
-        let own = match attempt {
+        let own: Vec<PathBuf> = match attempt {
             Some(attempt) => log::files(&self.folder, attempt).into(),
             None => files(&self.folder, 1),
         };
         self.take(own, objects).await
     }
 
-    /// Stores what agents and models sent and received since the last time, whatever work it belongs to.
+    /// Stores what agents and models exchanged since the last time, whatever work it belongs to.
     pub async fn take_exchanges(&mut self, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
         let exchanged = self.exchanges.iter().filter(|folder| folder.is_dir());
         let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX)).collect();
         self.take(exchanged, objects).await
+    }
+
+    /// Stores the versions of worktrees since the last time. `pack` packs what they name: many small files would be carried
+    /// one by one. What is named after the look at the names is carried the next time.
+    pub(crate) async fn take_versions(
+        &mut self,
+        pack: impl Future<Output = Result<(), WorkerError>>,
+        objects: &Objects,
+    ) -> Result<Vec<RunFile>, WorkerError> {
+        let repository = self.folder.join(VERSIONS);
+        let is_name = |place: &PathBuf| {
+            !place.starts_with(repository.join(OBJECTS)) && place.extension().is_none_or(|end| end != "lock")
+        };
+        let names = files(&repository, usize::MAX).into_iter().filter(is_name).collect();
+        let mut taken = self.take(names, objects).await?;
+        if !taken.is_empty() {
+            pack.await?;
+            let is_pack = |place: &PathBuf| {
+                let name = place.file_name().and_then(|name| name.to_str());
+                name.is_some_and(|name| name.starts_with("pack-"))
+            };
+            let packs = files(&repository.join(OBJECTS).join("pack"), 1).into_iter().filter(is_pack);
+            taken.extend(self.take(packs.collect(), objects).await?);
+        }
+        Ok(taken)
     }
 
     async fn take(&mut self, places: Vec<PathBuf>, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
@@ -71,6 +104,11 @@ impl RunFolder {
         self.carried.extend(stamps);
         Ok(taken)
     }
+}
+
+/// True if a file in the folder of all runs is one of the versions of the worktrees of a run.
+pub(crate) fn is_version(run: &RunId, path: &str) -> bool {
+    path.strip_prefix(run.as_str()).is_some_and(|rest| rest.starts_with(&format!("/{VERSIONS}/")))
 }
 
 /// Returns what is in a folder, and in those below it to a depth.
@@ -129,5 +167,37 @@ mod tests {
         assert_eq!(paths(rest), ["ab.1.log", "baseline"]);
         assert_eq!(carried.take_new(None, &objects).await.unwrap(), []);
         assert_eq!(carried.take_exchanges(&objects).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn versions_are_carried_packed_and_only_if_there_are_new_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file://{}", folder.path().join("objects").display())).unwrap();
+        let (state, run) = (StateFolder::new(&folder.path().join("state")), RunId::from_bytes([7; 16]));
+        let repository = state.run(&run).join(VERSIONS);
+        let write = |name: &str| {
+            let place = repository.join(name);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, name).unwrap();
+        };
+        for name in ["HEAD", "refs/wf/a/1/base", "refs/wf/a/1/result.lock", "objects/ab/cdef"] {
+            write(name);
+        }
+        let mut carried = RunFolder::new(&state, &run);
+        for expected in [vec!["HEAD", "objects/pack/pack-1.pack", "refs/wf/a/1/base"], vec![]] {
+            let pack = async {
+                assert!(!expected.is_empty(), "there is nothing to be packed");
+                write("objects/pack/pack-1.pack");
+                write("objects/pack/tmp_pack_2");
+                Ok(())
+            };
+            let taken = carried.take_versions(pack, &objects).await.unwrap();
+            assert!(taken.iter().all(|file| is_version(&run, &file.path)));
+            let path = |file: &RunFile| file.path.split_once("worktrees.git/").unwrap().1.to_owned();
+            let mut taken: Vec<String> = taken.iter().map(path).collect();
+            taken.sort();
+            assert_eq!(taken, expected);
+        }
+        assert!(!is_version(&run, &format!("{run}/worktrees/a.1/file")));
     }
 }

@@ -1,5 +1,8 @@
 //! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
 
+mod found;
+mod worktrees;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +17,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{CarriedState, EarlierConversations, EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
@@ -25,11 +28,15 @@ use crate::checkout::{Checkout, Looks};
 use crate::findings::{FindingSource, LookSpan};
 use crate::log::log_since;
 use crate::objects::{ObjectError, Objects};
+use crate::open_work::nested_path;
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
+use crate::terminal::note;
+use found::FoundFiles;
+use worktrees::has_worktrees;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -121,13 +128,17 @@ impl Sites {
         let site = cell.get_or_try_init(|| self.open(&order)).await?;
         site.update(&order, &self.objects).await?;
         let job: Job = order.job.clone().open(&self.objects).await?;
-        if let Job::Effect(effect) = &job
-            && let Effect::Watch { attempt, agent: Some(_), .. } = &**effect
-        {
-            site.restore_agent(&order, attempt, &self.objects).await?;
+        let mut saves = false;
+        if let Job::Effect(effect) = &job {
+            site.restore(&order, effect, &self.objects).await?;
+            site.restore_worktree(&order, effect, &self.objects).await?;
+            saves = matches!(**effect, Effect::CallTool { .. } | Effect::ServeClient { .. });
         }
         let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
+        if let Some(attempt) = attempt.as_ref().filter(|_| saves) {
+            site.save_worktree(&order.run, attempt).await?;
+        }
         self.report(site, &order.run, attempt.as_ref(), done).await
     }
 
@@ -155,18 +166,8 @@ impl Sites {
         for StoredFile { path, digest } in stored {
             objects.put_file(&path, &digest).await?;
         }
-        let mut folders = site.run_folders.lock().await;
-        let new = || RunFolder::new(site.session.store.folder(), run);
-        let folder = folders.entry(run.clone()).or_insert_with(new);
-        let files = folder.take_new(attempt, objects).await?;
-        // Whoever takes them has to bring them before another one reports.
-        let mut checkout = site.checkout.lock().await;
-        let exchanges = folder.take_exchanges(objects).await?;
-        drop(folders);
-        let last = checkout.find(ended_after, exchanges, objects).await?;
         let looks = LookSpan { first, last: ended_after + 1 };
-        let source = FindingSource { copy: checkout.name().to_owned(), looks, last };
-        drop(checkout);
+        let FoundFiles { own: files, source } = site.find(run, attempt, looks, objects).await?;
         let inputs = Parcel::pack(&inputs, objects).await?;
         let nested = match nested {
             Some(nested) => Some(Parcel::pack(&nested, objects).await?),
@@ -189,11 +190,21 @@ impl Sites {
         // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
         let durability = Some(StoreDurability::Normal);
         let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
+        let conversations = match &spec.conversations {
+            Some(digest) => self.objects.get_json(digest).await?,
+            None => EarlierConversations::default(),
+        };
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
         let observer = Box::new(CombinedObserver::default());
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
+        let is_repository = spec.is_repository && has_worktrees(&ready.plan);
+        session.use_carried_state(CarriedState { conversations, folder: spec.state, is_repository });
+        // Without it, the attempts fail that need it, with the reason.
+        if let Err(unable) = session.make_repository().await {
+            note(&format!("run {}: {}", order.outermost.short(), unable.reason));
+        }
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
@@ -241,18 +252,31 @@ impl RunSite {
         Ok(self.checkout.lock().await.update(&order.tree, objects).await?)
     }
 
-    /// Gets what an agent said and was told so far, from which its conversation is built anew.
-    async fn restore_agent(
+    /// Gets what an agent said and was told so far, from which its conversation is built anew, and the turns of the
+    /// conversation that it continues.
+    async fn restore(
         &self,
         order: &WorkOrder,
-        attempt: &Attempt,
+        effect: &Effect,
         objects: &Objects,
     ) -> Result<(), WorkerError> {
-        self.running.forget(&RunAttempt { run: order.run.clone(), attempt: attempt.clone() });
+        let (attempt, is_at_work) = match effect {
+            Effect::Start { attempt, .. } => (attempt, false),
+            Effect::Watch { attempt, agent, .. } => (attempt, agent.is_some()),
+            _ => return Ok(()),
+        };
+        let continues = self.family.lock().await.replica(&order.run)?.continues_conversation(attempt);
+        if !is_at_work && !continues {
+            return Ok(());
+        }
+        if is_at_work {
+            self.running.forget(&RunAttempt { run: order.run.clone(), attempt: attempt.clone() });
+        }
         let state = self.session.store.folder();
-        let (runs, calls) = (state.runs(), state.calls(&order.run));
+        let folders = [state.calls(&order.run), state.carried_conversations(&order.outermost)];
+        let runs = state.runs();
         let mut files = log_since(objects, order.log, 0).await?.files;
-        files.retain(|file| runs.join(&file.path).starts_with(&calls));
+        files.retain(|file| folders.iter().any(|folder| runs.join(&file.path).starts_with(folder)));
         Ok(write_files(&runs, &files, objects).await?)
     }
 
@@ -275,8 +299,8 @@ impl RunSite {
             }
             Job::Decide { ask, tokens } => return Ok(done(replica.decide(*ask, &tokens).await?)),
             Job::EndNested { effect, timed_out } => {
-                let attempt = effect.attempt().map(|attempt| attempt.to_string()).unwrap_or_default();
-                let work = replica.end_nested(*effect, family.replica(&run.child(&attempt))?, timed_out);
+                let nested = run.child(&nested_path(&effect).unwrap_or_default());
+                let work = replica.end_nested(*effect, family.replica(&nested)?, timed_out);
                 drop(family);
                 return Ok(done(work.await?));
             }

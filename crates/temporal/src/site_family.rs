@@ -32,6 +32,11 @@ impl SiteFamily {
         Self { runs, count: 0 }
     }
 
+    /// Returns the id of the outermost run.
+    pub(crate) fn outermost(&self) -> &RunId {
+        self.runs.outermost().id()
+    }
+
     /// Returns the copy of a run.
     pub(crate) fn replica(&self, run: &RunId) -> Result<&RunReplica, WorkerError> {
         let found = self.runs.replica(run);
@@ -56,7 +61,7 @@ impl SiteFamily {
             return Ok(());
         }
         let entries = log_since(objects, log, self.count).await?.entries;
-        for story in stories(entries, self.runs.outermost().id()) {
+        for story in stories(entries, self.outermost()) {
             if let Some(nested) = &story.nested {
                 self.runs.open_nested(nested)?;
             }

@@ -63,7 +63,7 @@ enum OutsideMessage {
 enum Ended {
     Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
     Told(u64),
-    Timer(RunTimer),
+    Timer(RunTimer, Moment),
     Grace,
     Cancelled,
 }
@@ -111,7 +111,8 @@ impl RunWorkflow {
                 }
             }
             let occurrence = waits.next(ctx).await;
-            at = now(ctx);
+            // A worker that takes a run over may be told the time of its last decision: before a timer that went off since.
+            at = now(ctx).max(waits.reached);
             commands = drive(ctx, |driver| driver.step(at, occurrence)).await;
         }
     }
@@ -169,6 +170,8 @@ struct Waits {
     pool: Pool<Ended>,
     stops: BTreeMap<u64, WorkflowCancellationToken>,
     timers: u64,
+    /// The latest instant of all timers that went off.
+    reached: Moment,
 }
 
 impl Waits {
@@ -178,7 +181,7 @@ impl Waits {
             ctx.cancelled().await;
             Ended::Cancelled
         });
-        Self { pool, stops: BTreeMap::new(), timers: 0 }
+        Self { pool, stops: BTreeMap::new(), timers: 0, reached: Moment::default() }
     }
 
     fn begin(&mut self, ctx: &WorkflowContext<RunWorkflow>, at: Moment, command: DriverCommand) {
@@ -193,7 +196,9 @@ impl Waits {
                 let errand = LockErrand { lock, message };
                 self.pool.insert(key << 1, tell(ctx.clone(), key, errand).map(move |()| Ended::Told(key)));
             }
-            DriverCommand::Wake { at: due, timer } => self.sleep(ctx, due.since(at), Ended::Timer(timer)),
+            DriverCommand::Wake { at: due, timer } => {
+                self.sleep(ctx, due.since(at), Ended::Timer(timer, due))
+            }
             DriverCommand::Grace { at: due } => self.sleep(ctx, due.since(at), Ended::Grace),
             DriverCommand::Stop { key } => {
                 if let Some(stop) = self.stops.get(&key) {
@@ -238,7 +243,10 @@ impl Waits {
                 Occurrence::Reported { key, report: Box::new(report) }
             }
             Some(Ended::Told(key)) => Occurrence::Told { key },
-            Some(Ended::Timer(timer)) => Occurrence::Woke(timer),
+            Some(Ended::Timer(timer, due)) => {
+                self.reached = self.reached.max(due);
+                Occurrence::Woke(timer)
+            }
             Some(Ended::Grace) => Occurrence::GraceOver,
             Some(Ended::Cancelled) => Occurrence::Cancel("cancelled on the Temporal server".into()),
             None => match ctx.state_mut(|state| state.inbox.pop_front()) {

@@ -5,12 +5,18 @@ use std::sync::Arc;
 
 use wf_app::RunOptions;
 use wf_app::load::collect_plan;
-use wf_base::name::RunId;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptEnd, Effect, InputKind, LOGIC_VERSION, WorkExit};
+use wf_core::agent::StopReason;
+use wf_core::agent::authoring::MemoryCalibration;
+use wf_core::machine::{
+    AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, LOGIC_VERSION, ModelCallEnd,
+    ModelCallOutcome, ModelLimits, RequestedTool, TaskId, WorkExit,
+};
 use wf_engine::{NestedRun, RetriedResults};
 use wf_lang::InMemoryFiles;
-use wf_model::{JsonObject, Plan};
+use wf_model::{AgentEngine, JsonObject, Plan};
 use wf_sign::approval::Approvers;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
@@ -58,6 +64,9 @@ impl Driven {
             config: serde_json::Value::Null,
             opening: Vec::new(),
             retried: RetriedResults::default(),
+            conversations: None,
+            state: ".wf".into(),
+            is_repository: false,
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
                 [("default", "here"), ("gpu", "there")].map(|(name, queue)| (name.into(), queue.into())),
@@ -154,4 +163,37 @@ pub fn begin() -> InputKind {
 /// The end of an attempt that went well.
 pub fn ended(effect: &Effect) -> InputKind {
     InputKind::Ended(AttemptEnd::new(effect.attempt().unwrap(), WorkExit::Code { code: 0 }))
+}
+
+/// The briefing of the agent of step `a`.
+pub fn briefed() -> InputKind {
+    let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+    let briefing = AgentBriefing {
+        attempt,
+        model: Name::parse("small").unwrap(),
+        engine: AgentEngine::Builtin,
+        untrusted: None,
+        conversation: None,
+        calibration: MemoryCalibration::default(),
+        interaction: None,
+        compactor: None,
+        request: Sha256Digest::of_bytes(b"request"),
+        limits: ModelLimits {
+            first_input: 10,
+            context_window: 1000,
+            max_output: 10,
+            ..ModelLimits::default()
+        },
+    };
+    InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
+}
+
+/// The first reply of the model of an agent, which calls some tools, or answers.
+pub fn replied(agent: &Effect, tool_calls: Vec<RequestedTool>) -> InputKind {
+    let stop = if tool_calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
+    let (model, reply) = (Name::parse("small").unwrap(), Sha256Digest::of_bytes(b"reply"));
+    let outcome = ModelCallOutcome::Replied { model, reply, stop, reply_tokens: 5, tool_calls };
+    let (attempt, effort) = (agent.attempt().unwrap(), CallEffort::of_one_request());
+    let end = ModelCallEnd { attempt, call: 1, outcome, answered_by: None, effort };
+    InputKind::Replied { end: Box::new(end), mistake: None }
 }

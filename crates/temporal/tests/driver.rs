@@ -2,42 +2,17 @@
 
 use std::sync::Arc;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use serde_json::json;
+
 use wf_base::time::Moment;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::machine::{
-    AgentBriefing, Attempt, Effect, Event, InputKind, Machine, ModelLimits, RunOutcome, TaskId,
-};
-use wf_model::{AgentEngine, JsonObject};
+use wf_core::machine::{Effect, Event, InputKind, Machine, RunOutcome};
+use wf_model::JsonObject;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
 use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
 use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
 
-use crate::driven::{Driven, begin, ended, report_of};
-
-fn briefed() -> InputKind {
-    let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
-    let briefing = AgentBriefing {
-        attempt,
-        model: Name::parse("small").unwrap(),
-        engine: AgentEngine::Builtin,
-        untrusted: None,
-        conversation: None,
-        calibration: MemoryCalibration::default(),
-        interaction: None,
-        compactor: None,
-        request: Sha256Digest::of_bytes(b"request"),
-        limits: ModelLimits {
-            first_input: 10,
-            context_window: 1000,
-            max_output: 10,
-            ..ModelLimits::default()
-        },
-    };
-    InputKind::Briefed { briefing: Box::new(briefing), mistake: None }
-}
+use crate::driven::{Driven, begin, briefed, ended, replied, report_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_goes_to_the_queue_that_it_names() {
@@ -120,6 +95,52 @@ async fn an_agent_whose_host_is_lost_is_briefed_anew_at_any_other() {
     let (_, queue, effect) = driven.only_work(&commands);
     assert_eq!(queue, "here");
     assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
+}
+
+/// The verdict of the checks of an agent in a phase: they pass.
+fn passed(effect: &Effect, name: &str) -> InputKind {
+    let Effect::Check { attempt, phase, .. } = effect else { panic!("{effect:?}") };
+    let verdict = json!({"name": name, "phase": phase, "ruling": "pass", "expected": "", "found": "", "duration_ms": 1});
+    let verdicts = vec![serde_json::from_value(verdict).unwrap()];
+    InputKind::Judged { attempt: attempt.clone(), phase: *phase, verdicts, seen: Vec::new() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_left_is_checked_at_any_host() {
+    let checks = "inspect: [{name: looks, run: 'true'}], verify: [{name: works, run: 'true'}]";
+    let mut driven = Driven::new(&format!("  - {{id: a, agent: {{role: executor}}, {checks}}}\n"));
+    let commands = driven.begin();
+    let (key, _, start) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![briefed()], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::CallModel { .. }) && queue == "wf-host-w", "{effect:?}");
+    let mut commands = driven.report(key, vec![replied(&start, Vec::new())], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::EndAgent { .. }) && queue == "wf-host-w", "{effect:?}");
+    commands = driven.report(key, vec![ended(&start)], false);
+    for name in ["looks", "works"] {
+        let (key, queue, effect) = driven.only_work(&commands);
+        assert_eq!(queue, "here", "its host may be gone: {effect:?}");
+        commands = driven.report(key, vec![passed(&effect, name)], false);
+    }
+    assert_eq!(driven.driver.outcome(), Some(RunOutcome::Succeeded));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_continues_a_conversation_relies_on_what_was_said_in_it() {
+    let mut driven = Driven::new(
+        "  - {id: a, agent: {role: executor, conversation: desk}}\n  - {id: b, depends_on: [a], run: 'true'}\n",
+    );
+    let granted = |ticket: LockTicket| LockNotice { lock: "conversation:desk".into(), ticket, holder: None };
+    let commands = driven.begin();
+    let [DriverCommand::Tell { key, message: LockMessage::Acquire(ticket), .. }] = commands.as_slice() else {
+        panic!("{commands:?}")
+    };
+    driven.step(Occurrence::Told { key: *key });
+    let commands = driven.step(Occurrence::Lock(granted(ticket.clone())));
+    let works = driven.works(&commands);
+    let [(_, order, _)] = works.as_slice() else { panic!("{works:?}") };
+    assert!(order.log.count > 0, "another host has to know what was said before");
 }
 
 #[tokio::test(flavor = "multi_thread")]

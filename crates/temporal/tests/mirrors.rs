@@ -9,7 +9,9 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 22] = [
+const OWN: [&str; 23] = [
+    // A repository has other files there.
+    "entries",
     "at",
     "run",
     "id",
@@ -56,11 +58,12 @@ fn read(lines: &str) -> impl Iterator<Item = Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap())
 }
 
-/// Returns the events of each task of each run, and those of the runs, each in their order: what is independent has none.
+/// Returns the events of each task of each run, and those of the runs, each in their order: what is independent has none,
+/// as the child runs of an agent.
 pub fn stories(events: impl IntoIterator<Item = Value>) -> Stories {
     let mut stories = Stories::new();
     for event in events {
-        let task = format!("{} {} {}", event["parents"], event["step"], event["item"]);
+        let task = ["parents", "step", "item", "child"].map(|key| event[key].to_string()).join(" ");
         stories.entry(task).or_default().push(common(&event));
     }
     stories

@@ -47,6 +47,7 @@ impl Begun {
         let nested = NestedRun {
             outer: driven_run(),
             attempt: outer.attempt().unwrap(),
+            child: None,
             path: "inner.md".into(),
             params: JsonObject::new(),
             generated: None,
@@ -160,7 +161,7 @@ async fn a_run_that_begins_after_its_attempt_was_told_to_end_is_cancelled() {
     driven.step(Occurrence::Cancel("enough".into()));
     let (outermost, attempt) = (driven_run(), outer.attempt().unwrap());
     let (path, params) = ("inner.md".into(), JsonObject::new());
-    let nested = NestedRun { outer: outermost, attempt, path, params, generated: None };
+    let nested = NestedRun { outer: outermost, attempt, child: None, path, params, generated: None };
     let commands = driven.report_nested(key, nested);
     let is_end = |(_, _, job): &(_, _, Job)| matches!(job, Job::EndNested { .. });
     let mut open = driven.works(&commands);

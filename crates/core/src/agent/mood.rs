@@ -1,5 +1,7 @@
 //! The mood of a persona: a pure function of what happened in its conversation, and when (Silas 5.14).
 
+use serde::{Deserialize, Serialize};
+
 use wf_base::time::Moment;
 use wf_model::{MoodWeights, PersonaChanges, PersonaEvent};
 
@@ -10,7 +12,7 @@ const DECAY: i64 = 100;
 const HOUR: i64 = 3_600_000;
 
 /// An event that changes moods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PersonaOccurrence {
     /// The time.
     pub at: Moment,

@@ -11,7 +11,7 @@ use super::{
     AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome,
     ModelLimits, PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
 };
-use crate::agent::{ChildRequest, ContextCut, StopReason};
+use crate::agent::{ChildChoice, ChildRequest, ContextCut, StopReason};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_model::AgentEngine;
@@ -194,6 +194,29 @@ impl AgentRecord {
     /// Returns the time that it waited for approvals and child runs: no limit of its attempt counts it.
     pub fn waited(&self) -> Duration {
         Duration::from_millis(self.waited_ms)
+    }
+
+    /// Returns the child runs that a call of `collect` asks for.
+    pub(super) fn chosen_children<'a>(
+        &'a self,
+        choice: &'a ChildChoice,
+    ) -> impl Iterator<Item = &'a ChildRecord> {
+        self.children.iter().filter(move |record| match choice {
+            ChildChoice::Child(child) => record.start.child == *child,
+            ChildChoice::Ready => record.end().is_some(),
+            ChildChoice::All => true,
+        })
+    }
+
+    /// True if a call of `collect` waits for child runs that it asks for.
+    pub(super) fn is_collecting(&self) -> bool {
+        let AgentStep::AwaitTool(position) = self.next_step() else { return false };
+        match self.child_request(position) {
+            Some(ChildRequest::Collect(choice)) => {
+                self.chosen_children(choice).any(|record| record.end().is_none())
+            }
+            _ => false,
+        }
     }
 
     /// Returns the answer that a program of its own was begun again to repair.

@@ -99,8 +99,8 @@ impl FromStr for ChildId {
 }
 
 impl ChildEnd {
-    /// Returns the end of a child run that has not begun.
-    pub(super) fn unbegun(id: ChildId, exit: WorkExit) -> Self {
+    /// Returns the end of a child run that left no result: it has not begun, or its work was lost.
+    pub fn without_result(id: ChildId, exit: WorkExit) -> Self {
         let (standing, outputs) = (Standing::Unchecked, JsonObject::new());
         Self { id, exit, standing, outputs, usage: AttemptUsage::default() }
     }

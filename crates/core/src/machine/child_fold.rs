@@ -1,6 +1,8 @@
 //! The fold of the facts about the child runs of agents.
 
-use super::state::MachineState;
+use std::collections::BTreeSet;
+
+use super::state::{MachineState, TaskIx};
 use super::{Attempt, ChildId, ChildPhase, ChildRecord, EventKind, ToolCallId};
 use crate::agent::ChildRequest;
 use wf_base::time::Moment;
@@ -42,6 +44,18 @@ impl MachineState {
         {
             record.add_wait(at.since(since));
         }
+    }
+
+    /// True if the agent of an attempt waits for child runs, and all that have begun are among some runs, given by the
+    /// names of the attempts that they are.
+    pub(super) fn only_collects(&self, task: TaskIx, attempt: &Attempt, runs: &BTreeSet<String>) -> bool {
+        let record = self.task_record(task).and_then(|record| record.agent.as_deref());
+        let Some(record) = record.filter(|record| record.is_collecting()) else { return false };
+        let mut begun = record.children.iter().filter(|child| child.phase == ChildPhase::Running);
+        begun.all(|child| {
+            let id = ChildId { attempt: attempt.clone(), child: child.start.child.clone() };
+            runs.contains(&id.attempt_path())
+        })
     }
 
     fn set_child_phase(&mut self, plan: &Plan, id: &ChildId, phase: &ChildPhase) {

@@ -70,20 +70,14 @@ impl Machine {
             }
             ChildRequest::Collect(choice) => choice,
         };
-        let is_open = |record: &ChildRecord| record.end().is_none();
-        let children = self.children(task);
-        let is_meant = |record: &&ChildRecord| match choice {
-            ChildChoice::Child(child) => record.start.child == *child,
-            ChildChoice::Ready => !is_open(record),
-            ChildChoice::All => true,
-        };
-        let meant = || children.iter().filter(is_meant);
-        if meant().any(is_open) {
+        let record = self.agent_record(task)?;
+        let is_open = |record: &&ChildRecord| record.end().is_none();
+        if record.chosen_children(choice).any(|record| is_open(&record)) {
             self.flight.collecting.insert(task);
             return None;
         }
-        let runs = meant().map(ChildRecord::report).collect();
-        let pending = children.iter().filter(|record| is_open(record)).count();
+        let runs = record.chosen_children(choice).map(ChildRecord::report).collect();
+        let pending = record.children.iter().filter(is_open).count();
         let pending = (*choice == ChildChoice::Ready).then_some(pending);
         Some(ChildrenReport { runs, pending })
     }
@@ -106,7 +100,7 @@ impl Machine {
                 None => self.emit(EventKind::ChildStarted(id)),
                 Some(reason) => {
                     let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-                    self.emit(EventKind::ChildEnded(Box::new(ChildEnd::unbegun(id, exit))));
+                    self.emit(EventKind::ChildEnded(Box::new(ChildEnd::without_result(id, exit))));
                 }
             }
         }
@@ -182,7 +176,7 @@ impl Machine {
         let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
         for child in waiting {
             let id = ChildId { attempt: attempt.clone(), child };
-            let end = ChildEnd::unbegun(id, WorkExit::Cancelled);
+            let end = ChildEnd::without_result(id, WorkExit::Cancelled);
             self.emit(EventKind::ChildEnded(Box::new(end)));
         }
         let is_open = self.has_open_children(task);

@@ -105,7 +105,7 @@ pub struct ExchangeGated {
 
 impl GateQuestion {
     /// True if it is about a call of an agent that is at work.
-    pub(super) fn is_of_agent(&self) -> bool {
+    pub fn is_of_agent(&self) -> bool {
         self.tool_call.is_some() || self.exchange.is_some()
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::state::{MachineState, TaskIx, TaskRecord, attempt};
-use super::{Attempt, RunPhase, StepState};
+use super::{RunPhase, StepState};
 use wf_base::time::Moment;
 use wf_model::Plan;
 
@@ -135,11 +135,14 @@ impl MachineState {
     }
 
     /// True if people are waited for, and nothing else is under way: no task acts, or waits for a time. `nested` are the
-    /// attempts whose nested runs do the same.
-    pub fn only_waits_for_people(&self, plan: &Plan, nested: &BTreeSet<Attempt>) -> bool {
+    /// nested runs that do the same, by the names of the attempts that they are.
+    pub fn only_waits_for_people(&self, plan: &Plan, nested: &BTreeSet<String>) -> bool {
         let waits = |(task, activity): &(TaskIx, TaskActivity)| match activity.doing {
             ActivityKind::Asking => true,
-            ActivityKind::Working => nested.contains(&attempt(plan, *task, activity.attempt)),
+            ActivityKind::Working => {
+                let attempt = attempt(plan, *task, activity.attempt);
+                nested.contains(&attempt.to_string()) || self.only_collects(*task, &attempt, nested)
+            }
             _ => false,
         };
         let is_quiet = |(_, record): (TaskIx, &TaskRecord)| match record.phase {

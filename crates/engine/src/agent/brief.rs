@@ -142,7 +142,7 @@ impl AttemptTask {
         let Some(secrets) = self.secrets(step, stop).await? else {
             return Ok(None);
         };
-        self.begin_worktree().await?;
+        self.run.begin_worktree(&self.attempt).await?;
         let command = self.agent_command(step, &secrets).await?;
         let mut log = self.agent_log().await;
         let servers = match self.start_servers(step, work, &command, &mut log).await {

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::EngineSession;
 use crate::run::RunContext;
 use wf_base::digest::Sha256Digest;
@@ -52,7 +54,12 @@ pub(super) async fn prior_conversation(
     let failed = |error: StoreError| {
         WorkError::environmental(format!("the conversation `{}` cannot be read: {error}", used.name))
     };
-    let StoredTurns { counted, occurred } = turns.map_err(failed)?;
+    let turns = turns.map_err(failed)?;
+    let turns = match run.session.shared.carried.get() {
+        Some(state) => state.conversations.add_to(turns, &used.name),
+        None => turns,
+    };
+    let ConversationTurns { counted, occurred } = turns;
     let mood = weights.map(|weights| mood(weights, occurred, now)).unwrap_or_default();
     Ok(PriorConversation { mood, ..PriorConversation::of(&used.name, counted, now, used.idle) })
 }
@@ -133,9 +140,14 @@ impl ContinuedConversation {
     }
 }
 
-/// Returns the folder of a conversation.
-fn conversation_folder(run: &RunContext, name: &Name) -> PathBuf {
-    run.session.store.folder().conversations(run.session_name.as_ref()).join(name.as_str())
+/// Returns the folder of a conversation: in the state of the workspace, or where that is elsewhere, in that of the run.
+pub(super) fn conversation_folder(run: &RunContext, name: &Name) -> PathBuf {
+    let state = run.session.store.folder();
+    let conversations = match run.session.shared.carried.get() {
+        Some(_) => state.carried_conversations(&run.ownership.token.run),
+        None => state.conversations(run.session_name.as_ref()),
+    };
+    conversations.join(name.as_str())
 }
 
 /// Returns the conversations of a session, by name.
@@ -168,15 +180,29 @@ pub fn conversations(
 }
 
 /// The turns of a conversation.
-struct StoredTurns {
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ConversationTurns {
     /// The last turns that count.
     counted: Vec<ConversationTurn>,
     /// The events that all turns tell of.
     occurred: Vec<PersonaOccurrence>,
 }
 
+impl ConversationTurns {
+    pub(super) fn is_empty(&self) -> bool {
+        self.counted.is_empty() && self.occurred.is_empty()
+    }
+
+    /// Returns these turns and others.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.counted.extend(other.counted);
+        self.occurred.extend(other.occurred);
+        self
+    }
+}
+
 /// Reads the turns in a folder.
-fn turns(folder: &Path, state: &Path) -> Result<StoredTurns, StoreError> {
+pub(super) fn turns(folder: &Path, state: &Path) -> Result<ConversationTurns, StoreError> {
     let (mut counted, mut occurred) = (Vec::new(), Vec::new());
     for judged in judged(folder, state)? {
         occurred.extend(judged.occurred);
@@ -184,11 +210,11 @@ fn turns(folder: &Path, state: &Path) -> Result<StoredTurns, StoreError> {
             counted.push(judged.turn);
         }
     }
-    Ok(StoredTurns { counted, occurred })
+    Ok(ConversationTurns { counted, occurred })
 }
 
 /// Removes the turns in a folder that no agent can get any more.
-fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
+pub(super) fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
     let blobs = folder_blobs(folder);
     for digest in outdated(&judged(folder, state)?) {
         let path = blobs.path(&digest);
@@ -283,7 +309,7 @@ fn stored(folder: &Path) -> Result<Vec<(Sha256Digest, ConversationTurn)>, StoreE
     Ok(turns)
 }
 
-fn folder_blobs(folder: &Path) -> BlobStore {
+pub(super) fn folder_blobs(folder: &Path) -> BlobStore {
     BlobStore::new(folder.to_owned(), StoreDurability::Normal)
 }
 

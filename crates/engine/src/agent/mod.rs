@@ -8,6 +8,7 @@ mod bodies;
 mod brief;
 mod call;
 mod call_outcome;
+mod carried_conversations;
 mod client;
 mod compaction;
 mod conversation;
@@ -26,6 +27,8 @@ mod tool;
 
 pub(super) use bodies::CallBodies;
 pub(super) use call::{ModelCall, call_model};
+pub use carried_conversations::EarlierConversations;
+pub(super) use carried_conversations::{bring_back, continues_conversation};
 pub(super) use client::{ClientTurn, serve_client};
 pub(super) use compaction::compact;
 pub use conversation::{RecordedConversations, conversations};

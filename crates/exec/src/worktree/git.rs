@@ -63,6 +63,8 @@ pub struct WorktreeGit {
     /// Its folder.
     folder: PathBuf,
     path: String,
+    /// Its path for people, in the workspace that they see.
+    shown: String,
     /// The name of the tree without files: with it, no file says what git does with the others.
     nothing: String,
 }
@@ -83,13 +85,15 @@ pub(super) struct GitAnswer {
 }
 
 impl WorktreeGit {
-    /// Opens the repository in a folder, or makes it; it never has files of the folders `apart`. The workspace must be the top folder of a repository of its own.
+    /// Opens the repository in a folder, which people know as `shown`, or makes it; it never has files of the folders
+    /// `apart`. The workspace must be the top folder of a repository of its own.
     pub async fn open(
         executor: ProcessExecutor,
         root: &Path,
         host: &HostEnv,
         folder: &Path,
         apart: &[PathBuf],
+        shown: String,
     ) -> Result<Self, WorkError> {
         let own = root.join(".git");
         if own.symlink_metadata().is_err() {
@@ -100,7 +104,7 @@ impl WorktreeGit {
         }
         let path = host.get("PATH").cloned().unwrap_or_default();
         let (root, nothing) = (root.to_path_buf(), String::new());
-        let mut git = Self { executor, root, folder: folder.to_path_buf(), path, nothing };
+        let mut git = Self { executor, root, folder: folder.to_path_buf(), path, shown, nothing };
         if !folder.exists() {
             git.init(&own, apart).await?;
         }
@@ -127,9 +131,44 @@ impl WorktreeGit {
         written.map_err(|error| unable("create", &self.folder, &error))
     }
 
-    /// Returns its path, relative to the workspace if it is in there.
+    /// Makes the repository of a workspace that came to this host without one: it has one commit, of the files as they
+    /// are. `unfinished` is a folder for it until it is complete, outside of the workspace.
+    pub async fn make_own(
+        executor: ProcessExecutor,
+        root: &Path,
+        host: &HostEnv,
+        unfinished: &Path,
+    ) -> Result<(), WorkError> {
+        let own = root.join(".git");
+        if own.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        drop(fs::remove_dir_all(unfinished));
+        fs::create_dir_all(unfinished).map_err(|error| unable("create", unfinished, &error))?;
+        // By this name, git knows that it is one with files.
+        let folder = unfinished.join(".git");
+        let path = host.get("PATH").cloned().unwrap_or_default();
+        let (root, shown, nothing) = (root.to_path_buf(), String::new(), String::new());
+        let mut git = Self { executor, root, folder: folder.clone(), path, shown, nothing };
+        git.line(&["init", "--quiet", "--template=", "--initial-branch=main"]).await?;
+        git.nothing = git.line(&["hash-object", "-t", "tree", "/dev/null"]).await?;
+        let place = GitPlace { index: &folder.join("index"), folder: &git.root };
+        let tree = git.snapshot(place).await?;
+        git.keep(&tree, None, "refs/heads/main").await?;
+        match fs::rename(&folder, &own) {
+            Err(error) if own.symlink_metadata().is_err() => Err(unable("create", &own, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts what its references name into packs, beside those that it has.
+    pub async fn pack(&self) -> Result<(), WorkError> {
+        self.answer(&["repack", "-d", "-q", "-n"], None).await.map(drop)
+    }
+
+    /// Returns its path for people.
     pub(super) fn shown_path(&self) -> String {
-        self.folder.strip_prefix(&self.root).unwrap_or(&self.folder).display().to_string()
+        self.shown.clone()
     }
 
     /// Returns the output of a command that is to succeed.
@@ -155,6 +194,14 @@ impl WorktreeGit {
     /// Returns the commit that a reference names.
     pub(super) async fn commit_of(&self, reference: &str) -> Result<String, WorkError> {
         self.line(&["rev-parse", "--verify", "--end-of-options", &format!("{reference}^{{commit}}")]).await
+    }
+
+    /// Returns the commit that a reference names, if there is one.
+    pub(super) async fn find_commit(&self, reference: &str) -> Result<Option<String>, WorkError> {
+        let named = format!("{reference}^{{commit}}");
+        let answer =
+            self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named], None, None).await?;
+        Ok((answer.code == 0).then(|| String::from_utf8_lossy(&answer.out).trim().to_owned()))
     }
 
     /// Makes a commit of a tree, kept under a reference.

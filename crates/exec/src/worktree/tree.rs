@@ -37,13 +37,17 @@ impl AttemptWorktree {
         self.home.join(format!("{}.index", self.name))
     }
 
-    /// Makes it of the workspace as it is now, or goes on with what the attempt before left. One that is there stays.
+    /// Makes it of the workspace as it is now, or goes on with what it had when it was last kept, or with what the attempt
+    /// before left. One that is there stays.
     pub async fn begin(&self, git: &WorktreeGit, before: Option<&Self>) -> Result<(), WorkError> {
         let folder = self.folder();
         if folder.exists() {
             return Ok(());
         }
         fs::create_dir_all(&self.home).map_err(|error| unable("create", &self.home, &error))?;
+        if let Some(own) = git.find_commit(&self.commit_name("result")).await? {
+            return self.check_out(git, &own).await;
+        }
         if let Some(before) = before.filter(|before| before.folder().exists()) {
             let base = git.commit_of(&before.commit_name("base")).await?;
             git.line(&["update-ref", &self.commit_name("base"), &base]).await?;
@@ -51,22 +55,43 @@ impl AttemptWorktree {
             drop(fs::rename(before.index(), self.index()));
             return fs::rename(before.folder(), &folder).map_err(|error| unable("rename", &folder, &error));
         }
+        if let Some(before) = before
+            && let Some((base, left)) = before.kept(git).await?
+        {
+            git.line(&["update-ref", &self.commit_name("base"), &base]).await?;
+            return self.check_out(git, &left).await;
+        }
         let tree = git.snapshot_workspace(&self.home).await?;
         git.keep(&tree, None, &self.commit_name("base")).await?;
+        self.check_out(git, &tree).await
+    }
+
+    /// Returns what it began with and what it left, if it was kept and no merge was computed from it, after which it is over.
+    async fn kept(&self, git: &WorktreeGit) -> Result<Option<(String, String)>, WorkError> {
+        let [base, left, merged] = ["base", "result", "before"].map(|name| self.commit_name(name));
+        if git.find_commit(&merged).await?.is_some() {
+            return Ok(None);
+        }
+        Ok(git.find_commit(&base).await?.zip(git.find_commit(&left).await?))
+    }
+
+    /// Makes its folder, with the files of a version.
+    async fn check_out(&self, git: &WorktreeGit, version: &str) -> Result<(), WorkError> {
+        let folder = self.folder();
         let unfinished = self.home.join(format!("{}.new", self.name));
         drop(fs::remove_dir_all(&unfinished));
         drop(fs::remove_file(self.index()));
         fs::create_dir(&unfinished).map_err(|error| unable("create", &unfinished, &error))?;
         let place = GitPlace { index: &self.index(), folder: &unfinished };
-        git.answer(&["read-tree", &tree], Some(place)).await?;
+        git.answer(&["read-tree", version], Some(place)).await?;
         git.answer(&["checkout-index", "--all", "--index"], Some(place)).await?;
         make_repository_place(&git.root, &unfinished)
             .map_err(|error| unable("create", &unfinished, &error))?;
         fs::rename(&unfinished, &folder).map_err(|error| unable("rename", &folder, &error))
     }
 
-    /// Keeps what the attempt left.
-    pub async fn end(&self, git: &WorktreeGit) -> Result<(), WorkError> {
+    /// Keeps what the attempt has left so far.
+    pub async fn save(&self, git: &WorktreeGit) -> Result<(), WorkError> {
         let tree = git.snapshot(GitPlace { index: &self.index(), folder: &self.folder() }).await?;
         let base = git.commit_of(&self.commit_name("base")).await?;
         git.keep(&tree, Some(&base), &self.commit_name("result")).await?;

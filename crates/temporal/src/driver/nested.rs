@@ -5,11 +5,14 @@
 //!                                                                       │ its work is work like any other
 //! the end of the attempt ◀── work: take over its files ◀── its end ─────┘
 //! ```
+//!
+//! A child run that an agent starts is one of them: it begins with `StartChild`, and its end is no attempt's. Several may be
+//! under way for one attempt, beside the work of the agent.
 
 use std::sync::Arc;
 
 use wf_base::name::RunId;
-use wf_core::machine::{Effect, InputKind};
+use wf_core::machine::{Attempt, Effect, InputKind};
 use wf_engine::{NestedRun, STOP_REASON};
 use wf_exec::StopLevel;
 use wf_model::{Plan, StepWork};
@@ -32,7 +35,7 @@ impl RunDriver {
     ) -> Result<(), DriverError> {
         let NestedRunBeginning { nested, input } = beginning;
         let run = nested.id();
-        let mut driven = DrivenRun::new(self.plan_of(&nested)?, run.clone(), nested.params.clone());
+        let mut driven = DrivenRun::nested(self.plan_of(&nested)?, &nested);
         driven.nesting = Some(RunNesting::new(nested, effect));
         if self.is_draining {
             driven.machine.drain();
@@ -45,6 +48,14 @@ impl RunDriver {
             WorkWish::Kill => self.stop_nested(&run, StopLevel::AtOnce),
         }
         Ok(())
+    }
+
+    /// Returns the runs nested in an attempt: the one that it is, or those that its agent started.
+    pub(super) fn nested_in(&self, run: &RunId, attempt: &Attempt) -> Vec<RunId> {
+        let is_its = |nested: &NestedRun| nested.outer == *run && nested.attempt == *attempt;
+        let nestings = self.runs.iter().filter_map(|(id, driven)| Some((id, driven.nesting.as_ref()?)));
+        let its = nestings.filter(|(_, nesting)| is_its(&nesting.nested));
+        its.map(|(id, _)| id.clone()).collect()
     }
 
     /// Tells a nested run to end, once for each degree.
@@ -60,8 +71,10 @@ impl RunDriver {
     }
 
     /// Sets the timer for the end of the time that the step of a nested run has, counted from the beginning of the run.
+    /// Child runs of an agent have no time of their own: it waits for them as long as it takes.
     pub(super) fn limit(&mut self, run: &RunId) {
         let nesting = self.runs.get(run).and_then(|driven| driven.nesting.as_ref());
+        let nesting = nesting.filter(|nesting| nesting.nested.child.is_none());
         let Some((nesting, began)) = nesting.and_then(|nesting| Some((nesting, nesting.began?))) else {
             return;
         };
@@ -81,7 +94,7 @@ impl RunDriver {
         self.stop_nested(run, StopLevel::Gently);
     }
 
-    /// Has the attempts end whose runs are over.
+    /// Has the attempts end whose runs are over, and the child runs.
     pub(super) fn end_nested_runs(&mut self) -> Result<(), DriverError> {
         let is_over = |(_, driven): &(&RunId, &DrivenRun)| {
             let ends = driven.nesting.as_ref().is_none_or(|nesting| nesting.ends);
@@ -110,11 +123,12 @@ impl RunDriver {
         let Some(outer) = self.runs.get(&nested.outer) else { return Ok(()) };
         let open = OpenWork {
             attempt: Some(nested.attempt.clone()),
+            child: nested.child_id(),
             part: WorkPart::EndNested(run),
             ..OpenWork::for_run(&nested.outer, &outer.machine)
         };
         let job = Job::EndNested { effect: Box::new(effect), timed_out };
-        self.order_work(format!("end {}", nested.attempt), open, None, &job)
+        self.order_work(format!("end {}", nested.attempt_path()), open, None, &job)
     }
 
     /// Returns the runs under way as they are stored: each after the one that it is nested in.
@@ -141,12 +155,16 @@ impl RunDriver {
         std::iter::successors(outer(driven), |driven| outer(driven)).count()
     }
 
-    /// Returns the plan of a nested run: the one that its step names, or the one that its outer run made.
+    /// Returns the plan of a nested run: the one that its step names or lists, or the one that its outer run made.
     fn plan_of(&self, nested: &NestedRun) -> Result<Arc<Plan>, DriverError> {
         let outer = self.runs.get(&nested.outer).ok_or(DriverError::Plan)?;
         let step = step_of(&outer.machine, &nested.attempt).ok_or(DriverError::Plan)?;
         let plan = match (&step.work, nested.generated) {
             (StepWork::Uses(uses), None) => Some(Arc::clone(&uses.plan)),
+            (StepWork::Agent(agent), None) => {
+                let mut listed = agent.dispatch.iter().flat_map(|dispatch| &dispatch.plans);
+                listed.find(|child| child.path == nested.path).map(|child| Arc::clone(&child.plan))
+            }
             (StepWork::Generated(made), Some(digest)) => {
                 let text = self.objects.get_now(&digest)?;
                 let text = std::str::from_utf8(&text).map_err(|_| DriverError::Plan)?;

@@ -1,10 +1,10 @@
 //! The ends of work, and what a driver takes from them.
 
-use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
+use wf_core::machine::{InputKind, WorkExit};
 
 use super::{RunDriver, RunInput};
 use crate::findings::{AcceptedFinding, FindingSource};
-use crate::open_work::{OpenWork, WorkPart, fail_for_conflict};
+use crate::open_work::{OpenWork, WorkPart, note_conflict};
 use crate::order::{OpenReport, WorkWish};
 use crate::progress::DriverError;
 use crate::tree::{TreeChange, TreeNode};
@@ -20,7 +20,9 @@ impl RunDriver {
         }
         if open.wish != WorkWish::Leave {
             self.end(&open, WorkExit::Cancelled);
-        } else if let Some(driven) = self.runs.get_mut(&open.run) {
+        } else if open.child.is_none()
+            && let Some(driven) = self.runs.get_mut(&open.run)
+        {
             driven.unbegun.extend(open.attempt);
         }
         Ok(())
@@ -34,14 +36,14 @@ impl RunDriver {
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
         }
-        if let Some(attempt) = &open.attempt
+        if let Some(attempt) = open.attempt.as_ref().filter(|_| open.child.is_none())
             && let Some(driven) = self.runs.get_mut(&open.run)
             && driven.is_agent(attempt)
         {
             driven.hosts.remove(attempt);
             return self.resume_agent(&open);
         }
-        if !matches!(open.part, WorkPart::Other) {
+        if !matches!(open.part, WorkPart::Other | WorkPart::Call) {
             self.end(&open, WorkExit::Interrupted);
         }
         Ok(())
@@ -56,11 +58,10 @@ impl RunDriver {
         self.record(&open.run, turn)
     }
 
-    /// Ends an attempt that no worker reports about.
+    /// Ends an attempt, or a child run, that no worker reports about.
     fn end(&mut self, open: &OpenWork, exit: WorkExit) {
-        let end = open.attempt.clone().map(|attempt| AttemptEnd::new(attempt, exit));
-        let input = |end| RunInput { run: open.run.clone(), kind: InputKind::Ended(end) };
-        self.inputs.extend(end.map(input));
+        let input = |kind| RunInput { run: open.run.clone(), kind };
+        self.inputs.extend(open.end(exit).map(input));
     }
 
     pub(super) fn on_report(&mut self, key: u64, report: OpenReport) -> Result<(), DriverError> {
@@ -71,10 +72,10 @@ impl RunDriver {
         self.log.note_files(files);
         self.take_findings(&source)?;
         for input in &mut inputs {
-            if let InputKind::Ended(end) = input
+            if matches!(input, InputKind::Ended(_) | InputKind::Merged(_))
                 && let Some(path) = self.history.conflict(&source.copy, source.looks)
             {
-                fail_for_conflict(end, path);
+                note_conflict(input, path);
             }
         }
         if let WorkPart::EndNested(nested) = &open.part {
@@ -84,7 +85,7 @@ impl RunDriver {
             return Ok(());
         };
         if let Some(attempt) = &open.attempt
-            && (is_left || driven.is_agent(attempt))
+            && (is_left || open.is_at_host() && driven.is_agent(attempt))
         {
             driven.hosts.insert(attempt.clone(), host);
         }

@@ -1,0 +1,54 @@
+//! The files that work leaves on a host, for its report.
+
+use wf_base::name::RunId;
+use wf_core::machine::Attempt;
+
+use super::{RunSite, WorkerError};
+use crate::findings::{FindingSource, LookSpan};
+use crate::objects::Objects;
+use crate::order::RunFile;
+use crate::run_folder::RunFolder;
+
+/// The files that some work left.
+pub(super) struct FoundFiles {
+    /// Those of its attempt in the folder of its run.
+    pub(super) own: Vec<RunFile>,
+    /// The others, with those of other work.
+    pub(super) source: FindingSource,
+}
+
+impl RunSite {
+    /// Finds what some work left here.
+    pub(super) async fn find(
+        &self,
+        run: &RunId,
+        attempt: Option<&Attempt>,
+        looks: LookSpan,
+        objects: &Objects,
+    ) -> Result<FoundFiles, WorkerError> {
+        let state = self.session.store.folder();
+        let outermost = self.family.lock().await.outermost().clone();
+        let pack = match attempt {
+            Some(attempt) => self.worktree_packer(run, attempt).await?,
+            None => None,
+        };
+        let mut folders = self.run_folders.lock().await;
+        let folder = folders.entry(run.clone()).or_insert_with(|| RunFolder::new(state, run));
+        let own = folder.take_new(attempt, objects).await?;
+        // Whoever takes what is not its own alone has to bring it before another one reports.
+        let mut checkout = self.checkout.lock().await;
+        let mut shared = folder.take_exchanges(objects).await?;
+        if let Some(pack) = pack {
+            shared.extend(folder.take_versions(pack, objects).await?);
+        }
+        if *run != outermost {
+            let new = || RunFolder::new(state, &outermost);
+            let around = folders.entry(outermost.clone()).or_insert_with(new);
+            shared.extend(around.take_exchanges(objects).await?);
+        }
+        drop(folders);
+        let last = checkout.find(looks.last - 1, shared, objects).await?;
+        let source = FindingSource { copy: checkout.name().to_owned(), looks, last };
+        Ok(FoundFiles { own, source })
+    }
+}

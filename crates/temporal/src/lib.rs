@@ -38,6 +38,7 @@ pub mod site;
 mod site_family;
 mod terminal;
 pub mod tree;
+mod versions;
 mod worker;
 pub mod workflow;
 

@@ -40,6 +40,7 @@ mod site_family;
 mod terminal;
 pub mod tree;
 mod tree_files;
+mod versions;
 mod worker;
 pub mod workflow;
 

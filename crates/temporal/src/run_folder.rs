@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +17,7 @@ use crate::inside::place_inside;
 use crate::objects::{ObjectError, Objects};
 use crate::order::RunFile;
 use crate::site::WorkerError;
-
-/// The folder in that of a run that has the versions of its worktrees: a git repository.
-const VERSIONS: &str = "worktrees.git";
-
-/// The folder in it that has the content of the versions.
-const OBJECTS: &str = "objects";
+use crate::versions::{CarriedFile, make_repository, version_folders};
 
 /// The folder, and what of it was carried already.
 pub struct RunFolder {
@@ -67,20 +63,15 @@ impl RunFolder {
         pack: impl Future<Output = Result<(), WorkerError>>,
         objects: &Objects,
     ) -> Result<Vec<RunFile>, WorkerError> {
-        let repository = self.folder.join(VERSIONS);
-        let is_name = |place: &PathBuf| {
-            !place.starts_with(repository.join(OBJECTS)) && place.extension().is_none_or(|end| end != "lock")
-        };
-        let names = files(&repository, usize::MAX).into_iter().filter(is_name).collect();
+        let [names, packs] = version_folders(&self.folder);
+        let is_whole = |place: &PathBuf| place.extension().is_none_or(|end| end != "lock");
+        let names = files(&names, usize::MAX).into_iter().filter(is_whole).collect();
         let mut taken = self.take(names, objects).await?;
         if !taken.is_empty() {
             pack.await?;
-            let is_pack = |place: &PathBuf| {
-                let name = place.file_name().and_then(|name| name.to_str());
-                name.is_some_and(|name| name.starts_with("pack-"))
-            };
-            let packs = files(&repository.join(OBJECTS).join("pack"), 1).into_iter().filter(is_pack);
-            taken.extend(self.take(packs.collect(), objects).await?);
+            taken.extend(self.take(files(&packs, 1), objects).await?);
+            // Those that are not complete.
+            taken.retain(|file| matches!(CarriedFile::of(&file.path), CarriedFile::Version(_)));
         }
         Ok(taken)
     }
@@ -106,11 +97,6 @@ impl RunFolder {
     }
 }
 
-/// True if a file in the folder of all runs is one of the versions of the worktrees of a run.
-pub(crate) fn is_version(run: &RunId, path: &str) -> bool {
-    path.strip_prefix(run.as_str()).is_some_and(|rest| rest.starts_with(&format!("/{VERSIONS}/")))
-}
-
 /// Returns what is in a folder, and in those below it to a depth.
 fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let entries = WalkDir::new(folder).min_depth(1).max_depth(depth).into_iter().filter_map(Result::ok);
@@ -121,10 +107,18 @@ fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
 pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) -> Result<(), ObjectError> {
     for RunFile { path, digest } in files {
         let place = place_inside(folder, path)?;
+        let failed = |cause| ObjectError::File { path: place.display().to_string(), cause };
+        match CarriedFile::of(path) {
+            CarriedFile::Other => {}
+            CarriedFile::Version(repository) => make_repository(&folder.join(repository)).map_err(failed)?,
+            CarriedFile::Setting => {
+                let cause = "another host must not change the settings of a repository";
+                return Err(failed(io::Error::new(io::ErrorKind::InvalidData, cause)));
+            }
+        }
         let content = objects.get(digest).await?;
         let written = fs::create_dir_all(place.parent().unwrap_or(folder));
-        let written = written.and_then(|()| fs::write(&place, content.as_slice()));
-        written.map_err(|cause| ObjectError::File { path: place.display().to_string(), cause })?;
+        written.and_then(|()| fs::write(&place, content.as_slice())).map_err(failed)?;
     }
     Ok(())
 }
@@ -174,17 +168,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::open(&format!("file://{}", folder.path().join("objects").display())).unwrap();
         let (state, run) = (StateFolder::new(&folder.path().join("state")), RunId::from_bytes([7; 16]));
-        let repository = state.run(&run).join(VERSIONS);
+        let repository = state.run(&run).join("worktrees.git");
         let write = |name: &str| {
             let place = repository.join(name);
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, name).unwrap();
         };
-        for name in ["HEAD", "refs/wf/a/1/base", "refs/wf/a/1/result.lock", "objects/ab/cdef"] {
+        for name in ["HEAD", "config", "refs/wf/a/1/base", "refs/wf/a/1/result.lock", "objects/ab/cdef"] {
             write(name);
         }
-        let mut carried = RunFolder::new(&state, &run);
-        for expected in [vec!["HEAD", "objects/pack/pack-1.pack", "refs/wf/a/1/base"], vec![]] {
+        let (mut carried, there) = (RunFolder::new(&state, &run), folder.path().join("there"));
+        for expected in [vec!["objects/pack/pack-1.pack", "refs/wf/a/1/base"], vec![]] {
             let pack = async {
                 assert!(!expected.is_empty(), "there is nothing to be packed");
                 write("objects/pack/pack-1.pack");
@@ -192,12 +186,17 @@ mod tests {
                 Ok(())
             };
             let taken = carried.take_versions(pack, &objects).await.unwrap();
-            assert!(taken.iter().all(|file| is_version(&run, &file.path)));
+            write_files(&there, &taken, &objects).await.unwrap();
             let path = |file: &RunFile| file.path.split_once("worktrees.git/").unwrap().1.to_owned();
             let mut taken: Vec<String> = taken.iter().map(path).collect();
             taken.sort();
             assert_eq!(taken, expected);
         }
-        assert!(!is_version(&run, &format!("{run}/worktrees/a.1/file")));
+        let made = fs::read_to_string(there.join(format!("{run}/worktrees.git/config"))).unwrap();
+        assert!(made.contains("bare = true"), "what git does there is said there: {made}");
+        let digest = objects.put(b"[core]".to_vec()).await.unwrap();
+        let setting = RunFile { path: format!("{run}/worktrees.git/config"), digest };
+        let refused = write_files(folder.path(), &[setting], &objects).await.unwrap_err();
+        assert!(refused.to_string().contains("settings of a repository"), "{refused}");
     }
 }

@@ -197,7 +197,7 @@ impl Waits {
                 self.pool.insert(key << 1, tell(ctx.clone(), key, errand).map(move |()| Ended::Told(key)));
             }
             DriverCommand::Wake { at: due, timer } => {
-                self.sleep(ctx, due.since(at), Ended::Timer(timer, due))
+                self.sleep(ctx, due.since(at), Ended::Timer(timer, due));
             }
             DriverCommand::Grace { at: due } => self.sleep(ctx, due.since(at), Ended::Grace),
             DriverCommand::Stop { key } => {

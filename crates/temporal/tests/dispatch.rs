@@ -26,24 +26,24 @@ const LASTS: &str = r#"steps:
 finally:
   - {id: clean, run: echo cleaned}"#;
 
-/// A farm with a model whose replies are in a file, and a plan with an agent that may start runs of some plans.
-fn farm(workers: Farm, plans: &str, replies: &str) -> Farm {
-    let farm = workers;
-    let models = "models: {small: {api: scripted, model: replies.yaml, price: {input: 3, output: 15}}}\nroles: {executor: small}\n";
+/// A farm with a model whose replies are in a file, and a plan with an agent that may start runs of some plans. `more` are
+/// keys of the plan.
+fn farm(farm: Farm, dispatch: &str, more: &str, replies: &str) -> Farm {
+    let models = "models:\n  small: {api: scripted, model: replies.yaml, price: {input: 3, output: 15}}\n  deep: {api: scripted, model: deep.yaml}\nroles: {executor: small, digger: deep}\n";
     farm.file("wf.yaml", farm.config() + models).file("replies.yaml", format!("- replies:\n{replies}"));
-    let agent = format!(
-        "{{role: executor, tools: [dispatch, collect, run], dispatch: {{plans: [{plans}], max_parallel: 2}}}}"
-    );
+    let agent =
+        format!("{{role: executor, tools: [dispatch, collect], dispatch: {{{dispatch}, max_parallel: 2}}}}");
     let steps = format!(
-        "steps:\n  - {{id: audit, agent: {agent}, allow: {{write: [out]}}, timeout: 1m}}\n  - {{id: after, depends_on: [audit], run: ls}}\n"
+        "steps:\n  - {{id: audit, agent: {agent}, timeout: 1m}}\n  - {{id: after, depends_on: [audit], run: ls}}\n"
     );
-    farm.file("plan.md", format!("---\nkind: plan\nid: plan\n{steps}---\n## audit\nCount.\n"));
+    farm.file("plan.md", format!("---\nkind: plan\nid: plan\n{more}{steps}---\n## audit\nCount.\n"));
     farm
 }
 
 /// A farm with one worker whose agent starts a run that lasts, and waits for it.
 fn lasting(workers: Farm) -> Farm {
-    let farm = farm(workers, "below.md", &replies(&[dispatch("long", "below", "{}"), collect("all")]));
+    let farm =
+        farm(workers, "plans: [below.md]", "", &replies(&[dispatch("long", "below", "{}"), collect("all")]));
     std::fs::create_dir(farm.path("marks")).unwrap();
     farm.plan("below", &LASTS.replace("MARKS", farm.path("marks").to_str().unwrap()));
     farm
@@ -94,7 +94,7 @@ fn runs_that_an_agent_starts_do_there_what_they_do_here() {
     let both = format!("{}, {}", dispatch("docs", "count", "{folder: docs}"), dispatch("deep", "deep", "{}"));
     let again = dispatch("docs", "count", "{folder: src}");
     let calls = [both, collect("docs"), again, collect("all"), collect("ready")];
-    let farm = farm(Farm::new(2), "count.md, deep.md", &replies(&calls));
+    let farm = farm(Farm::new(2), "plans: [count.md, deep.md]", "", &replies(&calls));
     farm.plan("count", COUNT);
     let deep = "steps: [{id: below, uses: count.md, with: {folder: src}, outputs: {files: {type: integer}}}]\noutputs: {files: {value: \"{{ steps.below.outputs.files }}\", type: integer}}";
     farm.plan("deep", &deep.replace(", outputs: {files: {type: integer}}}]", "}]"));
@@ -108,11 +108,45 @@ fn runs_that_an_agent_starts_do_there_what_they_do_here() {
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
+fn an_agent_in_a_run_of_an_agent_starts_runs_too() {
+    let calls = [dispatch("dig", "dig", "{}"), dispatch("more", "dig", "{}"), collect("all")];
+    let farm = farm(Farm::new(2), "plans: [dig.md], max: 1", "", &replies(&calls));
+    let inner = [dispatch("src", "count", "{folder: src}"), collect("src")];
+    farm.file("deep.yaml", format!("- replies:\n{}", replies(&inner)));
+    let agent = "{role: digger, tools: [dispatch, collect], dispatch: {plans: [count.md]}}";
+    let dig = format!("---\nkind: plan\nid: dig\nsteps: [{{id: dig, agent: {agent}}}]\n---\n## dig\nDig.\n");
+    farm.plan("count", COUNT).file("dig.md", dig).file("src/b.txt", "b");
+    assert_eq!(compare(&farm, "plan.md"), Some(0));
+    farm.wf(&["logs", "--last", "audit", "--calls"]).exits(0).says("the plan allows this step 1 runs");
+    farm.wf(&["logs", "--last", "audit/dig/dig/src/count"]).exits(0).says("counted as src");
+    farm.wf(&["replay", "--last"]).exits(0).says("no difference");
+    assert_eq!(farm.runs().len(), 3);
+    assert_whole(&farm);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn what_runs_of_an_agent_use_counts_in_the_budget_around_them() {
+    let calls = [
+        dispatch("docs", "count", "{folder: docs}"),
+        collect("docs"),
+        dispatch("more", "count", "{folder: docs}"),
+    ];
+    let budget = "budget: {max_attempts: 2, reserve: 0}\n";
+    let farm = farm(Farm::new(2), "plans: [count.md]", budget, &replies(&calls));
+    farm.plan("count", COUNT).file("docs/a.txt", "a");
+    assert_eq!(compare(&farm, "plan.md"), Some(1));
+    assert_eq!(farm.runs().len(), 2, "no other one begins");
+    assert_whole(&farm);
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
 fn a_run_that_fails_is_told_to_the_agent_and_ends_those_that_depend_on_it() {
     let after =
         "{tool: dispatch, arguments: {id: after, plan: count, params: {folder: src}, depends_on: [lost]}}";
     let calls = [format!("{}, {after}", dispatch("lost", "count", "{folder: lost}")), collect("all")];
-    let farm = farm(Farm::new(1), "count.md", &replies(&calls));
+    let farm = farm(Farm::new(1), "plans: [count.md]", "", &replies(&calls));
     farm.plan("count", COUNT);
     farm.wf(&["run", "--on", "farm", "plan.md"]).exits(0);
     let said = farm.wf(&["logs", "--last", "audit", "--calls"]).exits(0);
@@ -177,7 +211,12 @@ fn runs_that_an_agent_started_outlive_the_history_of_their_workflow() {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn an_approval_that_a_run_of_an_agent_asks_for_lets_all_go_on() {
-    let farm = farm(Farm::new(1), "asks.md", &replies(&[dispatch("ask", "asks", "{}"), collect("all")]));
+    let farm = farm(
+        Farm::new(1),
+        "plans: [asks.md]",
+        "",
+        &replies(&[dispatch("ask", "asks", "{}"), collect("all")]),
+    );
     farm.plan("asks", r#"steps: [{id: ok, approve: {message: "Go on?", timeout: 10m}}]"#);
     farm.wf(&["run", "--on", "farm", "plan.md"]).exits(5).says("Go on?");
     let id = farm.run();

@@ -13,7 +13,8 @@ use crate::inside::place_inside;
 use crate::log::log_since;
 use crate::objects::Objects;
 use crate::order::WorkOrder;
-use crate::run_folder::{is_version, write_files};
+use crate::run_folder::write_files;
+use crate::versions::CarriedFile;
 
 /// True if a plan, or one that it uses, has agents in worktrees.
 pub(super) fn has_worktrees(plan: &Arc<Plan>) -> bool {
@@ -62,7 +63,7 @@ impl RunSite {
             // What other tasks have here may be newer than what is known of them elsewhere.
             let is_needed = file.path.starts_with(&own)
                 || place_inside(&runs, &file.path).is_ok_and(|place| !place.exists());
-            is_version(&order.run, &file.path) && is_needed
+            CarriedFile::of(&file.path).is_version_of(&order.run) && is_needed
         });
         let is_known = files.iter().any(|file| file.path.starts_with(&own));
         write_files(&runs, &files, objects).await?;
@@ -84,6 +85,6 @@ impl RunSite {
         let family = self.family.lock().await;
         let replica = family.replica(run)?;
         let pack = replica.works_in_worktree(attempt).then(|| replica.pack_worktrees());
-        Ok(pack.map(|pack| async move { pack.await.map_err(unable) }))
+        Ok(pack.map(|pack| Box::pin(async move { pack.await.map_err(unable) })))
     }
 }

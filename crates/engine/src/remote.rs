@@ -7,7 +7,6 @@
 //! shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started anew to follow
 //! the run.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use wf_base::name::RunId;
 use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
@@ -29,9 +27,13 @@ use wf_sign::approval::Approvers;
 
 use crate::reuse::RepeatedRun;
 
+use super::backend_link::{BackendLink, send};
 use super::begin::block_on;
 use super::retried_results::RetriedResults;
-use super::{EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, signals};
+use super::{
+    CarriedState, EngineError, EngineSession, FinishedRun, NestedRun, RunFamily, RunRequest, StateAddition,
+    signals,
+};
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {
@@ -43,9 +45,6 @@ const LIMITS: DialogueLimits = DialogueLimits {
 
 /// The interval between two looks for answers of approvers.
 const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
-
-/// The time after which an answer that was delivered and led to nothing was not enough.
-const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// A program that drives runs on a backend.
 #[derive(Clone, Debug)]
@@ -119,6 +118,8 @@ pub enum FromBackend {
         /// The events.
         events: Vec<Event>,
     },
+    /// The next additions of their work to the state, which has the files of cached results.
+    Additions(Vec<StateAddition>),
     /// A task waits for a named lock.
     LockHeld {
         /// The run of the task.
@@ -151,6 +152,8 @@ pub struct BackendRun {
     pub opening: Vec<Event>,
     /// The results of the run that it repeats, until it is started.
     pub retried: RetriedResults,
+    /// The part of the state that goes with it, until it is started.
+    pub carried: CarriedState,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -184,13 +187,15 @@ impl BackendRun {
     ) -> Result<Self, EngineError> {
         let (recorded, opening) = (family.recorded_count(&session.store)?, family.outermost().opening());
         let message = Self { recorded, opening: opening.to_vec(), ..self };
-        match past.filter(|_| !message.is_started()) {
-            Some(past) => {
-                let retried = RetriedResults::of(&session.store.log_reader()?, &past)?;
-                Ok(Self { retried, ..message })
-            }
-            None => Ok(message),
+        if message.is_started() {
+            return Ok(message);
         }
+        let retried = match past {
+            Some(past) => RetriedResults::of(&session.store.log_reader()?, &past)?,
+            None => RetriedResults::default(),
+        };
+        let carried = CarriedState::of(&family.outermost().run)?;
+        Ok(Self { retried, carried, ..message })
     }
 
     /// Describes a run of which nothing is recorded yet.
@@ -200,6 +205,7 @@ impl BackendRun {
             recorded: 0,
             opening: Vec::new(),
             retried: RetriedResults::default(),
+            carried: CarriedState::default(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -270,6 +276,7 @@ async fn follow(
             said = output.next() => match said.map_err(failed)? {
                 FromBackend::Nested(nested) => family.open_nested(&nested)?,
                 FromBackend::Events { run, events } => family.extend(&run, events).await?,
+                FromBackend::Additions(additions) => family.write_additions(additions, &session.store).await?,
                 FromBackend::LockHeld { waits, place, lock, run, holder } => {
                     family.remark(&waits, &place, &lock_held(lock, run, &holder));
                 }
@@ -326,75 +333,5 @@ impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
             Ok(said) => Ok(said),
             Err(error) => Err(format!("its program says what wf does not know: {error}")),
         }
-    }
-}
-
-async fn send(sender: &mut LineSender, message: &ToBackend) {
-    let mut line = serde_json::to_vec(message).unwrap_or_default();
-    line.push(b'\n');
-    sender.send_text(&line).await;
-}
-
-/// The way to the program, and what it was told.
-struct BackendLink {
-    sender: LineSender,
-    sent: BTreeSet<(RunId, u32, String)>,
-    /// The number of answers that were passed on and have not been delivered.
-    undelivered: usize,
-    /// The time of the last delivery.
-    delivered_at: Option<Instant>,
-    asked: StopLevel,
-}
-
-impl BackendLink {
-    fn new(sender: LineSender) -> Self {
-        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
-    }
-
-    fn delivered(&mut self) {
-        self.undelivered = self.undelivered.saturating_sub(1);
-        self.delivered_at = Some(Instant::now());
-    }
-
-    /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
-    /// known here whatever happens next.
-    async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
-        let outermost = family.outermost();
-        if outermost.event_count() == 0 {
-            let (run, opening) = (outermost.id().clone(), outermost.opening().to_vec());
-            family.extend(&run, opening).await?;
-        }
-        send(&mut self.sender, &ToBackend::Start).await;
-        Ok(())
-    }
-
-    async fn cancel(&mut self, wanted: StopLevel) {
-        for degree in [StopLevel::Gently, StopLevel::AtOnce] {
-            if self.asked < degree && degree <= wanted {
-                self.asked = degree;
-                send(&mut self.sender, &ToBackend::Cancel).await;
-            }
-        }
-    }
-
-    /// Passes on new answers. Returns true if one may still be counted.
-    async fn pass_on_answers(
-        &mut self,
-        session: &EngineSession,
-        family: &RunFamily,
-    ) -> Result<bool, EngineError> {
-        for (run, ask) in family.open_requests() {
-            for answer in session.store.reader()?.answers(&run, ask.request)? {
-                let key = (run.clone(), ask.request, answer.token);
-                if !self.sent.contains(&key) {
-                    let (run, request, token) = key.clone();
-                    send(&mut self.sender, &ToBackend::Answer { run, request, token }).await;
-                    self.sent.insert(key);
-                    self.undelivered += 1;
-                }
-            }
-        }
-        let is_counting = self.delivered_at.is_some_and(|at| at.elapsed() < COUNTING_TIME);
-        Ok(self.undelivered > 0 || is_counting)
     }
 }

@@ -24,9 +24,11 @@ use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
 use super::asking::RecordedAnswers;
+use super::cache::SharedResults;
 use super::generated::PlanReader;
 use super::locks::LockWakeups;
 use super::permits::PermitWakeups;
+use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
@@ -91,6 +93,10 @@ pub struct SharedState {
     pub(super) notes: Mutex<Vec<String>>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
+    /// The additions to the state, if somebody collects them.
+    pub(super) additions: Mutex<Option<Vec<StateAddition>>>,
+    /// The results for reuse that other hosts share.
+    pub(super) results: OnceLock<Box<dyn SharedResults>>,
 }
 
 impl SharedState {
@@ -112,6 +118,8 @@ impl SharedState {
             calibrations: OnceLock::new(),
             notes: Mutex::default(),
             cassette: OnceLock::new(),
+            additions: Mutex::default(),
+            results: OnceLock::new(),
             passed_env,
         }
     }

@@ -16,14 +16,16 @@ use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
+use wf_base::digest::Sha256Digest;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
+use wf_engine::{BackendRun, CarriedState, FromBackend, STOP_REASON, ToBackend};
 
 use crate::checkout::store_tree;
 use crate::driver::DEFAULT_QUEUE;
-use crate::local_copy::LocalCopy;
+use crate::local_copy::{self, LocalCopy};
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
+use crate::results::StoredResults;
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
 
@@ -117,6 +119,10 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                     pause = FIRST_POLL;
                     continue;
                 };
+                if news.is_keeping {
+                    pause = FIRST_POLL;
+                    continue;
+                }
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
                 pause = match count {
@@ -167,6 +173,7 @@ async fn prepare(
     // Steps that run again rely on what others made, which git may ignore.
     let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
     let files = files.map(|files| files.into_iter().chain(artifacts).collect());
+    let state = store_state(run, objects).await?;
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,
         path: run.path.clone(),
@@ -177,11 +184,30 @@ async fn prepare(
         config: run.config.clone(),
         opening: run.opening.clone(),
         retried: run.retried.clone(),
+        state,
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
     Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
+}
+
+/// Stores the part of the state that goes with a run, and the cached results that the object store lacks.
+async fn store_state(run: &BackendRun, objects: &Objects) -> Result<Option<Sha256Digest>, FollowError> {
+    let CarriedState { results, .. } = &run.carried;
+    let (shared, blobs) = (StoredResults(objects.clone()), local_copy::blobs(&run.state));
+    for entry in results {
+        // One whose files were removed cannot be used here either.
+        let is_whole = entry.files.iter().all(|file| blobs.path(&file.digest).exists());
+        if is_whole && !shared.has(&entry.key).await? {
+            shared.put(entry, &blobs).await?;
+        }
+    }
+    let state = CarriedState { results: Vec::new(), ..run.carried.clone() };
+    match state == CarriedState::default() {
+        true => Ok(None),
+        false => Ok(Some(objects.put_json(&state).await?)),
+    }
 }
 
 /// Starts the workflow of a run. If it was started before, it is that one.

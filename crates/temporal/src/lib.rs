@@ -32,6 +32,7 @@ pub mod order;
 mod plan;
 mod pool;
 mod progress;
+mod results;
 mod run_folder;
 mod running;
 pub mod site;

@@ -1,7 +1,7 @@
 //! Work that was ordered, until it is reported.
 
-use wf_base::name::RunId;
-use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, WorkExit};
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, TaskId, WorkExit};
 use wf_model::{FailureClass, Step, StepWork};
 
 use crate::order::{Job, WorkWish};
@@ -33,6 +33,10 @@ pub(crate) enum WorkPart {
     BeginNested(Box<Effect>),
     /// It ends the attempt that this run was: nothing stops it.
     EndNested(RunId),
+    /// It looks for the result of this task in the cache: nothing stops it.
+    Lookup(TaskId),
+    /// It keeps the result of this task for reuse: nothing stops it.
+    Remember(TaskId),
     /// It is done for the attempt, or for the run.
     Other,
 }
@@ -62,7 +66,19 @@ impl OpenWork {
     /// True if it ends with its attempt, or with the work for the plan itself.
     pub(crate) fn stops_with(&self, run: &RunId, attempt: Option<&Attempt>) -> bool {
         let is_its = self.run == *run && self.attempt.as_ref() == attempt;
-        is_its && !matches!(self.part, WorkPart::EndNested(_))
+        let is_unstoppable =
+            matches!(self.part, WorkPart::EndNested(_) | WorkPart::Lookup(_) | WorkPart::Remember(_));
+        is_its && !is_unstoppable
+    }
+
+    /// Returns the step that it is for; `None`: it is for the run.
+    pub(crate) fn step(&self) -> Option<&Name> {
+        let place = self.attempt.as_ref().map(|attempt| &attempt.place);
+        let place = place.or(match &self.part {
+            WorkPart::Lookup(place) | WorkPart::Remember(place) => Some(place),
+            _ => None,
+        });
+        place.map(|place| &place.step)
     }
 }
 
@@ -71,6 +87,8 @@ impl WorkPart {
         let (attempt, generated) = match effect {
             Effect::Start { attempt, .. } => (attempt, None),
             Effect::Watch { attempt, generated, .. } => (attempt, *generated),
+            Effect::Lookup { place, .. } => return Self::Lookup(place.clone()),
+            Effect::Remember { place, .. } => return Self::Remember(place.clone()),
             _ => return Self::Other,
         };
         match step_of(machine, attempt).map(|step| &step.work) {
@@ -85,8 +103,13 @@ impl WorkPart {
 
 /// Returns the step of an attempt, as it is carried out now.
 pub(crate) fn step_of<'m>(machine: &'m Machine, attempt: &Attempt) -> Option<&'m Step> {
+    step_named(machine, &attempt.place.step)
+}
+
+/// Returns a step by its name, as it is carried out now.
+pub(crate) fn step_named<'m>(machine: &'m Machine, name: &Name) -> Option<&'m Step> {
     let plan = machine.plan();
-    Some(plan.step(plan.find(attempt.place.step.as_str())?))
+    Some(plan.step(plan.find(name.as_str())?))
 }
 
 /// True if work that begins later is done otherwise: by another way of its step, with what was verified or learned.
@@ -134,12 +157,14 @@ pub(crate) fn name_of(effect: &Effect) -> String {
         Effect::CallModel { .. } => "model",
         Effect::CallTool { .. } => "tool",
         Effect::Confirm { .. } => "confirm",
+        Effect::Lookup { place, .. } => return format!("lookup {place}"),
+        Effect::Remember { place, .. } => return format!("remember {place}"),
         _ => "work",
     };
     effect.attempt().map_or_else(|| kind.to_owned(), |attempt| format!("{kind} {attempt}"))
 }
 
-/// Fails an attempt whose files another step changed at the same time.
+/// Fails an attempt whose files another step changed at the same time. A cached result whose files it has is not used.
 pub(crate) fn without_conflict(input: InputKind, conflict: &TreeConflict) -> InputKind {
     match input {
         InputKind::Ended(end) => {
@@ -151,6 +176,7 @@ pub(crate) fn without_conflict(input: InputKind, conflict: &TreeConflict) -> Inp
             let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
             InputKind::Ended(AttemptEnd { exit, outputs: wf_model::JsonObject::new(), ..end })
         }
+        InputKind::Looked { place, .. } => InputKind::Looked { place, found: None },
         other => other,
     }
 }

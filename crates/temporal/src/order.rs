@@ -9,7 +9,7 @@ use serde_json::Value;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
-use wf_engine::{NestedRun, RetriedResults};
+use wf_engine::{NestedRun, RetriedResults, StateAddition};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -107,6 +107,9 @@ pub struct RunSpec {
     /// The results of the run that it repeats.
     #[serde(default)]
     pub retried: RetriedResults,
+    /// The part of the state of its workspace that goes with it: the object with a [`CarriedState`](wf_engine::CarriedState).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Sha256Digest>,
     /// The files of its workspace when it was started: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,
     /// The approvers whose answers count.
@@ -191,6 +194,9 @@ pub struct WorkReport {
     /// The files that it left in the folders of runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+    /// The additions that it made to the state: a list of [`StateAddition`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additions: Option<Parcel>,
     /// The task queue of the host where it was done.
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
@@ -233,6 +239,8 @@ pub struct OpenReport {
     pub source: ChangeSource,
     /// The files that it left in the folders of runs.
     pub files: Vec<RunFile>,
+    /// The additions that it made to the state.
+    pub additions: Vec<StateAddition>,
     /// The task queue of the host where it was done.
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
@@ -242,10 +250,13 @@ pub struct OpenReport {
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, nested, change, source, files, host, is_left } = self;
+        let Self { inputs, nested, change, source, files, additions, host, is_left } = self;
+        let inputs = inputs.open_now(objects)?;
         let change = change.map(|change| change.open_now(objects)).transpose()?;
         let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, nested, change, source, files, host, is_left })
+        let additions = additions.map(|additions| additions.open_now(objects)).transpose()?;
+        let additions = additions.unwrap_or_default();
+        Ok(OpenReport { inputs, nested, change, source, files, additions, host, is_left })
     }
 }
 
@@ -277,6 +288,9 @@ pub struct LogPage {
     /// The files of the runs that came with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+    /// The additions to the state that came before the last of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
 }
 
 /// An event in the log of a run and of those nested in it.
@@ -304,6 +318,9 @@ pub struct RunNews {
     /// The outcome, once the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
+    /// True if it is over, and results of it are still to be kept for reuse.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_keeping: bool,
     /// The tasks that wait for a named lock that another one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LockClaim>,
@@ -316,6 +333,9 @@ pub struct UnstoredLog {
     pub entries: Vec<LogEntry>,
     /// The files of the runs that came with them.
     pub files: Vec<RunFile>,
+    /// The additions to the state that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
 }
 
 /// A signed answer to a request of a run.

@@ -14,7 +14,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{CarriedState, EngineError, RunFamily, RunRequest, StateAddition, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
@@ -26,6 +26,7 @@ use crate::log::log_since;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunFile, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
+use crate::results::StoredResults;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
@@ -141,7 +142,8 @@ impl Sites {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
         let source = ChangeSource::default();
-        WorkReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left: true }
+        let (files, additions) = (Vec::new(), None);
+        WorkReport { inputs, nested: None, change: None, source, files, additions, host, is_left: true }
     }
 
     async fn report(
@@ -172,7 +174,8 @@ impl Sites {
             Some(nested) => Some(Parcel::pack(&nested, objects).await?),
             None => None,
         };
-        Ok(WorkReport { inputs, nested, change, source, files, host: self.queue.clone(), is_left: false })
+        let (additions, host) = (site.take_additions(run, objects).await?, self.queue.clone());
+        Ok(WorkReport { inputs, nested, change, source, files, additions, host, is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
@@ -194,13 +197,20 @@ impl Sites {
         let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
+        session.collect_additions();
+        session.share_results(Box::new(StoredResults(self.objects.clone())));
+        let state: CarriedState = match &spec.state {
+            Some(state) => self.objects.get_json(state).await?,
+            None => CarriedState::default(),
+        };
+        state.take_in(&session).await?;
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
             path: spec.path,
             sources: spec.sources,
             params: spec.params,
-            session: None,
+            session: state.session,
             past: None,
             approved: spec.approved,
             config: spec.config,
@@ -254,6 +264,23 @@ impl RunSite {
         let mut files = log_since(objects, order.log, 0).await?.files;
         files.retain(|file| runs.join(&file.path).starts_with(&calls));
         Ok(write_files(&runs, &files, objects).await?)
+    }
+
+    /// Returns the new additions to the state. Results for reuse are shared with all hosts.
+    async fn take_additions(&self, run: &RunId, objects: &Objects) -> Result<Option<Parcel>, ObjectError> {
+        let additions = self.session.take_additions();
+        for addition in &additions {
+            // One of another run was found there.
+            if let StateAddition::Result(entry) = addition
+                && entry.run == *run
+            {
+                StoredResults(objects.clone()).put(entry, self.session.store.blobs()).await?;
+            }
+        }
+        match additions.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(Parcel::pack(&additions, objects).await?)),
+        }
     }
 
     async fn carry_out(

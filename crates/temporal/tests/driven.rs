@@ -57,6 +57,7 @@ impl Driven {
             config: serde_json::Value::Null,
             opening: Vec::new(),
             retried: RetriedResults::default(),
+            state: None,
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
                 [("default", "here"), ("gpu", "there")].map(|(name, queue)| (name.into(), queue.into())),
@@ -134,7 +135,8 @@ pub fn driven_run() -> RunId {
 /// A report of work that changed nothing.
 pub fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
     let (source, host) = (ChangeSource::default(), "wf-host-w".to_owned());
-    OpenReport { inputs, nested: None, change: None, source, files: Vec::new(), host, is_left }
+    let (files, additions) = (Vec::new(), Vec::new());
+    OpenReport { inputs, nested: None, change: None, source, files, additions, host, is_left }
 }
 
 /// The input with which a run begins in an empty workspace.

@@ -226,3 +226,33 @@ async fn a_run_begins_as_recorded_or_not_at_all() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_looked_for_where_its_step_works_and_kept_where_it_was_made() {
+    let step = "  - {id: a, run: 'true', runs_on: gpu, cache: {inputs: [], outputs: []}}\n";
+    let mut driven = Driven::new(step);
+    let commands = driven.begin();
+    let (key, queue, effect) = driven.only_work(&commands);
+    let Effect::Lookup { place, .. } = effect else { panic!("{effect:?}") };
+    assert_eq!(queue, "there");
+    let commands = driven.report(key, vec![InputKind::Looked { place, found: None }], false);
+    let (key, _, effect) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![ended(&effect)], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::Remember { .. }) && queue == "wf-host-w", "{effect:?} {queue}");
+    let news = driven.driver.news().unwrap();
+    assert!(news.outcome.is_some() && news.is_keeping, "the end is told once the result is kept");
+    assert_eq!(driven.driver.outcome(), None);
+    driven.step(Occurrence::Lost { key });
+    assert!(!driven.driver.news().unwrap().is_keeping);
+    assert_eq!(driven.driver.outcome(), Some(RunOutcome::Succeeded));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lookup_whose_worker_is_lost_finds_nothing() {
+    let mut driven = Driven::new("  - {id: a, run: 'true', cache: {inputs: [], outputs: []}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    let commands = driven.step(Occurrence::Lost { key });
+    assert!(matches!(driven.only_work(&commands).2, Effect::Start { .. }), "{commands:?}");
+}

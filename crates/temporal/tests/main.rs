@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod beginnings;
+mod caches;
 mod deaths;
 mod driven;
 mod driver;

@@ -69,9 +69,21 @@ pub fn stories(events: impl IntoIterator<Item = Value>) -> Stories {
 /// Runs a plan of the workspace on the backend, and in a copy of the workspace here, and compares what is recorded.
 /// Returns the exit code of both.
 pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
+    let _ = std::fs::remove_dir_all(farm.path("here"));
+    copy(&farm.path("space"), &farm.path("here"));
+    compare_with_copy(farm, plan)
+}
+
+/// Does the same where both have the state that the workspace has.
+pub fn compare_with_state(farm: &Farm, plan: &str) -> Option<i32> {
+    let _ = std::fs::remove_dir_all(farm.path("here"));
+    copy(&farm.path("space"), &farm.path("here"));
+    copy(&farm.path("space/.wf"), &farm.path("here/.wf"));
+    compare_with_copy(farm, plan)
+}
+
+fn compare_with_copy(farm: &Farm, plan: &str) -> Option<i32> {
     let here = farm.path("here");
-    let _ = std::fs::remove_dir_all(&here);
-    copy(&farm.path("space"), &here);
     let there = farm.wf(&["run", "--json", "--on", "farm", plan]);
     let local = Did::of(&mut farm.command_in(&here, &["run", "--json", plan]));
     assert_eq!(there.code, local.code, "{plan}\n{}\n{}", there.all(), local.all());

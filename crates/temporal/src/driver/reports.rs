@@ -1,9 +1,10 @@
 //! The ends of work, and what a driver takes from them.
 
 use wf_core::machine::{AttemptEnd, InputKind, WorkExit};
+use wf_engine::StateAddition;
 
 use super::{RunDriver, RunInput};
-use crate::open_work::{OpenWork, WorkPart, without_conflict};
+use crate::open_work::{OpenWork, WorkPart, step_of, without_conflict};
 use crate::order::{OpenReport, WorkWish};
 use crate::progress::DriverError;
 use crate::tree::{ChangeSource, TreeChange, TreeConflict, TreeNode};
@@ -40,8 +41,13 @@ impl RunDriver {
             driven.hosts.remove(attempt);
             return self.resume_agent(&open);
         }
-        if !matches!(open.part, WorkPart::Other) {
-            self.end(&open, WorkExit::Interrupted);
+        match open.part {
+            WorkPart::Other | WorkPart::Remember(_) => {}
+            WorkPart::Lookup(place) => {
+                let kind = InputKind::Looked { place, found: None };
+                self.inputs.push_back(RunInput { run: open.run, kind });
+            }
+            _ => self.end(&open, WorkExit::Interrupted),
         }
         Ok(())
     }
@@ -66,12 +72,13 @@ impl RunDriver {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
         };
-        let OpenReport { mut inputs, nested, change, source, files, host, is_left } = report;
+        let OpenReport { mut inputs, nested, change, source, files, mut additions, host, is_left } = report;
         self.log.note_files(files);
         if let Some(change) = change
             && let Err(conflict) = self.apply(change, &source)?
         {
             inputs = inputs.into_iter().map(|input| without_conflict(input, &conflict)).collect();
+            additions.retain(|addition| !is_of_cache(addition));
         }
         if let WorkPart::EndNested(nested) = &open.part {
             self.runs.remove(nested);
@@ -82,14 +89,22 @@ impl RunDriver {
         if let Some(attempt) = &open.attempt
             && (is_left || driven.is_agent(attempt))
         {
-            driven.hosts.insert(attempt.clone(), host);
+            driven.hosts.insert(attempt.clone(), host.clone());
         }
         if open.prepares && open.round < driven.machine.replans() {
             inputs.retain(|input| !input.prepares());
+            additions.retain(|addition| !is_of_cache(addition));
         }
+        self.log.note_additions(additions);
         for input in &inputs {
             match input {
-                InputKind::Ended(end) => drop(driven.hosts.remove(&end.attempt)),
+                InputKind::Ended(end) => {
+                    driven.hosts.remove(&end.attempt);
+                    let step = step_of(&driven.machine, &end.attempt);
+                    if step.is_some_and(|step| step.cache.is_some()) {
+                        driven.makers.insert(end.attempt.place.clone(), host.clone());
+                    }
+                }
                 InputKind::Answered { number, .. } => drop(driven.tokens.remove(number)),
                 _ => {}
             }
@@ -121,4 +136,9 @@ impl RunDriver {
         self.tree.last = Some(self.objects.put_json_now(&node)?);
         Ok(conflict.map_or(Ok(()), Err))
     }
+}
+
+/// True if an addition is of the cache: it does not count without the result that it is about.
+fn is_of_cache(addition: &StateAddition) -> bool {
+    matches!(addition, StateAddition::Lookup(_) | StateAddition::Result(_))
 }

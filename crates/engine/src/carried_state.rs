@@ -1,0 +1,62 @@
+//! The part of the state of a workspace that a run elsewhere may need.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use wf_base::name::{Name, SessionName};
+use wf_core::memory::MemoryBundle;
+use wf_exec::view::family;
+use wf_model::Step;
+use wf_store::{CacheEntry, MegramSelection, StoreError};
+
+use super::run::RunContext;
+use super::{EngineError, EngineSession, memory};
+
+/// The number of cached results of a step that are carried, at most: the latest ones.
+const RESULTS_OF_STEP: u32 = 50;
+
+/// The part of the state of a workspace that goes with a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CarriedState {
+    /// The session of the workspace that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionName>,
+    /// All that memory knows, if the run may ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryBundle>,
+    /// The cached results that the run may find.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<CacheEntry>,
+}
+
+impl CarriedState {
+    /// Reads what a run may need.
+    pub(super) fn of(run: &RunContext) -> Result<Self, StoreError> {
+        let (session, reader) = (&run.session, run.session.store.reader()?);
+        let plans = family(&run.plan);
+        let memory = if plans.iter().any(|plan| memory::may_be_asked(plan)) {
+            let megrams = reader.memory(&MegramSelection::All)?;
+            Some(MemoryBundle { megrams, notes: reader.notes()? })
+        } else {
+            None
+        };
+        let steps = plans.iter().flat_map(|plan| plan.steps()).flat_map(Step::ways);
+        let cached = steps.filter(|step| session.reuses && step.cache.is_some());
+        let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
+        let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
+        let results: Result<Vec<Vec<CacheEntry>>, StoreError> = results.collect();
+        Ok(Self { session: run.session_name.clone(), memory, results: results?.concat() })
+    }
+
+    /// Makes it part of another state, except for the cached results.
+    pub async fn take_in(&self, session: &EngineSession) -> Result<(), EngineError> {
+        if let Some(name) = &self.session {
+            session.store.begin_session(name, session.clock.now()).await?;
+        }
+        if let Some(memory) = &self.memory {
+            session.store.import(memory.clone()).await?;
+        }
+        Ok(())
+    }
+}

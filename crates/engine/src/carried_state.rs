@@ -11,7 +11,7 @@ use wf_model::Step;
 use wf_store::{CacheEntry, MegramSelection, StoreError};
 
 use super::run::RunContext;
-use super::{EngineError, EngineSession, memory};
+use super::{EngineError, EngineSession, PastRuns, memory};
 
 /// The number of cached results of a step that are carried, at most: the latest ones.
 const RESULTS_OF_STEP: u32 = 50;
@@ -25,6 +25,9 @@ pub struct CarriedState {
     /// All that memory knows, if the run may ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryBundle>,
+    /// The record of the run that it repeats.
+    #[serde(default)]
+    pub past: PastRuns,
     /// The cached results that the run may find.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<CacheEntry>,
@@ -45,8 +48,22 @@ impl CarriedState {
         let cached = steps.filter(|step| session.reuses && step.cache.is_some());
         let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
         let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
-        let results: Result<Vec<Vec<CacheEntry>>, StoreError> = results.collect();
-        Ok(Self { session: run.session_name.clone(), memory, results: results?.concat() })
+        let mut results: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
+        let past = match &run.past {
+            Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
+            None => PastRuns::default(),
+        };
+        results.extend(past.cached_results(&reader)?);
+        Ok(Self { session: run.session_name.clone(), memory, past, results })
+    }
+
+    /// Returns the paths of the files that results of the repeated run are compared with, and those that they restore.
+    pub(super) fn past_files(&self) -> BTreeSet<String> {
+        let mut files = self.past.files();
+        let keys = self.past.cache_keys();
+        let results = self.results.iter().filter(|entry| keys.contains(&entry.key));
+        files.extend(results.flat_map(|entry| &entry.files).map(|file| file.path.clone()));
+        files
     }
 
     /// Makes it part of another state, except for the cached results.
@@ -57,6 +74,6 @@ impl CarriedState {
         if let Some(memory) = &self.memory {
             session.store.import(memory.clone()).await?;
         }
-        Ok(())
+        self.past.take_in(session).await
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn may_be_asked(plan: &Plan) -> bool {
     parts.replan.is_some()
         || parts.planner.is_some()
         || plan.guides_agents()
-        || plan.steps().iter().flat_map(Step::ways).any(|way| asks(&way))
+        || plan.steps().iter().flat_map(Step::ways).any(asks)
 }
 
 /// Returns all that memory says to avoid: a planner may propose any tool, declared or not.

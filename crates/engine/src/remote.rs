@@ -190,11 +190,12 @@ impl BackendRun {
         if message.is_started() {
             return Ok(message);
         }
-        let retried = match past {
+        let carried = CarriedState::of(&family.outermost().run)?;
+        let mut retried = match past {
             Some(past) => RetriedResults::of(&session.store.log_reader()?, &past)?,
             None => RetriedResults::default(),
         };
-        let carried = CarriedState::of(&family.outermost().run)?;
+        retried.artifacts.extend(carried.past_files());
         Ok(Self { retried, carried, ..message })
     }
 

@@ -28,6 +28,7 @@ use super::cache::SharedResults;
 use super::generated::PlanReader;
 use super::locks::LockWakeups;
 use super::permits::PermitWakeups;
+use super::shared_ledgers::SharedLedgers;
 use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
@@ -95,6 +96,8 @@ pub struct SharedState {
     pub(super) cassette: OnceLock<Arc<Cassette>>,
     /// The additions to the state, if somebody collects them.
     pub(super) additions: Mutex<Option<Vec<StateAddition>>>,
+    /// The ledgers that count what other hosts do for its runs.
+    pub(super) ledgers: OnceLock<Arc<dyn SharedLedgers>>,
     /// The results for reuse that other hosts share.
     pub(super) results: OnceLock<Box<dyn SharedResults>>,
 }
@@ -119,6 +122,7 @@ impl SharedState {
             notes: Mutex::default(),
             cassette: OnceLock::new(),
             additions: Mutex::default(),
+            ledgers: OnceLock::new(),
             results: OnceLock::new(),
             passed_env,
         }

@@ -58,6 +58,11 @@ impl EngineSession {
         self.additions().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Takes back additions that could not be passed on.
+    pub fn return_additions(&self, additions: Vec<StateAddition>) {
+        self.additions().get_or_insert_default().splice(0..0, additions);
+    }
+
     /// Collects an addition that was written, if somebody wants it.
     pub(super) fn note_addition(&self, addition: impl FnOnce() -> StateAddition) {
         if let Some(collected) = self.additions().as_mut() {

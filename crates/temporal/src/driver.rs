@@ -5,6 +5,7 @@
 //! decides nothing that their machines decide. **Invariant:** the same occurrences give the same commands; it reads no
 //! clock and does no I/O but to write objects, whose names are their content.
 
+mod budgets;
 mod locks;
 mod nested;
 mod reports;

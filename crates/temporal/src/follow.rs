@@ -119,10 +119,6 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                     pause = FIRST_POLL;
                     continue;
                 };
-                if news.is_keeping {
-                    pause = FIRST_POLL;
-                    continue;
-                }
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
                 pause = match count {
@@ -152,7 +148,8 @@ fn answer_of(
             if news.is_some() {
                 *answered = Instant::now();
             }
-            Ok(news)
+            // Its end is the last that is recorded.
+            Ok(news.filter(|news| !news.is_keeping))
         }
     }
 }
@@ -204,10 +201,10 @@ async fn store_state(run: &BackendRun, objects: &Objects) -> Result<Option<Sha25
         }
     }
     let state = CarriedState { results: Vec::new(), ..run.carried.clone() };
-    match state == CarriedState::default() {
-        true => Ok(None),
-        false => Ok(Some(objects.put_json(&state).await?)),
+    if state == CarriedState::default() {
+        return Ok(None);
     }
+    Ok(Some(objects.put_json(&state).await?))
 }
 
 /// Starts the workflow of a run. If it was started before, it is that one.

@@ -39,6 +39,7 @@ pub mod site;
 mod site_family;
 mod terminal;
 pub mod tree;
+mod work_ledgers;
 mod worker;
 pub mod workflow;
 

@@ -213,6 +213,31 @@ mod tests {
         }
     }
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_pages_after_what_is_known_come_once_whatever_they_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
+        let mut log = FamilyLog::new(LogRef::default(), objects.clone());
+        let addition = || StateAddition::Recall { megrams: Vec::new(), at: Moment::default() };
+        log.add(entries(0..3, None)).unwrap();
+        let first = log.seal().unwrap();
+        log.note_additions(vec![addition()]);
+        let second = log.seal().unwrap();
+        assert_eq!((first.count, second.count), (3, 3), "it has no event");
+        log.note_additions(vec![addition(), addition()]);
+        log.add(entries(3..5, None)).unwrap();
+        let third = log.seal().unwrap();
+        let shape = async |log, known| {
+            let pages = pages_since(&objects, log, known).await.unwrap();
+            pages.iter().map(|page| (page.entries.len(), page.additions.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(shape(third, LogRef::default()).await, [(3, 0), (0, 1), (2, 2)]);
+        assert_eq!(shape(third, first).await, [(0, 1), (2, 2)]);
+        assert_eq!(shape(third, second).await, [(2, 2)]);
+        assert_eq!(shape(third, third).await, []);
+        assert_eq!(shape(first, third).await, [], "it is known");
+    }
+
     #[test]
     fn the_events_of_one_run_that_follow_each_other_are_one_story() {
         let [outermost, nested] = [1, 2].map(|number| RunId::from_bytes([number; 16]));

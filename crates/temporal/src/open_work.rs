@@ -1,7 +1,9 @@
 //! Work that was ordered, until it is reported.
 
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{Attempt, AttemptEnd, Effect, EventKind, InputKind, Machine, TaskId, WorkExit};
+use wf_core::machine::{
+    Attempt, AttemptEnd, AttemptUsage, Effect, EventKind, InputKind, Machine, TaskId, WorkExit,
+};
 use wf_model::{FailureClass, Step, StepWork};
 
 use crate::order::{Job, WorkWish};
@@ -22,6 +24,8 @@ pub(crate) struct OpenWork {
     pub(crate) prepares: bool,
     /// The wish about it.
     pub(crate) wish: WorkWish,
+    /// The most that its calls of models use.
+    pub(crate) set_aside: AttemptUsage,
 }
 
 /// The part that work has in an attempt.
@@ -50,6 +54,7 @@ impl OpenWork {
             round: machine.replans(),
             prepares: false,
             wish: WorkWish::GoOn,
+            set_aside: AttemptUsage::default(),
         }
     }
 

@@ -79,3 +79,68 @@ fn name(key: &Sha256Digest) -> String {
     let name = key.to_string();
     format!("results/{}", name.strip_prefix("sha256:").unwrap_or(&name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wf_base::name::{Name, RunId};
+    use wf_base::time::Moment;
+    use wf_core::machine::{CachedFile, TaskId};
+    use wf_model::JsonObject;
+    use wf_store::StoreDurability;
+
+    /// An object store, and the files of a state.
+    fn places(folder: &Path) -> (StoredResults, BlobStore) {
+        let objects = Objects::open(&format!("file://{}", folder.join("objects").display())).unwrap();
+        (StoredResults(objects), BlobStore::new(folder.join("blobs"), StoreDurability::Normal))
+    }
+
+    /// A result with a file, which the state has.
+    fn entry(path: &str, blobs: &BlobStore) -> CacheEntry {
+        let digest = blobs.put_bytes(b"made").unwrap();
+        CacheEntry {
+            key: Sha256Digest::of_bytes(b"key"),
+            run: RunId::from_bytes([1; 16]),
+            place: TaskId::of_step(&Name::parse("a").unwrap()),
+            outputs: JsonObject::new(),
+            artifacts: Vec::new(),
+            files: vec![CachedFile { path: path.to_owned(), digest, size: 4, mode: 0o644 }],
+            created: Moment::from_millis(1),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_result_is_found_by_its_key_with_its_files() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (results, blobs) = places(here.path());
+        let entry = entry("out/made", &blobs);
+        assert!(!results.has(&entry.key).await.unwrap());
+        results.put(&entry, &blobs).await.unwrap();
+        assert!(results.has(&entry.key).await.unwrap());
+        let (_, blobs) = places(there.path());
+        assert_eq!(results.find(&entry.key, &blobs).await.unwrap(), Some(entry.clone()));
+        assert_eq!(blobs.read(&entry.files[0].digest).unwrap(), b"made");
+        let other = Sha256Digest::of_bytes(b"other");
+        assert_eq!(results.find(&other, &blobs).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_result_that_is_not_what_it_should_be_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let (results, blobs) = places(folder.path());
+        let good = entry("out/made", &blobs);
+        results.put(&good, &blobs).await.unwrap();
+        // Under another key.
+        let other = Sha256Digest::of_bytes(b"other");
+        let stored = results.0.put_json(&good).await.unwrap();
+        results.0.set_name(&name(&other), &stored).await.unwrap();
+        assert!(results.find(&other, &blobs).await.is_err());
+        // With a file outside of the workspace.
+        let bad = entry("../made", &blobs);
+        results.put(&bad, &blobs).await.unwrap();
+        assert!(results.find(&bad.key, &blobs).await.is_err());
+        // Under a name that leads nowhere.
+        results.0.set_name(&name(&good.key), &Sha256Digest::of_bytes(b"nothing")).await.unwrap();
+        assert!(results.find(&good.key, &blobs).await.is_err());
+    }
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
 use tokio::time::Instant;
 
+use wf_app::lineage::repeated_run;
 use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
@@ -31,6 +32,7 @@ use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
 use crate::tree::ChangeSource;
+use crate::work_ledgers::WorkflowLedgers;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -198,12 +200,20 @@ impl Sites {
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
         session.collect_additions();
+        session.share_ledgers(Arc::new(WorkflowLedgers));
         session.share_results(Box::new(StoredResults(self.objects.clone())));
         let state: CarriedState = match &spec.state {
             Some(state) => self.objects.get_json(state).await?,
             None => CarriedState::default(),
         };
         state.take_in(&session).await?;
+        let past = match &state.past.repeated {
+            Some(old) => {
+                let reader = session.store.log_reader()?;
+                Some(repeated_run(&reader, old, &ready.plan, &spec.config, &spec.params)?)
+            }
+            None => None,
+        };
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
@@ -211,7 +221,7 @@ impl Sites {
             sources: spec.sources,
             params: spec.params,
             session: state.session,
-            past: None,
+            past,
             approved: spec.approved,
             config: spec.config,
             claim: None,
@@ -269,7 +279,20 @@ impl RunSite {
     /// Returns the new additions to the state. Results for reuse are shared with all hosts.
     async fn take_additions(&self, run: &RunId, objects: &Objects) -> Result<Option<Parcel>, ObjectError> {
         let additions = self.session.take_additions();
-        for addition in &additions {
+        let stored = self.store_additions(&additions, run, objects).await;
+        if stored.is_err() {
+            self.session.return_additions(additions);
+        }
+        stored
+    }
+
+    async fn store_additions(
+        &self,
+        additions: &[StateAddition],
+        run: &RunId,
+        objects: &Objects,
+    ) -> Result<Option<Parcel>, ObjectError> {
+        for addition in additions {
             // One of another run was found there.
             if let StateAddition::Result(entry) = addition
                 && entry.run == *run
@@ -277,10 +300,10 @@ impl RunSite {
                 StoredResults(objects.clone()).put(entry, self.session.store.blobs()).await?;
             }
         }
-        match additions.is_empty() {
-            true => Ok(None),
-            false => Ok(Some(Parcel::pack(&additions, objects).await?)),
+        if additions.is_empty() {
+            return Ok(None);
         }
+        Ok(Some(Parcel::pack(&additions, objects).await?))
     }
 
     async fn carry_out(

@@ -1,7 +1,8 @@
 //! The cache of runs on a backend: a result is reused wherever and whenever it was made, as here.
 
 use crate::farm::Farm;
-use crate::mirrors::compare_with_state;
+use crate::mirrors::{compare_with_state, copy};
+use crate::programs::Did;
 
 /// A plan whose steps are cached. Each time that one works, or is checked, is marked.
 const PLAN: &str = r#"steps:
@@ -54,14 +55,14 @@ fn what_one_host_made_another_reuses_as_the_workspace_would() {
     farm.start_worker("w2");
     std::fs::remove_dir_all(farm.path("space/out")).unwrap();
     // There by the object store, here by what came back to the workspace.
-    assert_eq!(compare_with_state(&farm, "build.md"), Some(0));
+    assert_eq!(compare_with_state(&farm, &["run", "--json", "build.md"]), Some(0));
     assert_eq!(works(&farm), 4);
     let run = farm.run();
     assert_eq!((farm.count(&run, "cache_hit", None), farm.count(&run, "attempt_started", None)), (3, 2));
     farm.wf(&["why", &run, "build"]).exits(0).says(&first[..8]);
     assert_eq!(std::fs::read_to_string(farm.path("space/out/made.txt")).unwrap(), "one\n", "it came back");
     farm.file("in.txt", "two\n");
-    assert_eq!(compare_with_state(&farm, "build.md"), Some(0));
+    assert_eq!(compare_with_state(&farm, &["run", "--json", "build.md"]), Some(0));
     assert_eq!(works(&farm), 12, "its inputs changed, for both");
     farm.wf(&["why", &farm.run(), "build"]).exits(0).says("in.txt");
     farm.wf(&["audit", "verify"]).exits(0).says("valid");
@@ -77,6 +78,24 @@ fn what_was_made_here_is_reused_there() {
     assert_eq!(works(&farm), 4);
     farm.wf(&["run", "--no-cache", "--on", "farm", "build.md"]).exits(0);
     assert_eq!(works(&farm), 8, "nothing is looked for");
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn what_one_workspace_made_another_reuses() {
+    let farm = farm();
+    farm.wf(&["run", "--on", "farm", "build.md"]).exits(0);
+    let (first, other) = (farm.run(), farm.path("other"));
+    copy(&farm.path("space"), &other);
+    let wf = |args: &[&str]| Did::of(&mut farm.command_in(&other, args));
+    wf(&["run", "--on", "farm", "build.md"]).exits(0).says("cached");
+    assert_eq!(works(&farm), 4);
+    wf(&["show", "--last"]).exits(0);
+    wf(&["why", "--last", "build"]).exits(0).says(&first[..8]);
+    wf(&["audit", "verify"]).exits(0).says("valid");
+    // What was found is known there from now on.
+    wf(&["run", "build.md"]).exits(0).says("cached");
+    assert_eq!(works(&farm), 4);
 }
 
 #[test]
@@ -123,7 +142,7 @@ steps:
 }
 
 /// Returns the files below a folder.
-fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .flat_map(|entry| if entry.path().is_dir() { walk(&entry.path()) } else { vec![entry.path()] })

@@ -7,13 +7,14 @@ use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::machine::{
-    AgentBriefing, Attempt, Effect, Event, InputKind, Machine, ModelLimits, RunOutcome, TaskId,
+    AgentBriefing, Attempt, AttemptUsage, Effect, Event, InputKind, Machine, ModelLimits, RunOutcome, TaskId,
 };
+use wf_engine::WorkClaim;
 use wf_model::{AgentEngine, JsonObject};
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
 use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
-use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
+use wf_temporal::order::{Job, RunOrder, RunSpec, UnstoredLog};
 
 use crate::driven::{Driven, begin, ended, report_of};
 
@@ -255,4 +256,27 @@ async fn a_lookup_whose_worker_is_lost_finds_nothing() {
     let (key, ..) = driven.only_work(&commands);
     let commands = driven.step(Occurrence::Lost { key });
     assert!(matches!(driven.only_work(&commands).2, Effect::Start { .. }), "{commands:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_work_may_use_is_set_aside_until_it_is_reported() {
+    let steps = "  - {id: a, run: 'true'}\n  - {id: b, run: 'true'}\npolicy: {max_parallel: 2}\nbudget: {max_tokens: 100}\n";
+    let mut driven = Driven::new(steps);
+    let commands = driven.begin();
+    let works = driven.works(&commands);
+    let [(one, _, Job::Effect(effect)), (other, ..)] = works.as_slice() else { panic!("{works:?}") };
+    let claim = |driven: &mut Driven, key, tokens| {
+        let wanted = AttemptUsage { tokens, ..AttemptUsage::default() };
+        driven.driver.claim(key, WorkClaim { wanted, own_allows: false })
+    };
+    assert_eq!(claim(&mut driven, *one, 60), None);
+    let refusal = claim(&mut driven, *other, 41).unwrap();
+    assert_eq!(refusal.to_string(), "it may use 101 of 100 tokens");
+    assert_eq!(claim(&mut driven, *other, 40), None);
+    // A claim takes the place of the one before.
+    assert_eq!(claim(&mut driven, *one, 50), None);
+    assert!(claim(&mut driven, *one, 61).is_some());
+    driven.report(*one, vec![ended(effect)], false);
+    assert!(!driven.driver.is_under_way(*one) && driven.driver.is_under_way(*other));
+    assert_eq!(claim(&mut driven, *other, 100), None);
 }

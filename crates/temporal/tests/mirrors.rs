@@ -9,7 +9,7 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 22] = [
+const OWN: [&str; 24] = [
     "at",
     "run",
     "id",
@@ -29,6 +29,9 @@ const OWN: [&str; 22] = [
     "since",
     "until",
     "progress",
+    // What memory weighs fades.
+    "attention",
+    "decision",
     // Distances to the goal take the time into account.
     "omega",
     "l",
@@ -71,21 +74,23 @@ pub fn stories(events: impl IntoIterator<Item = Value>) -> Stories {
 pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
     let _ = std::fs::remove_dir_all(farm.path("here"));
     copy(&farm.path("space"), &farm.path("here"));
-    compare_with_copy(farm, plan)
+    compare_commands(farm, &["run", "--json", plan])
 }
 
-/// Does the same where both have the state that the workspace has.
-pub fn compare_with_state(farm: &Farm, plan: &str) -> Option<i32> {
+/// Does the same with any command that runs a plan, where both have the state that the workspace has.
+pub fn compare_with_state(farm: &Farm, command: &[&str]) -> Option<i32> {
     let _ = std::fs::remove_dir_all(farm.path("here"));
     copy(&farm.path("space"), &farm.path("here"));
-    copy(&farm.path("space/.wf"), &farm.path("here/.wf"));
-    compare_with_copy(farm, plan)
+    if farm.path("space/.wf").exists() {
+        copy(&farm.path("space/.wf"), &farm.path("here/.wf"));
+    }
+    compare_commands(farm, command)
 }
 
-fn compare_with_copy(farm: &Farm, plan: &str) -> Option<i32> {
-    let here = farm.path("here");
-    let there = farm.wf(&["run", "--json", "--on", "farm", plan]);
-    let local = Did::of(&mut farm.command_in(&here, &["run", "--json", plan]));
+fn compare_commands(farm: &Farm, command: &[&str]) -> Option<i32> {
+    let (here, plan) = (farm.path("here"), command.join(" "));
+    let there = farm.wf(&[command, &["--on", "farm"]].concat());
+    let local = Did::of(&mut farm.command_in(&here, command));
     assert_eq!(there.code, local.code, "{plan}\n{}\n{}", there.all(), local.all());
     let (there_ids, here_ids) = (run_ids(&there.out), run_ids(&local.out));
     let told = stories(read(&named(&there.out, &there_ids)));

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{CommandError, load};
 use wf_base::name::{RunId, TaskPath};
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
-use wf_model::{Plan, StepWork};
+use wf_model::{JsonObject, Plan, StepWork};
 use wf_store::{RunRow, StoreReader};
 
 /// Returns the run that a run repeats, and the results it reuses, by the plan that it was recorded
@@ -18,15 +20,25 @@ pub fn retried_run(
     let Some(old) = &row.retry_of else {
         return Ok(None);
     };
-    let choice = RepeatChoice::recorded(&reader.config(&row.id)?);
+    let past = repeated_run(reader, old, now, &reader.config(&row.id)?, &row.params)?;
+    Ok(Some(as_recorded(reader, past, &row.id)?))
+}
+
+/// Returns a recorded run as one repeats it that has a plan, a configuration with the user's choice, and parameters.
+pub fn repeated_run(
+    reader: &StoreReader,
+    old: &RunId,
+    now: &Arc<Plan>,
+    config: &Value,
+    params: &JsonObject,
+) -> Result<RepeatedRun, CommandError> {
     let ask = RepeatRequest {
         run: Some(old.clone()),
         earlier_plan: load::recorded_plan_if_valid(reader, old)?,
         current_plan: Arc::clone(now),
-        choice,
+        choice: RepeatChoice::recorded(config),
     };
-    let past = RepeatedRun::of(reader, ask, &row.params)?;
-    Ok(Some(as_recorded(reader, past, &row.id)?))
+    Ok(RepeatedRun::of(reader, ask, params)?)
 }
 
 /// Returns the results a run reuses, as decided when it started: files may have changed since.

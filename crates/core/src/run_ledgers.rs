@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::{AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -23,7 +25,7 @@ struct OpenLedger {
 }
 
 /// The reason why a call is not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetRefusal {
     /// The run around the one that wants to call, whose budget does not suffice; `None`: it is its own.
     pub around: Option<RunId>,
@@ -48,6 +50,20 @@ impl RunLedgers {
     /// Adds a run, and the run that it is nested in.
     pub fn open(&mut self, run: &RunId, parent: Option<&RunId>) {
         self.0.insert(run.clone(), OpenLedger { parent: parent.cloned(), ..OpenLedger::default() });
+    }
+
+    /// Adds a run of which something is recorded.
+    pub fn open_recorded(&mut self, run: &RunId, parent: Option<&RunId>, recorded: BudgetLedger) {
+        let set_aside = AttemptUsage::default();
+        self.0.insert(run.clone(), OpenLedger { parent: parent.cloned(), recorded, set_aside });
+    }
+
+    /// True if a budget limits the calls of a run: its own, or that of a run around it.
+    pub fn limits_calls(&self, run: &RunId) -> bool {
+        let Some(open) = self.0.get(run) else {
+            return false;
+        };
+        open.recorded.limits_calls() || open.parent.as_ref().is_some_and(|parent| self.limits_calls(parent))
     }
 
     /// Applies an event of a run. Nested runs whose end it records are counted in it from now on.
@@ -205,6 +221,16 @@ mod tests {
         );
         let asked = CallClaim { own_allows: true, ..claim(&inner, 100, 60) };
         assert_eq!(ledgers.claim(&asked), Ok(()));
+    }
+
+    #[test]
+    fn a_budget_limits_the_calls_of_its_run_and_of_those_nested_in_it() {
+        let (mut ledgers, outer, inner) = nested();
+        assert!(ledgers.limits_calls(&outer) && ledgers.limits_calls(&inner));
+        ledgers.open(&outer, None);
+        assert!(!ledgers.limits_calls(&inner));
+        ledgers.apply(&inner, &budget(5));
+        assert!(ledgers.limits_calls(&inner) && !ledgers.limits_calls(&outer));
     }
 
     #[test]

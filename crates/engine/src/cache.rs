@@ -1,6 +1,7 @@
 //! The reuse of cached results.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,15 +14,43 @@ use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::{WorkError, cache, environment, files};
 use wf_model::definition;
 use wf_model::{JsonObject, Step, StepWork};
-use wf_store::{CacheEntry, CacheLookup, StoreError};
+use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
+use super::EngineSession;
 use super::attempt_task::AttemptTask;
 use super::copies;
 use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::secrets_read;
+use super::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;
+
+/// The beginning of the reasons for which a result was not stored.
+const NOT_STORED: &str = "cannot store its result in the cache: ";
+
+/// Returns the remark about a task whose result was not stored, if a lookup says so.
+pub(super) fn remark_of(lookup: &CacheLookup) -> Option<TaskRemark> {
+    let reason = cache::miss_reason(&lookup.parts)?;
+    reason.starts_with(NOT_STORED).then(|| TaskRemark::NotStored(reason.to_owned()))
+}
+
+/// Results for reuse that several hosts share.
+pub trait SharedResults: Send + Sync {
+    /// Finds a result, and puts its files among those of a state. The error is the reason why one that is there cannot be
+    /// used.
+    fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a>;
+}
+
+impl EngineSession {
+    /// Finds results also among those that other hosts share.
+    pub fn share_results(&self, results: Box<dyn SharedResults>) {
+        let _ = self.shared.results.set(results);
+    }
+}
+
+/// A result that is looked for.
+pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
 
 /// Looks up a result and restores its files. A failed lookup counts as a miss: the work runs, and
 /// reports itself what is wrong.
@@ -33,16 +62,16 @@ pub(super) async fn restore_cached(
 ) -> UnitResult {
     let attempt = Attempt { place: place.clone(), attempt: 0 };
     let task = AttemptTask::new(Arc::clone(&run), attempt, item, reads);
-    let found = blocking(move || find(&task)).await;
-    let found = match found {
-        Some(Ok(found)) => found,
-        Some(Err(error)) => return Err(error.into()),
-        None => None,
+    let Some(keyed) = blocking(move || KeyedTask::of(task)).await.flatten() else {
+        return Ok(Some(InputKind::Looked { place, found: None }));
     };
-    if let Some((lookup, _)) = &found {
-        run.session.store.cache_note(lookup.clone()).await?;
-    }
-    let found = found.and_then(|(_, entry)| entry).map(|entry| CachedResult {
+    let found = find(&run, &keyed.key).await?;
+    let Some((lookup, entry)) = blocking(move || keyed.take(found)).await else {
+        return Ok(Some(InputKind::Looked { place, found: None }));
+    };
+    run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
+    run.session.store.cache_note(lookup).await?;
+    let found = entry.map(|entry| CachedResult {
         cache_key: entry.key,
         reused_from: entry.run,
         outputs: entry.outputs,
@@ -51,51 +80,85 @@ pub(super) async fn restore_cached(
     Ok(Some(InputKind::Looked { place, found }))
 }
 
-type CacheLookupResult = Option<(CacheLookup, Option<CacheEntry>)>;
+/// A result that was found; the error is the reason why it cannot be used.
+type FoundResult = Option<Result<CacheEntry, String>>;
 
-fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
-    let run = &task.run;
-    let step = &*step_of(run, &task.attempt.place);
-    let Ok((key, parts, files)) = key(task, step) else {
+/// Finds a result: one of this state, else one that others share.
+async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, StoreError> {
+    let session = &run.session;
+    if !session.reuses {
         return Ok(None);
-    };
-    let found = if run.session.reuses { run.session.store.reader()?.cache_get(&key)? } else { None };
-    let restored = matches!(found, Some(Ok(_)));
-    let found = found.map(|found| match found {
-        Ok(entry) => restore(run, &entry).map(|()| entry),
-        Err(unrecorded) => Err(WorkError::environmental(unrecorded.to_string())),
-    });
-    let (entry, lost) = match found {
-        Some(Ok(entry)) => (Some(entry), None),
-        Some(Err(unable)) => {
-            (None, Some(format!("a cached result was found, but not used: {}", unable.reason)))
-        }
-        None => (None, None),
-    };
-    if restored {
-        copies::release(run, &task.attempt.place);
     }
-    if let Some(entry) = &entry {
-        let is_artifact = |file: &&CachedFile| entry.artifacts.iter().any(|left| left.path == file.path);
-        let left: Vec<CachedFile> = entry.files.iter().filter(is_artifact).cloned().collect();
-        // A copy that is missing is made later.
-        drop(copies::keep(run, &task.attempt, &left));
+    if let Some(found) = session.store.reader()?.cache_get(key)? {
+        return Ok(Some(found.map_err(|unrecorded| unrecorded.to_string())));
     }
-    let parts = cache::with_miss_reason(parts, lost.as_deref());
-    let lookup = CacheLookup {
-        run: run.run_ref.id.clone(),
-        place: task.attempt.place.clone(),
-        item_key: task.item.as_ref().map(|item| item.key.clone()),
-        key,
-        hit: entry.is_some(),
-        parts,
-    };
-    run.remember_key(lookup.clone(), files);
-    Ok(Some((lookup, entry)))
+    let Some(shared) = session.shared.results.get() else { return Ok(None) };
+    let found = shared.find(key, session.store.blobs()).await.transpose();
+    if let Some(Ok(entry)) = &found {
+        session.note_addition(|| StateAddition::Result(Box::new(entry.clone())));
+    }
+    Ok(found)
 }
 
-/// Returns the cache key of a step at a task, its components, and the globs of what it writes.
-fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<String>), WorkError> {
+/// A task whose result is looked for.
+struct KeyedTask {
+    task: AttemptTask,
+    key: Sha256Digest,
+    parts: Value,
+}
+
+impl KeyedTask {
+    /// Computes the key of a task; `None`: it has none.
+    fn of(task: AttemptTask) -> Option<Self> {
+        let step = step_of(&task.run, &task.attempt.place);
+        let (key, parts) = key(&task, &step).ok()?;
+        Some(Self { task, key, parts })
+    }
+
+    /// Restores the files of a result, and notes the lookup. Returns the result, if it can be used.
+    fn take(self, found: FoundResult) -> (CacheLookup, Option<CacheEntry>) {
+        let Self { task, key, parts } = self;
+        let (run, place) = (&task.run, &task.attempt.place);
+        if matches!(found, Some(Ok(_))) {
+            copies::release(run, place);
+        }
+        let found = found.map(|found| {
+            let entry = found?;
+            restore(run, &entry).map(|()| entry).map_err(|unable| unable.reason)
+        });
+        let (entry, lost) = match found {
+            Some(Ok(entry)) => (Some(entry), None),
+            Some(Err(reason)) => (None, Some(format!("a cached result was found, but not used: {reason}"))),
+            None => (None, None),
+        };
+        if let Some(entry) = &entry {
+            let is_artifact = |file: &&CachedFile| entry.artifacts.iter().any(|left| left.path == file.path);
+            let left: Vec<CachedFile> = entry.files.iter().filter(is_artifact).cloned().collect();
+            // A copy that is missing is made later.
+            drop(copies::keep(run, &task.attempt, &left));
+        }
+        let lookup = CacheLookup {
+            run: run.run_ref.id.clone(),
+            place: place.clone(),
+            item_key: task.item.as_ref().map(|item| item.key.clone()),
+            key,
+            hit: entry.is_some(),
+            parts: cache::with_miss_reason(parts, lost.as_deref()),
+        };
+        remember_key(run, lookup.clone());
+        (lookup, entry)
+    }
+}
+
+/// Notes the key that the result of a task was looked for, with the globs of what the task writes, which are part of it.
+pub(super) fn remember_key(run: &RunContext, lookup: CacheLookup) {
+    let globs = lookup.parts.get("files").cloned().map(serde_json::from_value);
+    let globs = globs.and_then(Result::ok).unwrap_or_default();
+    run.remember_key(lookup, globs);
+}
+
+/// Returns the cache key of a step at a task, and its components.
+fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkError> {
     // A key does not depend on the values of secrets, so it is made without them.
     let hidden = |name: &str| (name.to_owned(), "***".to_owned());
     let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
@@ -130,8 +193,7 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     if let StepWork::Skill(call) = &step.work {
         inputs.push(format!("{}/**", call.folder));
     }
-    let (key, parts) = cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())?;
-    Ok((key, parts, files))
+    cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())
 }
 
 /// Restores the files of a result. Its artifacts are not among them unless the step says so: those
@@ -177,6 +239,7 @@ pub(super) async fn remember(
             files,
             created: run.session.clock.now(),
         };
+        run.session.note_addition(|| StateAddition::Result(Box::new(entry.clone())));
         run.session.store.cache_put(entry).await?;
     }
     Ok(None)
@@ -184,11 +247,13 @@ pub(super) async fn remember(
 
 /// Reports why a result could not be stored, and records it for later queries.
 async fn report_not_stored(run: &RunContext, lookup: CacheLookup, reason: &str) -> Result<(), StoreError> {
-    let reason = format!("cannot store its result in the cache: {reason}");
+    let reason = format!("{NOT_STORED}{reason}");
     let remark = TaskRemark::NotStored(reason.clone());
     run.session.observe(|observer| observer.remark(&run.run_ref, &lookup.place, &remark));
     let parts = cache::with_miss_reason(lookup.parts, Some(&reason));
-    run.session.store.cache_note(CacheLookup { parts, ..lookup }).await
+    let lookup = CacheLookup { parts, ..lookup };
+    run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
+    run.session.store.cache_note(lookup).await
 }
 
 fn collect_files(

@@ -1,45 +1,79 @@
-//! The workspace of a run that a backend drives, as a host knows it: its files are here, and nothing else of it is.
+//! The part of the state of a workspace that a run elsewhere may need.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 
-use wf_exec::WorkError;
-use wf_exec::worktree::WorktreeGit;
+use serde::{Deserialize, Serialize};
 
-use super::{EarlierConversations, EngineSession};
+use wf_base::name::{Name, SessionName};
+use wf_core::memory::MemoryBundle;
+use wf_exec::view::family;
+use wf_model::Step;
+use wf_store::{CacheEntry, MegramSelection, StoreError};
 
-/// The state of a workspace that is elsewhere, as far as its run needs it.
-#[derive(Clone, Debug, Default)]
+use super::run::RunContext;
+use super::{EngineError, EngineSession, PastRuns, memory};
+
+/// The number of cached results of a step that are carried, at most: the latest ones.
+const RESULTS_OF_STEP: u32 = 50;
+
+/// The part of the state of a workspace that goes with a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CarriedState {
-    /// The conversations that agents may continue.
-    pub conversations: EarlierConversations,
-    /// The path of the state there, relative to the workspace if it is in there.
-    pub folder: PathBuf,
-    /// True if the workspace is the top folder of a git repository.
-    pub is_repository: bool,
+    /// The session of the workspace that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionName>,
+    /// All that memory knows, if the run may ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryBundle>,
+    /// The record of the run that it repeats.
+    #[serde(default)]
+    pub past: PastRuns,
+    /// The cached results that the run may find.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<CacheEntry>,
 }
 
-impl EngineSession {
-    /// Lets the runs of this session work for a workspace that is elsewhere.
-    pub fn use_carried_state(&self, state: CarriedState) {
-        let _ = self.shared.carried.set(state);
-    }
-
-    /// Makes a repository of the files of a workspace that has one elsewhere, unless it is there.
-    pub async fn make_repository(&self) -> Result<(), WorkError> {
-        if !self.shared.carried.get().is_some_and(|state| state.is_repository) {
-            return Ok(());
-        }
-        let unfinished = self.store.folder().path().join("repository.new");
-        WorktreeGit::make_own(self.executor.clone(), &self.root, &self.host, &unfinished).await
-    }
-
-    /// Returns the path of a file of the state as people know it, who see the workspace.
-    pub(super) fn shown_path(&self, path: &Path) -> String {
-        let own = self.store.folder().path();
-        let shown = match (self.shared.carried.get(), path.strip_prefix(own)) {
-            (Some(state), Ok(below)) => state.folder.join(below),
-            _ => path.strip_prefix(&self.root).unwrap_or(path).to_owned(),
+impl CarriedState {
+    /// Reads what a run may need.
+    pub(super) fn of(run: &RunContext) -> Result<Self, StoreError> {
+        let (session, reader) = (&run.session, run.session.store.reader()?);
+        let plans = family(&run.plan);
+        let memory = if plans.iter().any(|plan| memory::may_be_asked(plan)) {
+            let megrams = reader.memory(&MegramSelection::All)?;
+            Some(MemoryBundle { megrams, notes: reader.notes()? })
+        } else {
+            None
         };
-        shown.display().to_string()
+        let steps = plans.iter().flat_map(|plan| plan.steps()).flat_map(Step::ways);
+        let cached = steps.filter(|step| session.reuses && step.cache.is_some());
+        let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
+        let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
+        let mut results: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
+        let past = match &run.past {
+            Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
+            None => PastRuns::default(),
+        };
+        results.extend(past.cached_results(&reader)?);
+        Ok(Self { session: run.session_name.clone(), memory, past, results })
+    }
+
+    /// Returns the paths of the files that results of the repeated run are compared with, and those that they restore.
+    pub(super) fn past_files(&self) -> BTreeSet<String> {
+        let mut files = self.past.files();
+        let keys = self.past.cache_keys();
+        let results = self.results.iter().filter(|entry| keys.contains(&entry.key));
+        files.extend(results.flat_map(|entry| &entry.files).map(|file| file.path.clone()));
+        files
+    }
+
+    /// Makes it part of another state, except for the cached results.
+    pub async fn take_in(&self, session: &EngineSession) -> Result<(), EngineError> {
+        if let Some(name) = &self.session {
+            session.store.begin_session(name, session.clock.now()).await?;
+        }
+        if let Some(memory) = &self.memory {
+            session.store.import(memory.clone()).await?;
+        }
+        self.past.take_in(session).await
     }
 }

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::authoring::{CalibrationTask, MemoryCalibration};
 use wf_core::ggs::Directive;
@@ -21,11 +22,12 @@ use wf_core::memory::{
     NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action,
     search,
 };
-use wf_model::{OnStuck, Plan, Step};
+use wf_model::{AgentTool, OnStuck, Plan, Step, StepWork};
 use wf_store::{MegramSelection, StoreError};
 
 use super::EngineSession;
 use super::run::RunContext;
+use super::state_addition::StateAddition;
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
@@ -48,9 +50,7 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let queries: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
     let said = advise(&megrams, &queries, now);
     let rules: BTreeSet<_> = said.iter().flat_map(|one| one.rules.clone()).collect();
-    if !rules.is_empty() {
-        drop(session.store.recall(rules.into_iter().collect(), now));
-    }
+    recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
         avoided = constraints(&run.plan, intent.as_deref(), &reader.memory(&MegramSelection::All)?, now);
@@ -69,6 +69,32 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
         })
     });
     Ok(known.chain(avoided).collect())
+}
+
+/// Records that a run is told some rules.
+fn recall(session: &EngineSession, megrams: Vec<Sha256Digest>, at: Moment) {
+    if !megrams.is_empty() {
+        session.note_addition(|| StateAddition::Recall { megrams: megrams.clone(), at });
+        drop(session.store.recall(megrams, at));
+    }
+}
+
+/// True if a run of a plan may ask memory, or write a note.
+pub(super) fn may_be_asked(plan: &Plan) -> bool {
+    let asks = |step: &Step| match &step.work {
+        StepWork::Agent(agent) => {
+            let tools = [AgentTool::Memory, AgentTool::Remember];
+            agent.recall.is_some() || tools.iter().any(|tool| agent.tools.contains(tool))
+        }
+        // Nobody knows what such a plan asks.
+        StepWork::Generated(_) => true,
+        _ => false,
+    };
+    let parts = plan.parts();
+    parts.replan.is_some()
+        || parts.planner.is_some()
+        || plan.guides_agents()
+        || plan.steps().iter().flat_map(Step::ways).any(asks)
 }
 
 /// Returns all that memory says to avoid: a planner may propose any tool, declared or not.
@@ -159,7 +185,8 @@ pub(super) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<Stri
             format!("an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered");
         return Ok(Err(refusal));
     }
-    run.session.store.add_notes(vec![note]).wait()?;
+    run.session.store.add_notes(vec![note.clone()]).wait()?;
+    run.session.note_addition(|| StateAddition::Note(Box::new(note)));
     Ok(Ok(format!("remembered as note {id}")))
 }
 
@@ -175,9 +202,7 @@ pub(super) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
     let cluster: Vec<&Megram> = known.iter().collect();
     let sums = potentials(&known, now);
     let (action, rules) = ruled_action(&cluster).unwrap_or((sums.action, Vec::new()));
-    if !rules.is_empty() {
-        drop(session.store.recall(rules, now));
-    }
+    recall(session, rules, now);
     Ok(advice_kind(action).map(|advice| IntentAdvice {
         slug,
         advice,

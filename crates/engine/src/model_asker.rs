@@ -8,6 +8,7 @@ use super::run::RunContext;
 use super::run_account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
+use wf_exec::WorkError;
 use wf_gateway::ModelCallResult;
 use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
 
@@ -46,7 +47,7 @@ impl<'a> ModelAsker<'a> {
 
     /// Makes a call, unless the model could not answer it or a budget does not allow it.
     pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, ModelCallFailure> {
-        self.check_limits(request)?;
+        self.check_limits(request).await?;
         let request = &self.run.masked_request(request).await;
         let digest = self.bodies.put_request(request).await.map_err(|error| ModelCallFailure {
             reason: error.to_string(),
@@ -110,7 +111,7 @@ impl<'a> ModelAsker<'a> {
     }
 
     /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
-    fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
+    async fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
         let refused = |reason: String| ModelCallFailure { reason, failure_class: FailureClass::Logical };
         let reserve = self.run.call_reserve(self.model, request);
         let (tokens, window) = (reserve.tokens, self.model.context_window);
@@ -120,7 +121,9 @@ impl<'a> ModelAsker<'a> {
             return Err(refused(reason));
         }
         let wanted = self.usage().plus(reserve);
-        let over = self.set_aside.change(wanted);
-        over.map_err(|over| refused(format!("the budget does not allow a model call: {over}")))
+        self.set_aside.change(wanted).await.map_err(|unpaid| {
+            let WorkError { reason, failure_class } = unpaid.into();
+            ModelCallFailure { reason, failure_class }
+        })
     }
 }

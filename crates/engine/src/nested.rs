@@ -89,7 +89,10 @@ pub(super) fn run<'a>(
             Some(_) => inside.recorded_events()?,
             None => Vec::new(),
         };
-        let past = nested_past_run(task, &params)?;
+        let past = match nested_past_run(task, &params)? {
+            Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
+            past => task.run.session.without_changed(past)?,
+        };
         let begun = NestedBeginning { plan: &plan, path, params, sources, past, events };
         let (dispatcher, spent) = prepare(inside, begun)?;
         let nested = Arc::clone(&dispatcher.run);
@@ -204,7 +207,7 @@ pub(super) struct NestedBeginning<'a> {
     pub(super) params: JsonObject,
     /// Its texts, if the run that it is nested in was started without them.
     pub(super) sources: Vec<(String, String)>,
-    /// The run that it repeats.
+    /// The run that it repeats, as far as its results are unchanged.
     pub(super) past: Option<RepeatedRun>,
     /// Its events, if it has begun.
     pub(super) events: Vec<(u64, Event)>,
@@ -275,10 +278,6 @@ pub(super) fn open(
     for (_, event) in &events {
         machine.replay(event)?;
     }
-    let past = match past {
-        Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
-        past => session.without_changed(past)?,
-    };
     let new = events.is_empty().then(|| NewRun {
         plan: plan.id().clone(),
         path: file.to_owned(),
@@ -313,7 +312,10 @@ pub(super) fn open(
 
 /// Returns the run that the nested run repeats: the one nested there in the run that the outer one
 /// repeats. It is found anew on each request, so a resume finds the same.
-fn nested_past_run(task: &AttemptTask, params: &JsonObject) -> Result<Option<RepeatedRun>, EngineError> {
+pub(super) fn nested_past_run(
+    task: &AttemptTask,
+    params: &JsonObject,
+) -> Result<Option<RepeatedRun>, EngineError> {
     let Some(past) = &task.run.past else {
         return Ok(None);
     };

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{Attempt, ChildId, Effect, InputKind};
+use wf_core::machine::{Attempt, ChildId, DiscardedResult, Effect, InputKind};
+use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::attempt_task::AttemptTask;
@@ -40,6 +41,12 @@ pub struct NestedRun {
     /// The digest of the text of its plan, if the outer run made that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<Sha256Digest>,
+    /// The key of the item whose attempt it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_key: Option<String>,
+    /// The results of the run that it repeats which were not as that had left them when it began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DiscardedResult>,
 }
 
 impl NestedRun {
@@ -86,13 +93,22 @@ impl RunReplica {
                 let ChildId { attempt, child } = id;
                 let listed = children::listed_plan(&step_of(&run, &attempt.place), plan.as_str())?;
                 let (outer, path, child) = (run.run_ref.id.clone(), listed.path, Some(child));
-                let nested = NestedRun { outer, attempt, child, path, params, generated: None };
+                let nested = NestedRun {
+                    outer,
+                    attempt,
+                    child,
+                    path,
+                    params,
+                    generated: None,
+                    item_key: None,
+                    dropped: Vec::new(),
+                };
                 return Ok((Vec::new(), Some(nested)));
             }
             let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
             // What has changed is noted at once. Such a step is not confined, so nothing of it is left to be compared later.
             let reliance = ReliedEvidence::check_before(&task).await;
-            match nested_run_of(&task) {
+            match nested_run_of(&task)? {
                 Ok(nested) => Ok((with_stale(&run, None), Some(nested))),
                 Err(unable) => {
                     let ended = task.end_without_outputs(unable.into());
@@ -105,7 +121,7 @@ impl RunReplica {
 
     /// Opens the copy of a nested run.
     pub(super) fn open_nested(&self, nested: &NestedRun) -> Result<Self, EngineError> {
-        let NestedRun { attempt, child, path, params, generated, .. } = nested;
+        let NestedRun { attempt, child, path, params, generated, item_key, dropped, .. } = nested;
         let run = &self.run;
         let unable = |cause| EngineError::System { doing: "read the plan of a nested run", cause };
         if run.current_plan().find(attempt.place.step.as_str()).is_none() {
@@ -124,8 +140,16 @@ impl RunReplica {
             None => NestedPlace::of_attempt(run, attempt),
         };
         let events = place.recorded_events()?;
+        let past = match &run.past {
+            Some(past) => {
+                let reader = run.session.store.log_reader()?;
+                past.nested(&reader, &attempt.place.step, item_key.as_deref(), Some(params))?
+            }
+            None => None,
+        };
+        let past = past.map(|past| past.without_results(dropped.clone()));
         let params = params.clone();
-        let beginning = NestedBeginning { plan: &plan, path, params, sources, past: None, events };
+        let beginning = NestedBeginning { plan: &plan, path, params, sources, past, events };
         Ok(Self::of_nested(nested::open(place, beginning)?))
     }
 
@@ -154,15 +178,23 @@ impl RunReplica {
 }
 
 /// Returns the run that an attempt is.
-fn nested_run_of(task: &AttemptTask) -> Result<NestedRun, wf_exec::WorkError> {
+fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, EngineError> {
     let step = step_of(&task.run, &task.attempt.place);
-    let work = NestedWork::of(&task.run, &step, task.generated)?;
-    Ok(NestedRun {
+    let work = NestedWork::of(&task.run, &step, task.generated);
+    let (work, params) = match work.and_then(|work| Ok((work.params(task)?, work))) {
+        Ok((params, work)) => (work, params),
+        Err(unable) => return Ok(Err(unable)),
+    };
+    let past = nested::nested_past_run(task, &params)?;
+    let past = task.run.session.without_changed(past)?;
+    Ok(Ok(NestedRun {
         outer: task.run.run_ref.id.clone(),
         attempt: task.attempt.clone(),
         child: None,
         path: work.path.to_owned(),
-        params: work.params(task)?,
+        params,
         generated: task.generated,
-    })
+        item_key: task.item.as_ref().map(|item| item.key.clone()),
+        dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
+    }))
 }

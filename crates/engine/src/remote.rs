@@ -7,7 +7,6 @@
 //! shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started anew to follow
 //! the run.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use wf_base::name::RunId;
 use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
@@ -27,12 +25,14 @@ use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
+use crate::reuse::RepeatedRun;
+
+use super::backend_link::{BackendLink, send};
 use super::begin::block_on;
 use super::{
-    EarlierConversations, EngineError, EngineSession, FinishedRun, NestedRun, RetriedResults, RunFamily,
-    RunRequest, signals,
+    CarriedState, EarlierConversations, EngineError, EngineSession, FinishedRun, NestedRun, RetriedResults,
+    RunFamily, RunRequest, StateAddition, signals,
 };
-use crate::reuse::RepeatedRun;
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {
@@ -44,9 +44,6 @@ const LIMITS: DialogueLimits = DialogueLimits {
 
 /// The interval between two looks for answers of approvers.
 const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
-
-/// The time after which an answer that was delivered and led to nothing was not enough.
-const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// A program that drives runs on a backend.
 #[derive(Clone, Debug)]
@@ -120,6 +117,8 @@ pub enum FromBackend {
         /// The events.
         events: Vec<Event>,
     },
+    /// The next additions of their work to the state, which has the files of cached results.
+    Additions(Vec<StateAddition>),
     /// A task waits for a named lock.
     LockHeld {
         /// The run of the task.
@@ -154,6 +153,8 @@ pub struct BackendRun {
     pub retried: RetriedResults,
     /// The conversations that its agents may continue, until it is started.
     pub conversations: EarlierConversations,
+    /// The part of the state that goes with it, until it is started.
+    pub carried: CarriedState,
     /// The root of its workspace.
     pub root: PathBuf,
     /// The state folder.
@@ -190,9 +191,12 @@ impl BackendRun {
         if message.is_started() {
             return Ok(message);
         }
+        let carried = CarriedState::of(&family.outermost().run)?;
         let retried = past.map(|past| RetriedResults::of(&session.store.log_reader()?, &past)).transpose()?;
+        let mut retried = retried.unwrap_or_default();
+        retried.artifacts.extend(carried.past_files());
         let conversations = family.outermost().earlier_conversations()?;
-        Ok(Self { retried: retried.unwrap_or_default(), conversations, ..message })
+        Ok(Self { retried, conversations, carried, ..message })
     }
 
     /// Describes a run of which nothing is recorded yet.
@@ -203,6 +207,7 @@ impl BackendRun {
             opening: Vec::new(),
             retried: RetriedResults::default(),
             conversations: EarlierConversations::default(),
+            carried: CarriedState::default(),
             root: session.root.clone(),
             state: session.store.folder().path().to_path_buf(),
             path: request.path.clone(),
@@ -271,6 +276,7 @@ async fn follow(
             said = output.next() => match said.map_err(failed)? {
                 FromBackend::Nested(nested) => family.open_nested(&nested)?,
                 FromBackend::Events { run, events } => family.extend(&run, events).await?,
+                FromBackend::Additions(additions) => family.write_additions(additions, &session.store).await?,
                 FromBackend::LockHeld { waits, place, lock, run, holder } => {
                     family.remark(&waits, &place, &lock_held(lock, run, &holder));
                 }
@@ -327,74 +333,5 @@ impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
             Ok(said) => Ok(said),
             Err(error) => Err(format!("its program says what wf does not know: {error}")),
         }
-    }
-}
-
-async fn send(sender: &mut LineSender, message: &ToBackend) {
-    let mut line = serde_json::to_vec(message).unwrap_or_default();
-    line.push(b'\n');
-    sender.send_text(&line).await;
-}
-
-/// The way to the program, and what it was told.
-struct BackendLink {
-    sender: LineSender,
-    sent: BTreeSet<(RunId, u32, String)>,
-    /// The number of answers that were passed on and have not been delivered.
-    undelivered: usize,
-    /// The time of the last delivery.
-    delivered_at: Option<Instant>,
-    asked: StopLevel,
-}
-
-impl BackendLink {
-    fn new(sender: LineSender) -> Self {
-        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
-    }
-
-    fn delivered(&mut self) {
-        self.undelivered = self.undelivered.saturating_sub(1);
-        self.delivered_at = Some(Instant::now());
-    }
-
-    /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
-    /// known here whatever happens next.
-    async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
-        if family.outermost().event_count() == 0 {
-            let (run, opening) = (family.outermost().id().clone(), family.outermost().opening().to_vec());
-            family.extend(&run, opening).await?;
-        }
-        send(&mut self.sender, &ToBackend::Start).await;
-        Ok(())
-    }
-
-    async fn cancel(&mut self, wanted: StopLevel) {
-        for degree in [StopLevel::Gently, StopLevel::AtOnce] {
-            if self.asked < degree && degree <= wanted {
-                self.asked = degree;
-                send(&mut self.sender, &ToBackend::Cancel).await;
-            }
-        }
-    }
-
-    /// Passes on new answers. Returns true if one may still be counted.
-    async fn pass_on_answers(
-        &mut self,
-        session: &EngineSession,
-        family: &RunFamily,
-    ) -> Result<bool, EngineError> {
-        for (run, ask) in family.open_requests() {
-            for answer in session.store.reader()?.answers(&run, ask.request)? {
-                let key = (run.clone(), ask.request, answer.token);
-                if !self.sent.contains(&key) {
-                    let (run, request, token) = key.clone();
-                    send(&mut self.sender, &ToBackend::Answer { run, request, token }).await;
-                    self.sent.insert(key);
-                    self.undelivered += 1;
-                }
-            }
-        }
-        let is_counting = self.delivered_at.is_some_and(|at| at.elapsed() < COUNTING_TIME);
-        Ok(self.undelivered > 0 || is_counting)
     }
 }

@@ -15,7 +15,7 @@ pub struct RetriedResults {
     kept: Vec<ReusedResult>,
     left: Vec<DeselectedStep>,
     dropped: Vec<DiscardedResult>,
-    /// The artifacts of the reused results, as paths in the workspace.
+    /// The files that the reused results are made of, as paths in the workspace.
     pub artifacts: BTreeSet<String>,
 }
 

@@ -130,7 +130,7 @@ impl RunContext {
         let exchanges = session.store.folder().exchanges(&tenure.token.run);
         let exchanges = Arc::new(Cassette::of_run(exchanges));
         let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
-        let account = RunAccount::open(&this.id, around.as_ref());
+        let account = RunAccount::open(&this.id, around.as_ref(), session.shared.ledgers.get());
         Ok(Arc::new(Self {
             session,
             account,

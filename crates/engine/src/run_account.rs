@@ -5,13 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{AttemptUsage, Event};
-use wf_core::run_ledgers::{BudgetRefusal, CallClaim, RunLedgers};
+use wf_core::run_ledgers::{CallClaim, RunLedgers};
+
+use super::shared_ledgers::{SharedLedgers, UnpaidCall, WorkClaim};
 
 /// The place of a run among the ledgers of all that is worked on with it.
 #[derive(Clone, Debug)]
 pub(super) struct RunAccount {
     run: RunId,
     ledgers: Arc<Mutex<RunLedgers>>,
+    /// The ledgers that count what other hosts do, too.
+    shared: Option<Arc<dyn SharedLedgers>>,
 }
 
 /// An amount that is set aside for calls. Dropping it gives it back: what the calls used is in events then.
@@ -22,10 +26,10 @@ pub(super) struct SetAside {
 }
 
 impl RunAccount {
-    /// Opens the account of a run; `around`: of the run that it is nested in.
-    pub(super) fn open(run: &RunId, around: Option<&Self>) -> Self {
+    /// Opens the account of a run; `around`: of the run that it is nested in; `shared`: what other hosts do counts, too.
+    pub(super) fn open(run: &RunId, around: Option<&Self>, shared: Option<&Arc<dyn SharedLedgers>>) -> Self {
         let ledgers = around.map_or_else(Arc::default, |around| Arc::clone(&around.ledgers));
-        let account = Self { run: run.clone(), ledgers };
+        let account = Self { run: run.clone(), ledgers, shared: shared.cloned() };
         account.ledgers().open(run, around.map(|around| &around.run));
         account
     }
@@ -62,13 +66,13 @@ impl RunAccount {
 
 impl SetAside {
     /// Sets an amount aside instead of the one before, if the budgets of the run and of those around it suffice.
-    pub(super) fn change(&mut self, wanted: AttemptUsage) -> Result<(), BudgetRefusal> {
-        self.claim(wanted, false)
+    pub(super) async fn change(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
+        self.claim(wanted, false).await
     }
 
     /// Does the same for a call that the budget of the run itself allows.
-    pub(super) fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), BudgetRefusal> {
-        self.claim(wanted, true)
+    pub(super) async fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
+        self.claim(wanted, true).await
     }
 
     /// Gives back what a call did not use.
@@ -77,9 +81,16 @@ impl SetAside {
         self.amount = used;
     }
 
-    fn claim(&mut self, wanted: AttemptUsage, own_allows: bool) -> Result<(), BudgetRefusal> {
-        let claim = CallClaim { run: &self.account.run, before: self.amount, wanted, own_allows };
-        self.account.ledgers().claim(&claim)?;
+    async fn claim(&mut self, wanted: AttemptUsage, own_allows: bool) -> Result<(), UnpaidCall> {
+        let RunAccount { run, shared, .. } = &self.account;
+        let is_limited = self.account.ledgers().limits_calls(run);
+        if let Some(shared) = shared.as_ref().filter(|_| is_limited) {
+            let refusal =
+                shared.claim(WorkClaim { wanted, own_allows }).await.map_err(UnpaidCall::Unasked)?;
+            return refusal.map_or(Ok(()), |refusal| Err(UnpaidCall::Budget(refusal)));
+        }
+        let claim = CallClaim { run, before: self.amount, wanted, own_allows };
+        self.account.ledgers().claim(&claim).map_err(UnpaidCall::Budget)?;
         self.amount = wanted;
         Ok(())
     }

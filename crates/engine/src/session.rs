@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 
 use crate::agent::RecordedConversations;
-use crate::carried_state::CarriedState;
 use crate::memory::RecordedCalibrations;
+use crate::remote_workspace::RemoteWorkspace;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::Clock;
@@ -25,9 +25,12 @@ use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
 use super::asking::RecordedAnswers;
+use super::cache::SharedResults;
 use super::generated::PlanReader;
 use super::locks::LockWakeups;
 use super::permits::PermitWakeups;
+use super::shared_ledgers::SharedLedgers;
+use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
@@ -85,7 +88,7 @@ pub struct SharedState {
     /// The conversations of a recorded run that is repeated.
     pub(super) conversations: OnceLock<RecordedConversations>,
     /// The state that came here with a run whose workspace is elsewhere.
-    pub(super) carried: OnceLock<CarriedState>,
+    pub(super) remote: OnceLock<RemoteWorkspace>,
     /// The answers of people in a recorded run that is repeated.
     pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
@@ -94,6 +97,12 @@ pub struct SharedState {
     pub(super) notes: Mutex<Vec<String>>,
     /// The cassette that takes or answers the calls of models, if there is one.
     pub(super) cassette: OnceLock<Arc<Cassette>>,
+    /// The additions to the state, if somebody collects them.
+    pub(super) additions: Mutex<Option<Vec<StateAddition>>>,
+    /// The ledgers that count what other hosts do for its runs.
+    pub(super) ledgers: OnceLock<Arc<dyn SharedLedgers>>,
+    /// The results for reuse that other hosts share.
+    pub(super) results: OnceLock<Box<dyn SharedResults>>,
 }
 
 impl SharedState {
@@ -111,11 +120,14 @@ impl SharedState {
             drain: watch::Sender::new(false),
             gateway: OnceLock::new(),
             conversations: OnceLock::new(),
-            carried: OnceLock::new(),
+            remote: OnceLock::new(),
             answers: OnceLock::new(),
             calibrations: OnceLock::new(),
             notes: Mutex::default(),
             cassette: OnceLock::new(),
+            additions: Mutex::default(),
+            ledgers: OnceLock::new(),
+            results: OnceLock::new(),
             passed_env,
         }
     }

@@ -1,6 +1,7 @@
 //! Results for reuse, each of which the log records.
 
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chain::{LINKED, fault};
@@ -14,7 +15,7 @@ use wf_core::machine::{Artifact, CachedFile, TaskId};
 use wf_model::JsonObject;
 
 /// A result that may be reused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheEntry {
     /// The digest of everything the result depends on.
     pub key: Sha256Digest,
@@ -33,7 +34,7 @@ pub struct CacheEntry {
 }
 
 /// A lookup in the cache, recorded so that a later run can report the changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheLookup {
     /// The run that asked.
     pub run: RunId,
@@ -108,6 +109,13 @@ pub(super) fn get(
     } else {
         Ok(Some(Err(UnrecordedResult)))
     }
+}
+
+/// Returns the keys of the latest results of the steps with a name.
+pub(super) fn latest(connection: &Connection, step: &str, count: u32) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT key FROM cache WHERE step = ?1 ORDER BY created DESC, key LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map((step, count), |row| row.get(0))?.collect()
 }
 
 /// True if an event of the log records a result of a key.

@@ -216,6 +216,15 @@ impl StoreReader {
         cache::get(&self.connection, &key.to_string()).map_err(|error| self.failed(&error))
     }
 
+    /// Returns the latest cached results of the steps with a name, as far as the log records them.
+    pub fn latest_results(&self, step: &Name, count: u32) -> Result<Vec<CacheEntry>, StoreError> {
+        let keys = cache::latest(&self.connection, step.as_str(), count);
+        let results =
+            keys.and_then(|keys| keys.iter().map(|key| cache::get(&self.connection, key)).collect());
+        let results: Vec<_> = results.map_err(|error| self.failed(&error))?;
+        Ok(results.into_iter().flatten().filter_map(Result::ok).collect())
+    }
+
     /// Returns the cache lookup of a task in a run: true for a hit, and the parts that the key was
     /// computed from.
     pub fn cache_parts(

@@ -16,6 +16,7 @@ use wf_exec::StopLevel;
 
 use crate::order::{WorkOrder, WorkReport, WorkWish};
 use crate::site::{Sites, WorkerError};
+use crate::work_ledgers::{CLAIMANT, Claimant};
 use crate::workflow::{HEARTBEAT, RunWorkflow};
 
 /// The interval between two looks for a wish of the workflow, after the first.
@@ -45,7 +46,8 @@ impl WorkActivities {
         failpoint::point("work.before");
         let (stop, heard) = watch::channel(StopLevel::No);
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
-        let mut work = std::pin::pin!(self.sites.work(order, is_again, heard));
+        let claimant = Claimant { workflow: ctx.workflow_handle().map(Arc::new), key };
+        let mut work = std::pin::pin!(CLAIMANT.scope(claimant, self.sites.work(order, is_again, heard)));
         let mut left = std::pin::pin!(heed(&ctx, key, stop));
         // Most work ends before the first one is due, and costs no message for it.
         let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, Effect, Event, Machine, RestoreError};
+use wf_core::machine::{Attempt, Effect, Event, Machine, RestoreError, TaskId};
 use wf_engine::NestedRun;
 use wf_exec::StopLevel;
 use wf_model::{AgentWorkspace, JsonObject, Plan, StepWork};
@@ -23,6 +23,8 @@ pub(crate) struct DrivenRun {
     pub(crate) nesting: Option<RunNesting>,
     /// The task queues of the hosts where agents work, which have their conversation, and where work was left.
     pub(crate) hosts: BTreeMap<Attempt, String>,
+    /// The task queues of the hosts that made the results of tasks whose results are cached.
+    pub(crate) makers: BTreeMap<TaskId, String>,
     /// The attempts whose work was ordered from workers and taken back before one began it.
     pub(crate) unbegun: BTreeSet<Attempt>,
     /// The answers to requests that wait.
@@ -75,6 +77,7 @@ impl DrivenRun {
             machine,
             nesting: None,
             hosts: BTreeMap::new(),
+            makers: BTreeMap::new(),
             unbegun: BTreeSet::new(),
             tokens: BTreeMap::new(),
             stopped,
@@ -83,9 +86,9 @@ impl DrivenRun {
 
     /// Restores a run.
     pub(crate) fn restore(stored: StoredRun, plan: Arc<Plan>) -> Result<Self, RestoreError> {
-        let StoredRun { nesting, state, hosts, unbegun, tokens } = stored;
-        let hosts = hosts.into_iter().collect();
-        Ok(Self { nesting, hosts, unbegun, tokens, ..Self::of(Machine::from_state(plan, state)?) })
+        let StoredRun { nesting, state, hosts, makers, unbegun, tokens } = stored;
+        let (hosts, makers) = (hosts.into_iter().collect(), makers.into_iter().collect());
+        Ok(Self { nesting, hosts, makers, unbegun, tokens, ..Self::of(Machine::from_state(plan, state)?) })
     }
 
     /// Returns what the run goes on with later.
@@ -94,6 +97,7 @@ impl DrivenRun {
             nesting: self.nesting.clone(),
             state: self.machine.state().clone(),
             hosts: self.hosts.clone().into_iter().collect(),
+            makers: self.makers.clone().into_iter().collect(),
             unbegun: self.unbegun.clone(),
             tokens: self.tokens.clone(),
         }

@@ -5,6 +5,7 @@
 //! decides nothing that their machines decide. **Invariant:** the same occurrences give the same commands; it reads no
 //! clock and does no I/O but to write objects, whose names are their content.
 
+mod budgets;
 mod locks;
 mod nested;
 mod reports;
@@ -27,7 +28,8 @@ use crate::lock_claims::LockClaims;
 use crate::log::FamilyLog;
 use crate::objects::Objects;
 use crate::open_work::{
-    OpenWork, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log, started, step_of,
+    OpenWork, WorkPart, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log, started,
+    step_named,
 };
 use crate::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::progress::{DriverError, StoredProgress};
@@ -215,7 +217,9 @@ impl RunDriver {
     pub fn news(&self) -> Result<RunNews, DriverError> {
         let outcome = self.runs.get(&self.order.run).and_then(|driven| driven.machine.outcome());
         let (log, rest, waits) = (self.log.stored(), self.log.rest()?, self.locks.waits());
-        Ok(RunNews { log, rest, tree: self.tree, outcome, waits })
+        let keeps = |open: &OpenWork| matches!(open.part, WorkPart::Remember(_));
+        let is_keeping = outcome.is_some() && self.open.values().any(keeps);
+        Ok(RunNews { log, rest, tree: self.tree, outcome, is_keeping, waits })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.
@@ -279,7 +283,6 @@ impl RunDriver {
     }
 
     fn carry_out(&mut self, run: &RunId, effect: Effect) -> Result<(), DriverError> {
-        let input = |kind| RunInput { run: run.clone(), kind };
         match effect {
             Effect::Wake { timer, at } => {
                 let timer = RunTimer { run: run.clone(), timer: Some(timer) };
@@ -288,15 +291,12 @@ impl RunDriver {
             Effect::Kill { attempt, force } => self.kill(run, attempt.as_ref(), force),
             Effect::Lock { place, locks } => self.lock(run, place, locks),
             Effect::Unlock { place } => self.unlock(run, Some(&place)),
-            Effect::Lookup { place, .. } => {
-                self.inputs.push_back(input(InputKind::Looked { place, found: None }));
-            }
             Effect::Dismiss { number } => {
                 if let Some(driven) = self.runs.get_mut(run) {
                     driven.tokens.remove(&number);
                 }
             }
-            Effect::Remember { .. } | Effect::Ask(_) | Effect::Finish { .. } => {}
+            Effect::Ask(_) | Effect::Finish { .. } => {}
             // An agent has no end of its own: it would keep the run from being drained.
             effect if self.is_draining && begins_call(&effect) => {}
             effect => return self.order_effect(run, effect),
@@ -317,7 +317,14 @@ impl RunDriver {
             _ => effect,
         };
         let open = OpenWork::of(&effect, run, &driven.machine);
-        let queue = attempt.and_then(|attempt| driven.hosts.get(&attempt)).cloned();
+        let queue = match &open.part {
+            // Where the secrets are known that its files must not have.
+            WorkPart::Remember(place) => match driven.makers.remove(place) {
+                None => return Ok(()),
+                queue => queue,
+            },
+            _ => attempt.and_then(|attempt| driven.hosts.get(&attempt)).cloned(),
+        };
         self.order_work(name_of(&effect), open, queue, &Job::Effect(Box::new(effect)))
     }
 
@@ -379,10 +386,7 @@ impl RunDriver {
 
     /// Returns the task queue for work that no host has to do.
     fn queue_of(&self, open: &OpenWork) -> Option<String> {
-        let step = open.attempt.as_ref().and_then(|attempt| {
-            let driven = self.runs.get(&open.run)?;
-            step_of(&driven.machine, attempt)
-        });
+        let step = open.step().and_then(|step| step_named(&self.runs.get(&open.run)?.machine, step));
         let queue = step.and_then(|step| step.runs_on.as_ref());
         self.spec.queues.get(queue.map_or(DEFAULT_QUEUE, Name::as_str)).cloned()
     }

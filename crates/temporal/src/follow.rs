@@ -16,14 +16,16 @@ use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
+use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
+use wf_engine::{BackendRun, CarriedState, FromBackend, STOP_REASON, ToBackend};
 
 use crate::driver::DEFAULT_QUEUE;
-use crate::local_copy::LocalCopy;
+use crate::local_copy::{self, LocalCopy};
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
+use crate::results::StoredResults;
 use crate::terminal::note;
 use crate::tree_files::store_tree;
 use crate::workflow::RunWorkflow;
@@ -147,7 +149,8 @@ fn answer_of(
             if news.is_some() {
                 *answered = Instant::now();
             }
-            Ok(news)
+            // Its end is the last that is recorded.
+            Ok(news.filter(|news| !news.is_keeping))
         }
     }
 }
@@ -168,6 +171,7 @@ async fn prepare(
     // Steps that run again rely on what others made, which git may ignore.
     let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
     let files = files.map(|files| files.into_iter().chain(artifacts).collect());
+    let state = store_state(run, objects).await?;
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,
         path: run.path.clone(),
@@ -182,13 +186,32 @@ async fn prepare(
             none if none.is_empty() => None,
             earlier => Some(objects.put_json(earlier).await?),
         },
-        state: run.state.strip_prefix(&run.root).unwrap_or(&run.state).to_owned(),
+        state,
+        state_folder: run.state.strip_prefix(&run.root).unwrap_or(&run.state).to_owned(),
         is_repository: run.root.join(".git").symlink_metadata().is_ok(),
         tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
     Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
+}
+
+/// Stores the part of the state that goes with a run, and the cached results that the object store lacks.
+async fn store_state(run: &BackendRun, objects: &Objects) -> Result<Option<Sha256Digest>, FollowError> {
+    let CarriedState { results, .. } = &run.carried;
+    let (shared, blobs) = (StoredResults(objects.clone()), local_copy::blobs(&run.state));
+    for entry in results {
+        // One whose files were removed cannot be used here either.
+        let is_whole = entry.files.iter().all(|file| blobs.path(&file.digest).exists());
+        if is_whole && !shared.has(&entry.key).await? {
+            shared.put(entry, &blobs).await?;
+        }
+    }
+    let state = CarriedState { results: Vec::new(), ..run.carried.clone() };
+    if state == CarriedState::default() {
+        return Ok(None);
+    }
+    Ok(Some(objects.put_json(&state).await?))
 }
 
 /// Starts the workflow of a run. If it was started before, it is that one.

@@ -33,6 +33,7 @@ pub mod order;
 mod plan;
 mod pool;
 mod progress;
+mod results;
 mod run_folder;
 mod running;
 pub mod site;
@@ -41,6 +42,7 @@ mod terminal;
 pub mod tree;
 mod tree_files;
 mod versions;
+mod work_ledgers;
 mod worker;
 pub mod workflow;
 

@@ -1,20 +1,21 @@
 //! The copy of a run and of those nested in it, in the state of the command that follows them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_engine::{BackendRun, FromBackend, NestedRun, ended_run};
+use wf_engine::{BackendRun, FromBackend, NestedRun, StateAddition, ended_run};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
 use crate::bring_back::bring_back;
 use crate::follow::{FollowError, say};
 use crate::lock_claims::LockClaim;
 use crate::lock_queue::LockTicket;
-use crate::log::{RunStory, event_files, news_since, stories};
+use crate::log::{RunStory, event_files, news_since, pages_since, stories};
 use crate::objects::{ObjectError, Objects};
-use crate::order::{RunFile, RunNews};
+use crate::order::{LogRef, RunFile, RunNews, UnstoredLog};
+use crate::results;
 use crate::run_folder::write_files;
 
 /// The copy, and how far it is.
@@ -22,6 +23,8 @@ pub(crate) struct LocalCopy {
     run: RunId,
     /// The number of events that the command has.
     recorded: u64,
+    /// The log as far as its additions were passed on.
+    added: LogRef,
     /// The number of events that were read. All are read once, since a later one may be of a run that began before.
     count: u64,
     /// The runs of the log, as far as it was read.
@@ -39,13 +42,18 @@ pub(crate) struct LocalCopy {
     waits: Vec<LockClaim>,
 }
 
+/// Returns the files of a state.
+pub(crate) fn blobs(state: &Path) -> BlobStore {
+    BlobStore::new(StateFolder::new(state).blobs(), StoreDurability::Normal)
+}
+
 impl LocalCopy {
     pub(crate) fn of(run: &BackendRun, objects: Objects) -> Self {
-        let state = StateFolder::new(&run.state);
-        let blobs = BlobStore::new(state.blobs(), StoreDurability::Normal);
+        let (state, blobs) = (StateFolder::new(&run.state), blobs(&run.state));
         Self {
             run: run.run.clone(),
             recorded: run.recorded.max(run.opening.len() as u64),
+            added: LogRef::default(),
             count: 0,
             known: BTreeSet::from([run.run.clone()]),
             nested: BTreeMap::new(),
@@ -71,18 +79,44 @@ impl LocalCopy {
                 )));
             }
         }
-        let stories = stories(since.entries, &self.run);
+        let mut stories = stories(since.entries, &self.run);
         self.known.extend(stories.iter().map(|story| story.run.clone()));
         self.take_files(since.files).await?;
+        // The last event may be the end of the run, after which nothing is recorded.
+        let last = stories.last_mut().and_then(|story| Some((story.run.clone(), story.events.pop()?)));
         let mut count = 0;
         for story in stories {
             count += self.pass_on(story).await?;
+        }
+        self.pass_on_additions(&news).await?;
+        if let Some((run, event)) = last {
+            count += self.pass_on(RunStory { run, nested: None, events: vec![event] }).await?;
         }
         for run in self.nested.keys().cloned().collect::<Vec<_>>() {
             self.introduce(&run);
         }
         self.tell_waits(news.waits);
         Ok(count)
+    }
+
+    /// Passes on the additions to the state that are new: those that are stored, and at the end of the run also the others.
+    async fn pass_on_additions(&mut self, news: &RunNews) -> Result<(), FollowError> {
+        let pages = pages_since(&self.objects, news.log, self.added).await?;
+        self.added = news.log;
+        let mut additions: Vec<StateAddition> = pages.into_iter().flat_map(|page| page.additions).collect();
+        if news.outcome.is_some() {
+            let rest: UnstoredLog = news.rest.clone().open(&self.objects).await?;
+            additions.extend(rest.additions);
+        }
+        for addition in &additions {
+            if let StateAddition::Result(entry) = addition {
+                results::fetch(entry, &self.blobs, &self.objects).await?;
+            }
+        }
+        if !additions.is_empty() {
+            say(&FromBackend::Additions(additions));
+        }
+        Ok(())
     }
 
     /// Writes files of the runs that are known here.

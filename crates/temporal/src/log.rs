@@ -3,7 +3,7 @@
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind};
-use wf_engine::NestedRun;
+use wf_engine::{NestedRun, StateAddition};
 
 use crate::objects::{ObjectError, Objects};
 use crate::order::{LogEntry, LogPage, LogRef, Parcel, RunFile, RunNews, UnstoredLog};
@@ -40,12 +40,17 @@ impl FamilyLog {
         }
     }
 
+    /// Adds additions to the state, which come before the events that follow from them.
+    pub(crate) fn note_additions(&mut self, additions: Vec<StateAddition>) {
+        self.rest.additions.extend(additions);
+    }
+
     /// Stores the rest as a page, and returns all of it.
     pub(crate) fn seal(&mut self) -> Result<LogRef, ObjectError> {
-        let UnstoredLog { entries, files } = std::mem::take(&mut self.rest);
-        if !entries.is_empty() || !files.is_empty() {
+        let UnstoredLog { entries, files, additions } = std::mem::take(&mut self.rest);
+        if !entries.is_empty() || !files.is_empty() || !additions.is_empty() {
             let count = self.stored.count + entries.len() as u64;
-            let page = LogPage { before: self.stored, entries, files };
+            let page = LogPage { before: self.stored, entries, files, additions };
             self.stored = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
         }
         Ok(self.stored)
@@ -98,6 +103,26 @@ pub(crate) async fn log_since(
     Ok(since)
 }
 
+/// Returns the pages of a log after what is known of it, in order. A log that ends before that has none; what is known may
+/// end with some of them if they have no event.
+pub(crate) async fn pages_since(
+    objects: &Objects,
+    log: LogRef,
+    known: LogRef,
+) -> Result<Vec<LogPage>, ObjectError> {
+    let (mut pages, mut next) = (Vec::new(), log);
+    while let Some(digest) = next.last
+        && next.last != known.last
+        && next.count >= known.count
+    {
+        let page: LogPage = objects.get_json(&digest).await?;
+        next = page.before;
+        pages.push(page);
+    }
+    pages.reverse();
+    Ok(pages)
+}
+
 /// Returns the log of some news after a number of events.
 pub(crate) async fn news_since(
     objects: &Objects,
@@ -117,6 +142,7 @@ pub(crate) fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
     let files = match fact {
         EventKind::AttemptEnded { artifacts, .. } => artifacts,
         EventKind::EvidenceTaken { files, .. } => files,
+        EventKind::CacheHit { found, .. } => &found.artifacts,
         _ => return Vec::new(),
     };
     files.iter().map(|file| file.digest).collect()
@@ -172,12 +198,44 @@ mod tests {
         let tree = crate::tree::TreeRef { base: Sha256Digest::of_bytes(b""), last: None };
         let (stored, rest) = (log.stored(), log.rest().unwrap());
         assert_eq!(stored.count, 310);
-        let news = RunNews { log: stored, rest, tree, outcome: None::<RunOutcome>, waits: Vec::new() };
+        let news = RunNews {
+            log: stored,
+            rest,
+            tree,
+            outcome: None::<RunOutcome>,
+            is_keeping: false,
+            waits: Vec::new(),
+        };
         for count in [0, 1, 299, 300, 301, 309, 310, 311, 315] {
             let since = news_since(&objects, &news, count).await.unwrap();
             let expected: Vec<i64> = (i64::try_from(count).unwrap()..315).collect();
             assert_eq!(numbers(&since.entries), expected, "after {count}");
         }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_pages_after_what_is_known_come_once_whatever_they_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
+        let mut log = FamilyLog::new(LogRef::default(), objects.clone());
+        let addition = || StateAddition::Recall { megrams: Vec::new(), at: Moment::default() };
+        log.add(entries(0..3, None)).unwrap();
+        let first = log.seal().unwrap();
+        log.note_additions(vec![addition()]);
+        let second = log.seal().unwrap();
+        assert_eq!((first.count, second.count), (3, 3), "it has no event");
+        log.note_additions(vec![addition(), addition()]);
+        log.add(entries(3..5, None)).unwrap();
+        let third = log.seal().unwrap();
+        let shape = async |log, known| {
+            let pages = pages_since(&objects, log, known).await.unwrap();
+            pages.iter().map(|page| (page.entries.len(), page.additions.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(shape(third, LogRef::default()).await, [(3, 0), (0, 1), (2, 2)]);
+        assert_eq!(shape(third, first).await, [(0, 1), (2, 2)]);
+        assert_eq!(shape(third, second).await, [(2, 2)]);
+        assert_eq!(shape(third, third).await, []);
+        assert_eq!(shape(first, third).await, [], "it is known");
     }
 
     #[test]

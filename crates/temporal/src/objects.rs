@@ -158,6 +158,30 @@ impl Objects {
         parse(*digest, &self.get(digest).await?)
     }
 
+    /// Gives an object a name, which another object may have had.
+    pub async fn set_name(&self, name: &str, digest: &Sha256Digest) -> Result<(), ObjectError> {
+        let payload = PutPayload::from(digest.to_string().into_bytes());
+        let stored = self.store.put(&self.named_place(name), payload).await;
+        stored.map(drop).map_err(|cause| ObjectError::Store { doing: format!("write {name}"), cause })
+    }
+
+    /// Returns the digest of the object with a name.
+    pub async fn named(&self, name: &str) -> Result<Option<Sha256Digest>, ObjectError> {
+        let failed = |cause| ObjectError::Store { doing: format!("read {name}"), cause };
+        let answer = match self.store.get(&self.named_place(name)).await {
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            answer => answer.map_err(failed)?,
+        };
+        let bytes = answer.bytes().await.map_err(failed)?;
+        // What is no digest is the name of no object.
+        Ok(std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok()))
+    }
+
+    /// Returns the place of a name: its parts are folders.
+    fn named_place(&self, name: &str) -> ObjectPath {
+        name.split('/').fold(self.prefix.clone(), ObjectPath::join)
+    }
+
     /// Stores a value as JSON, from the code of a workflow, which may not wait for anything but its history.
     pub fn put_json_now<T: Serialize>(&self, value: &T) -> Result<Sha256Digest, ObjectError> {
         let (objects, bytes) = (self.clone(), json(value));

@@ -1,9 +1,9 @@
 //! Work that was ordered, until it is reported.
 
-use wf_base::name::RunId;
+use wf_base::name::{Name, RunId};
 use wf_core::machine::{
-    Attempt, AttemptEnd, ChildEnd, ChildId, Effect, EventKind, InputKind, Machine, MergeEnd, MergeOutcome,
-    WorkExit,
+    Attempt, AttemptEnd, AttemptUsage, ChildEnd, ChildId, Effect, EventKind, InputKind, Machine, MergeEnd,
+    MergeOutcome, TaskId, WorkExit,
 };
 use wf_model::{FailureClass, Step, StepWork};
 
@@ -26,6 +26,8 @@ pub(crate) struct OpenWork {
     pub(crate) prepares: bool,
     /// The wish about it.
     pub(crate) wish: WorkWish,
+    /// The most that its calls of models use.
+    pub(crate) set_aside: AttemptUsage,
 }
 
 /// The part that work has in an attempt.
@@ -39,6 +41,10 @@ pub(crate) enum WorkPart {
     EndNested(RunId),
     /// It is a call of the agent that works on the attempt, where that is.
     Call,
+    /// It looks for the result of this task in the cache: nothing stops it.
+    Lookup(TaskId),
+    /// It keeps the result of this task for reuse: nothing stops it.
+    Remember(TaskId),
     /// It is done for the attempt, or for the run.
     Other,
 }
@@ -53,6 +59,7 @@ impl OpenWork {
             round: machine.replans(),
             prepares: false,
             wish: WorkWish::GoOn,
+            set_aside: AttemptUsage::default(),
         }
     }
 
@@ -83,7 +90,19 @@ impl OpenWork {
     /// True if it ends with its attempt, or with the work for the plan itself.
     pub(crate) fn stops_with(&self, run: &RunId, attempt: Option<&Attempt>) -> bool {
         let is_its = self.run == *run && self.attempt.as_ref() == attempt;
-        is_its && !matches!(self.part, WorkPart::EndNested(_))
+        let is_unstoppable =
+            matches!(self.part, WorkPart::EndNested(_) | WorkPart::Lookup(_) | WorkPart::Remember(_));
+        is_its && !is_unstoppable
+    }
+
+    /// Returns the step that it is for; `None`: it is for the run.
+    pub(crate) fn step(&self) -> Option<&Name> {
+        let place = self.attempt.as_ref().map(|attempt| &attempt.place);
+        let place = place.or(match &self.part {
+            WorkPart::Lookup(place) | WorkPart::Remember(place) => Some(place),
+            _ => None,
+        });
+        place.map(|place| &place.step)
     }
 }
 
@@ -96,6 +115,8 @@ impl WorkPart {
             Effect::Gate(question) if question.is_of_agent() => return Self::Call,
             Effect::CallTool { .. } | Effect::EndAgent { .. } => return Self::Call,
             call if begins_call(call) => return Self::Call,
+            Effect::Lookup { place, .. } => return Self::Lookup(place.clone()),
+            Effect::Remember { place, .. } => return Self::Remember(place.clone()),
             _ => return Self::Other,
         };
         match step_of(machine, attempt).map(|step| &step.work) {
@@ -124,8 +145,13 @@ pub(crate) fn nested_path(effect: &Effect) -> Option<String> {
 
 /// Returns the step of an attempt, as it is carried out now.
 pub(crate) fn step_of<'m>(machine: &'m Machine, attempt: &Attempt) -> Option<&'m Step> {
+    step_named(machine, &attempt.place.step)
+}
+
+/// Returns a step by its name, as it is carried out now.
+pub(crate) fn step_named<'m>(machine: &'m Machine, name: &Name) -> Option<&'m Step> {
     let plan = machine.plan();
-    Some(plan.step(plan.find(attempt.place.step.as_str())?))
+    Some(plan.step(plan.find(name.as_str())?))
 }
 
 /// True if work that begins later is done otherwise: by another way of its step, with what was verified or learned.
@@ -180,13 +206,15 @@ pub(crate) fn name_of(effect: &Effect) -> String {
         Effect::CallTool { .. } => "tool",
         Effect::StartChild { .. } => "run",
         Effect::Confirm { .. } => "confirm",
+        Effect::Lookup { place, .. } => return format!("lookup {place}"),
+        Effect::Remember { place, .. } => return format!("remember {place}"),
         _ => "work",
     };
     nested_path(effect).map_or_else(|| kind.to_owned(), |path| format!("{kind} {path}"))
 }
 
 /// Fails an attempt, a file of which another host changed at the same time. A merge is outdated by that: it is computed
-/// anew, in the workspace as it is then.
+/// anew, in the workspace as it is then. A cached result is not used.
 pub(crate) fn note_conflict(input: &mut InputKind, path: &str) {
     match input {
         InputKind::Merged(MergeEnd { outcome, .. }) if *outcome == MergeOutcome::Merged => {
@@ -200,6 +228,7 @@ pub(crate) fn note_conflict(input: &mut InputKind, path: &str) {
             end.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
             end.outputs.clear();
         }
+        InputKind::Looked { found, .. } => *found = None,
         _ => {}
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
-use wf_engine::{NestedRun, RetriedResults};
+use wf_engine::{NestedRun, RetriedResults, StateAddition};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
@@ -117,9 +117,12 @@ pub struct RunSpec {
     /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) that its agents may continue, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversations: Option<Sha256Digest>,
+    /// The part of the state of its workspace that goes with it: the object with a [`CarriedState`](wf_engine::CarriedState).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Sha256Digest>,
     /// The path of the state of its workspace, relative to that if it is in there.
     #[serde(default)]
-    pub state: PathBuf,
+    pub state_folder: PathBuf,
     /// True if its workspace is the top folder of a git repository.
     #[serde(default)]
     pub is_repository: bool,
@@ -204,6 +207,9 @@ pub struct WorkReport {
     /// The files that its attempt left in the folder of its run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+    /// The additions that it made to the state: a list of [`StateAddition`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additions: Option<Parcel>,
     /// The task queue of the host where it was done.
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
@@ -244,6 +250,8 @@ pub struct OpenReport {
     pub source: FindingSource,
     /// The files that its attempt left in the folder of its run.
     pub files: Vec<RunFile>,
+    /// The additions that it made to the state.
+    pub additions: Vec<StateAddition>,
     /// The task queue of the host where it was done.
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
@@ -253,9 +261,12 @@ pub struct OpenReport {
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, nested, source, files, host, is_left } = self;
+        let Self { inputs, nested, source, files, additions, host, is_left } = self;
+        let inputs = inputs.open_now(objects)?;
         let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
-        Ok(OpenReport { inputs: inputs.open_now(objects)?, nested, source, files, host, is_left })
+        let additions = additions.map(|additions| additions.open_now(objects)).transpose()?;
+        let additions = additions.unwrap_or_default();
+        Ok(OpenReport { inputs, nested, source, files, additions, host, is_left })
     }
 }
 
@@ -287,6 +298,9 @@ pub struct LogPage {
     /// The files of the runs that came with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
+    /// The additions to the state that came before the last of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
 }
 
 /// An event in the log of a run and of those nested in it.
@@ -314,6 +328,9 @@ pub struct RunNews {
     /// The outcome, once the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
+    /// True if it is over, and results of it are still to be kept for reuse.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_keeping: bool,
     /// The tasks that wait for a named lock that another one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LockClaim>,
@@ -326,6 +343,9 @@ pub struct UnstoredLog {
     pub entries: Vec<LogEntry>,
     /// The files of the runs that came with them.
     pub files: Vec<RunFile>,
+    /// The additions to the state that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
 }
 
 /// A signed answer to a request of a run.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, RestoreError};
+use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, RestoreError, TaskId};
 
 use crate::claims::FamilyClaims;
 use crate::driven_run::RunNesting;
@@ -35,6 +35,8 @@ pub(crate) struct StoredRun {
     pub(crate) nesting: Option<RunNesting>,
     pub(crate) state: MachineState,
     pub(crate) hosts: Vec<(Attempt, String)>,
+    #[serde(default)]
+    pub(crate) makers: Vec<(TaskId, String)>,
     pub(crate) unbegun: BTreeSet<Attempt>,
     pub(crate) tokens: BTreeMap<u32, Vec<String>>,
 }

@@ -12,12 +12,15 @@ use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
 use tokio::time::Instant;
 
+use wf_app::lineage::repeated_run;
 use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{CarriedState, EarlierConversations, EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{
+    CarriedState, EarlierConversations, EngineError, RemoteWorkspace, RunFamily, RunRequest, WorkInputs,
+};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_report::follow::CombinedObserver;
@@ -31,10 +34,12 @@ use crate::objects::{ObjectError, Objects};
 use crate::open_work::nested_path;
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
+use crate::results::StoredResults;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
 use crate::terminal::note;
+use crate::work_ledgers::WorkflowLedgers;
 use found::FoundFiles;
 use worktrees::has_worktrees;
 
@@ -146,8 +151,8 @@ impl Sites {
     pub fn report_left(&self) -> WorkReport {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
-        let source = FindingSource::default();
-        WorkReport { inputs, nested: None, source, files: Vec::new(), host, is_left: true }
+        let (source, files) = (FindingSource::default(), Vec::new());
+        WorkReport { inputs, nested: None, source, files, additions: None, host, is_left: true }
     }
 
     async fn report(
@@ -173,7 +178,8 @@ impl Sites {
             Some(nested) => Some(Parcel::pack(&nested, objects).await?),
             None => None,
         };
-        Ok(WorkReport { inputs, nested, source, files, host: self.queue.clone(), is_left: false })
+        let (additions, host) = (site.take_additions(run, objects).await?, self.queue.clone());
+        Ok(WorkReport { inputs, nested, source, files, additions, host, is_left: false })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {
@@ -200,19 +206,35 @@ impl Sites {
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
         let is_repository = spec.is_repository && has_worktrees(&ready.plan);
-        session.use_carried_state(CarriedState { conversations, folder: spec.state, is_repository });
+        let remote = RemoteWorkspace { conversations, state_folder: spec.state_folder, is_repository };
+        session.use_remote_workspace(remote);
         // Without it, the attempts fail that need it, with the reason.
         if let Err(unable) = session.make_repository().await {
             note(&format!("run {}: {}", order.outermost.short(), unable.reason));
         }
+        session.collect_additions();
+        session.share_ledgers(Arc::new(WorkflowLedgers));
+        session.share_results(Box::new(StoredResults(self.objects.clone())));
+        let state: CarriedState = match &spec.state {
+            Some(state) => self.objects.get_json(state).await?,
+            None => CarriedState::default(),
+        };
+        state.take_in(&session).await?;
+        let past = match &state.past.repeated {
+            Some(old) => {
+                let reader = session.store.log_reader()?;
+                Some(repeated_run(&reader, old, &ready.plan, &spec.config, &spec.params)?)
+            }
+            None => None,
+        };
         let request = RunRequest {
             run: order.outermost.clone(),
             plan: Arc::clone(&ready.plan),
             path: spec.path,
             sources: spec.sources,
             params: spec.params,
-            session: None,
-            past: None,
+            session: state.session,
+            past,
             approved: spec.approved,
             config: spec.config,
             claim: None,

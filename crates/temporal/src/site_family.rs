@@ -6,18 +6,18 @@ use wf_app::watch::AuditedSession;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind, InputKind};
-use wf_engine::{NestedRun, RunFamily, RunReplica};
+use wf_engine::{NestedRun, RunFamily, RunReplica, StateAddition};
 
-use crate::log::{event_files, log_since, stories};
+use crate::log::{event_files, pages_since, stories};
 use crate::objects::Objects;
-use crate::order::{LogRef, NestedRunBeginning};
+use crate::order::{LogPage, LogRef, NestedRunBeginning};
 use crate::site::WorkerError;
 
 /// The copies, and how far they are.
 pub(crate) struct SiteFamily {
     runs: RunFamily,
-    /// The number of events that they have.
-    count: u64,
+    /// The log as far as they have it.
+    log: LogRef,
 }
 
 /// A file of this state that others need.
@@ -29,7 +29,7 @@ pub(crate) struct StoredFile {
 impl SiteFamily {
     /// Takes the copy of a run that has no event yet.
     pub(crate) fn new(runs: RunFamily) -> Self {
-        Self { runs, count: 0 }
+        Self { runs, log: LogRef::default() }
     }
 
     /// Returns the id of the outermost run.
@@ -57,22 +57,41 @@ impl SiteFamily {
         session: &AuditedSession,
         objects: &Objects,
     ) -> Result<(), WorkerError> {
-        if log.count <= self.count {
-            return Ok(());
+        for LogPage { before, mut entries, additions, .. } in pages_since(objects, log, self.log).await? {
+            for addition in additions {
+                self.take_over(addition).await?;
+            }
+            let known = usize::try_from(self.log.count.saturating_sub(before.count)).unwrap_or(usize::MAX);
+            entries.drain(..known.min(entries.len()));
+            for story in stories(entries, self.outermost()) {
+                if let Some(nested) = &story.nested {
+                    self.runs.open_nested(nested)?;
+                }
+                for event in &story.events {
+                    self.prepare(&story.run, event, session, objects).await?;
+                }
+                let count = story.events.len() as u64;
+                self.runs.extend(&story.run, story.events).await?;
+                self.log.count += count;
+            }
         }
-        let entries = log_since(objects, log, self.count).await?.entries;
-        for story in stories(entries, self.outermost()) {
-            if let Some(nested) = &story.nested {
-                self.runs.open_nested(nested)?;
-            }
-            for event in &story.events {
-                self.prepare(&story.run, event, session, objects).await?;
-            }
-            let count = story.events.len() as u64;
-            self.runs.extend(&story.run, story.events).await?;
-            self.count += count;
+        // Work that was ordered earlier may come later.
+        if log.count >= self.log.count {
+            self.log = log;
         }
         Ok(())
+    }
+
+    /// Takes over what work elsewhere added to the state, for the run that it was for, if that is still under way.
+    async fn take_over(&self, addition: StateAddition) -> Result<(), WorkerError> {
+        let run = match &addition {
+            StateAddition::Lookup(lookup) => &lookup.run,
+            _ => self.runs.outermost().id(),
+        };
+        match self.runs.replica(run) {
+            Some(replica) => Ok(replica.take_over(addition).await?),
+            None => Ok(()),
+        }
     }
 
     /// Puts the stored files of an event among those of this state, unless they are there.

@@ -15,6 +15,7 @@ use temporalio_sdk::{
 
 use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
+use wf_core::run_ledgers::BudgetRefusal;
 
 use crate::activities::WorkActivities;
 use crate::command::{DriverCommand, Occurrence, RunTimer};
@@ -26,6 +27,7 @@ use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkRep
 use crate::plan::{RunPlans, require_approver};
 use crate::pool::Pool;
 use crate::progress::{DriverError, require_own_rules};
+use crate::work_ledgers::OrderClaim;
 
 /// The longest time that work is silent before its worker counts as lost.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -149,6 +151,24 @@ impl RunWorkflow {
     #[update(name = "answer")]
     pub fn answer(&mut self, _: &mut SyncWorkflowContext<Self>, answer: RequestAnswer) {
         self.inbox.push_back(OutsideMessage::Answer(answer));
+    }
+
+    /// Refuses a claim of work that is not under way any more.
+    #[update_validator(claim)]
+    fn check_claim(
+        &self,
+        _: &WorkflowContextView,
+        claim: &OrderClaim,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let is_under_way = self.driver.as_ref().is_some_and(|driver| driver.is_under_way(claim.key));
+        if is_under_way { Ok(()) } else { Err("nobody waits for this work any more".into()) }
+    }
+
+    /// Sets an amount aside for the calls of some work. Returns the refusal, if a budget does not suffice.
+    #[update(name = "claim")]
+    pub fn claim(&mut self, _: &mut SyncWorkflowContext<Self>, claim: OrderClaim) -> Option<BudgetRefusal> {
+        let OrderClaim { key, claim } = claim;
+        self.driver.as_mut().and_then(|driver| driver.claim(key, claim))
     }
 
     /// Returns the wish about some work.

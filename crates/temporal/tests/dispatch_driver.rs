@@ -85,6 +85,8 @@ impl Dispatching {
             path: "inner.md".into(),
             params: JsonObject::new(),
             generated: None,
+            item_key: None,
+            dropped: Vec::new(),
         };
         (key, order, nested)
     }

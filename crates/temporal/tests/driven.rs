@@ -65,7 +65,8 @@ impl Driven {
             opening: Vec::new(),
             retried: RetriedResults::default(),
             conversations: None,
-            state: ".wf".into(),
+            state: None,
+            state_folder: ".wf".into(),
             is_repository: false,
             tree: objects.put_json_now(&Tree::default()).unwrap(),
             queues: BTreeMap::from(
@@ -144,7 +145,8 @@ pub fn driven_run() -> RunId {
 /// A report of work that changed nothing.
 pub fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
     let (source, host) = (FindingSource::default(), "wf-host-w".to_owned());
-    OpenReport { inputs, nested: None, source, files: Vec::new(), host, is_left }
+    let (files, additions) = (Vec::new(), Vec::new());
+    OpenReport { inputs, nested: None, source, files, additions, host, is_left }
 }
 
 /// The input with which a run begins in an empty workspace.

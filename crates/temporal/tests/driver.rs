@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use wf_base::time::Moment;
-use wf_core::machine::{Effect, Event, InputKind, Machine, RunOutcome};
+use wf_core::machine::{AttemptUsage, Effect, Event, InputKind, Machine, RunOutcome};
+use wf_engine::WorkClaim;
 use wf_model::JsonObject;
 use wf_temporal::command::{DriverCommand, Occurrence};
 use wf_temporal::driver::RunDriver;
 use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
-use wf_temporal::order::{RunOrder, RunSpec, UnstoredLog};
+use wf_temporal::order::{Job, RunOrder, RunSpec, UnstoredLog};
 
 use crate::driven::{Driven, begin, briefed, ended, replied, report_of};
 
@@ -246,4 +247,57 @@ async fn a_run_begins_as_recorded_or_not_at_all() {
             assert_eq!(events.last().unwrap().at, Moment::from_millis(2), "what follows is later");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_looked_for_where_its_step_works_and_kept_where_it_was_made() {
+    let step = "  - {id: a, run: 'true', runs_on: gpu, cache: {inputs: [], outputs: []}}\n";
+    let mut driven = Driven::new(step);
+    let commands = driven.begin();
+    let (key, queue, effect) = driven.only_work(&commands);
+    let Effect::Lookup { place, .. } = effect else { panic!("{effect:?}") };
+    assert_eq!(queue, "there");
+    let commands = driven.report(key, vec![InputKind::Looked { place, found: None }], false);
+    let (key, _, effect) = driven.only_work(&commands);
+    let commands = driven.report(key, vec![ended(&effect)], false);
+    let (key, queue, effect) = driven.only_work(&commands);
+    assert!(matches!(effect, Effect::Remember { .. }) && queue == "wf-host-w", "{effect:?} {queue}");
+    let news = driven.driver.news().unwrap();
+    assert!(news.outcome.is_some() && news.is_keeping, "the end is told once the result is kept");
+    assert_eq!(driven.driver.outcome(), None);
+    driven.step(Occurrence::Lost { key });
+    assert!(!driven.driver.news().unwrap().is_keeping);
+    assert_eq!(driven.driver.outcome(), Some(RunOutcome::Succeeded));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lookup_whose_worker_is_lost_finds_nothing() {
+    let mut driven = Driven::new("  - {id: a, run: 'true', cache: {inputs: [], outputs: []}}\n");
+    let commands = driven.begin();
+    let (key, ..) = driven.only_work(&commands);
+    let commands = driven.step(Occurrence::Lost { key });
+    assert!(matches!(driven.only_work(&commands).2, Effect::Start { .. }), "{commands:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_work_may_use_is_set_aside_until_it_is_reported() {
+    let steps = "  - {id: a, run: 'true'}\n  - {id: b, run: 'true'}\npolicy: {max_parallel: 2}\nbudget: {max_tokens: 100}\n";
+    let mut driven = Driven::new(steps);
+    let commands = driven.begin();
+    let works = driven.works(&commands);
+    let [(one, _, Job::Effect(effect)), (other, ..)] = works.as_slice() else { panic!("{works:?}") };
+    let claim = |driven: &mut Driven, key, tokens| {
+        let wanted = AttemptUsage { tokens, ..AttemptUsage::default() };
+        driven.driver.claim(key, WorkClaim { wanted, own_allows: false })
+    };
+    assert_eq!(claim(&mut driven, *one, 60), None);
+    let refusal = claim(&mut driven, *other, 41).unwrap();
+    assert_eq!(refusal.to_string(), "it may use 101 of 100 tokens");
+    assert_eq!(claim(&mut driven, *other, 40), None);
+    // A claim takes the place of the one before.
+    assert_eq!(claim(&mut driven, *one, 50), None);
+    assert!(claim(&mut driven, *one, 61).is_some());
+    driven.report(*one, vec![ended(effect)], false);
+    assert!(!driven.driver.is_under_way(*one) && driven.driver.is_under_way(*other));
+    assert_eq!(claim(&mut driven, *other, 100), None);
 }

@@ -9,7 +9,7 @@ use crate::farm::Farm;
 use crate::programs::Did;
 
 /// What differs between two runs of the same plan here, too.
-const OWN: [&str; 23] = [
+const OWN: [&str; 25] = [
     // A repository has other files there.
     "entries",
     "at",
@@ -31,6 +31,9 @@ const OWN: [&str; 23] = [
     "since",
     "until",
     "progress",
+    // What memory weighs fades.
+    "attention",
+    "decision",
     // Distances to the goal take the time into account.
     "omega",
     "l",
@@ -72,11 +75,25 @@ pub fn stories(events: impl IntoIterator<Item = Value>) -> Stories {
 /// Runs a plan of the workspace on the backend, and in a copy of the workspace here, and compares what is recorded.
 /// Returns the exit code of both.
 pub fn compare(farm: &Farm, plan: &str) -> Option<i32> {
-    let here = farm.path("here");
-    let _ = std::fs::remove_dir_all(&here);
-    copy(&farm.path("space"), &here);
-    let there = farm.wf(&["run", "--json", "--on", "farm", plan]);
-    let local = Did::of(&mut farm.command_in(&here, &["run", "--json", plan]));
+    let _ = std::fs::remove_dir_all(farm.path("here"));
+    copy(&farm.path("space"), &farm.path("here"));
+    compare_commands(farm, &["run", "--json", plan])
+}
+
+/// Does the same with any command that runs a plan, where both have the state that the workspace has.
+pub fn compare_with_state(farm: &Farm, command: &[&str]) -> Option<i32> {
+    let _ = std::fs::remove_dir_all(farm.path("here"));
+    copy(&farm.path("space"), &farm.path("here"));
+    if farm.path("space/.wf").exists() {
+        copy(&farm.path("space/.wf"), &farm.path("here/.wf"));
+    }
+    compare_commands(farm, command)
+}
+
+fn compare_commands(farm: &Farm, command: &[&str]) -> Option<i32> {
+    let (here, plan) = (farm.path("here"), command.join(" "));
+    let there = farm.wf(&[command, &["--on", "farm"]].concat());
+    let local = Did::of(&mut farm.command_in(&here, command));
     assert_eq!(there.code, local.code, "{plan}\n{}\n{}", there.all(), local.all());
     let (there_ids, here_ids) = (run_ids(&there.out), run_ids(&local.out));
     let told = stories(read(&named(&there.out, &there_ids)));

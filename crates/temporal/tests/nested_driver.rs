@@ -51,6 +51,8 @@ impl Begun {
             path: "inner.md".into(),
             params: JsonObject::new(),
             generated: None,
+            item_key: None,
+            dropped: Vec::new(),
         };
         let run = nested.id();
         let commands = driven.report_nested(key, nested);
@@ -160,8 +162,17 @@ async fn a_run_that_begins_after_its_attempt_was_told_to_end_is_cancelled() {
     let (key, _, outer) = driven.only_work(&commands);
     driven.step(Occurrence::Cancel("enough".into()));
     let (outermost, attempt) = (driven_run(), outer.attempt().unwrap());
-    let (path, params) = ("inner.md".into(), JsonObject::new());
-    let nested = NestedRun { outer: outermost, attempt, child: None, path, params, generated: None };
+    let (path, params, dropped) = ("inner.md".into(), JsonObject::new(), Vec::new());
+    let nested = NestedRun {
+        outer: outermost,
+        attempt,
+        child: None,
+        path,
+        params,
+        generated: None,
+        item_key: None,
+        dropped,
+    };
     let commands = driven.report_nested(key, nested);
     let is_end = |(_, _, job): &(_, _, Job)| matches!(job, Job::EndNested { .. });
     let mut open = driven.works(&commands);

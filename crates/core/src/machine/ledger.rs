@@ -219,6 +219,11 @@ impl BudgetLedger {
         })
     }
 
+    /// True if the budget limits the calls of models.
+    pub fn limits_calls(&self) -> bool {
+        [BudgetResource::Tokens, BudgetResource::Cost].iter().any(|one| self.limit(*one).is_some())
+    }
+
     /// True if there is something to report: a budget, or data that only a ledger has.
     pub fn is_worth_reporting(&self) -> bool {
         self.budget.is_some() || self.tokens > 0 || !self.cost.is_zero()

@@ -11,7 +11,7 @@ use wf_base::time::Moment;
 const BUNDLE: u32 = 1;
 
 /// Everything that memory has, as it moves from one workspace to another.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryBundle {
     /// The megrams, oldest first.
     pub megrams: Vec<Megram>,

@@ -14,7 +14,7 @@ use wf_core::agent::{ContextCut, ModelReply};
 use wf_core::machine::{
     Attempt, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool,
 };
-use wf_exec::{StopLevel, WorkError};
+use wf_exec::StopLevel;
 use wf_gateway::ModelCallResult;
 
 /// A model call of an agent.
@@ -64,9 +64,8 @@ pub(in super::super) async fn call_model(
     let estimated_input = request.estimated_tokens();
     // The machine has asked the budget of the run itself.
     let mut set_aside = run.account.nothing_set_aside();
-    if let Err(over) = set_aside.change_around(run.call_reserve(&session.model, &request)) {
-        let reason = format!("the budget does not allow a model call: {over}");
-        dialogue.fail_call(WorkError::logical(reason), &mut end);
+    if let Err(unpaid) = set_aside.change_around(run.call_reserve(&session.model, &request)).await {
+        dialogue.fail_call(unpaid.into(), &mut end);
         return Ok(Some(session.replied(&dialogue, end)));
     }
     let began = run.session.clock.now();

@@ -74,7 +74,7 @@ pub(crate) fn continues_conversation(run: &RunContext, attempt: &Attempt) -> boo
 /// Adds the turns that hosts left in the folder of a run to the conversations of the workspace, before the ends of their
 /// attempts are recorded.
 pub(crate) fn bring_back(run: &RunContext, events: &[Event]) -> Result<(), StoreError> {
-    if run.session.shared.carried.get().is_some() {
+    if run.session.shared.remote.get().is_some() {
         return Ok(());
     }
     let ended = events.iter().filter_map(|event| match &event.fact {

@@ -55,7 +55,7 @@ pub(super) async fn prior_conversation(
         WorkError::environmental(format!("the conversation `{}` cannot be read: {error}", used.name))
     };
     let turns = turns.map_err(failed)?;
-    let turns = match run.session.shared.carried.get() {
+    let turns = match run.session.shared.remote.get() {
         Some(state) => state.conversations.add_to(turns, &used.name),
         None => turns,
     };
@@ -143,7 +143,7 @@ impl ContinuedConversation {
 /// Returns the folder of a conversation: in the state of the workspace, or where that is elsewhere, in that of the run.
 pub(super) fn conversation_folder(run: &RunContext, name: &Name) -> PathBuf {
     let state = run.session.store.folder();
-    let conversations = match run.session.shared.carried.get() {
+    let conversations = match run.session.shared.remote.get() {
         Some(_) => state.carried_conversations(&run.ownership.token.run),
         None => state.conversations(run.session_name.as_ref()),
     };

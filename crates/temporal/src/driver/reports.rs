@@ -1,10 +1,11 @@
 //! The ends of work, and what a driver takes from them.
 
 use wf_core::machine::{InputKind, WorkExit};
+use wf_engine::StateAddition;
 
 use super::{RunDriver, RunInput};
 use crate::findings::{AcceptedFinding, FindingSource};
-use crate::open_work::{OpenWork, WorkPart, note_conflict};
+use crate::open_work::{OpenWork, WorkPart, note_conflict, step_of};
 use crate::order::{OpenReport, WorkWish};
 use crate::progress::DriverError;
 use crate::tree::{TreeChange, TreeNode};
@@ -43,8 +44,13 @@ impl RunDriver {
             driven.hosts.remove(attempt);
             return self.resume_agent(&open);
         }
-        if !matches!(open.part, WorkPart::Other | WorkPart::Call) {
-            self.end(&open, WorkExit::Interrupted);
+        match open.part {
+            WorkPart::Other | WorkPart::Call | WorkPart::Remember(_) => {}
+            WorkPart::Lookup(place) => {
+                let kind = InputKind::Looked { place, found: None };
+                self.inputs.push_back(RunInput { run: open.run, kind });
+            }
+            _ => self.end(&open, WorkExit::Interrupted),
         }
         Ok(())
     }
@@ -68,14 +74,15 @@ impl RunDriver {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
         };
-        let OpenReport { mut inputs, nested, source, files, host, is_left } = report;
+        let OpenReport { mut inputs, nested, source, files, mut additions, host, is_left } = report;
         self.log.note_files(files);
         self.take_findings(&source)?;
         for input in &mut inputs {
-            if matches!(input, InputKind::Ended(_) | InputKind::Merged(_))
+            if changes_files(input)
                 && let Some(path) = self.history.conflict(&source.copy, source.looks)
             {
                 note_conflict(input, path);
+                additions.retain(|addition| !is_of_cache(addition));
             }
         }
         if let WorkPart::EndNested(nested) = &open.part {
@@ -87,14 +94,22 @@ impl RunDriver {
         if let Some(attempt) = &open.attempt
             && (is_left || open.is_at_host() && driven.is_agent(attempt))
         {
-            driven.hosts.insert(attempt.clone(), host);
+            driven.hosts.insert(attempt.clone(), host.clone());
         }
         if open.prepares && open.round < driven.machine.replans() {
             inputs.retain(|input| !input.prepares());
+            additions.retain(|addition| !is_of_cache(addition));
         }
+        self.log.note_additions(additions);
         for input in &inputs {
             match input {
-                InputKind::Ended(end) => drop(driven.hosts.remove(&end.attempt)),
+                InputKind::Ended(end) => {
+                    driven.hosts.remove(&end.attempt);
+                    let step = step_of(&driven.machine, &end.attempt);
+                    if step.is_some_and(|step| step.cache.is_some()) {
+                        driven.makers.insert(end.attempt.place.clone(), host.clone());
+                    }
+                }
                 InputKind::Answered { number, .. } => drop(driven.tokens.remove(number)),
                 _ => {}
             }
@@ -129,4 +144,14 @@ impl RunDriver {
         }
         Ok(())
     }
+}
+
+/// True if files may have changed before an input, which counts with them or not at all.
+fn changes_files(input: &InputKind) -> bool {
+    matches!(input, InputKind::Ended(_) | InputKind::Merged(_) | InputKind::Looked { found: Some(_), .. })
+}
+
+/// True if an addition is of the cache: it does not count without the result that it is about.
+fn is_of_cache(addition: &StateAddition) -> bool {
+    matches!(addition, StateAddition::Lookup(_) | StateAddition::Result(_))
 }

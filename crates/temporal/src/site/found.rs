@@ -2,11 +2,13 @@
 
 use wf_base::name::RunId;
 use wf_core::machine::Attempt;
+use wf_engine::StateAddition;
 
 use super::{RunSite, WorkerError};
 use crate::findings::{FindingSource, LookSpan};
-use crate::objects::Objects;
-use crate::order::RunFile;
+use crate::objects::{ObjectError, Objects};
+use crate::order::{Parcel, RunFile};
+use crate::results::StoredResults;
 use crate::run_folder::RunFolder;
 
 /// The files that some work left.
@@ -50,5 +52,39 @@ impl RunSite {
         let last = checkout.find(looks.last - 1, shared, objects).await?;
         let source = FindingSource { copy: checkout.name().to_owned(), looks, last };
         Ok(FoundFiles { own, source })
+    }
+
+    /// Returns the new additions to the state. Results for reuse are shared with all hosts.
+    pub(super) async fn take_additions(
+        &self,
+        run: &RunId,
+        objects: &Objects,
+    ) -> Result<Option<Parcel>, ObjectError> {
+        let additions = self.session.take_additions();
+        let stored = self.store_additions(&additions, run, objects).await;
+        if stored.is_err() {
+            self.session.return_additions(additions);
+        }
+        stored
+    }
+
+    async fn store_additions(
+        &self,
+        additions: &[StateAddition],
+        run: &RunId,
+        objects: &Objects,
+    ) -> Result<Option<Parcel>, ObjectError> {
+        for addition in additions {
+            // One of another run was found there.
+            if let StateAddition::Result(entry) = addition
+                && entry.run == *run
+            {
+                StoredResults(objects.clone()).put(entry, self.session.store.blobs()).await?;
+            }
+        }
+        if additions.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Parcel::pack(&additions, objects).await?))
     }
 }

@@ -1,0 +1,45 @@
+//! The workspace of a run that a backend drives, as a host knows it: its files are here, and nothing else of it is.
+
+use std::path::{Path, PathBuf};
+
+use wf_exec::WorkError;
+use wf_exec::worktree::WorktreeGit;
+
+use super::{EarlierConversations, EngineSession};
+
+/// A workspace that is elsewhere, as far as its run needs to know it.
+#[derive(Clone, Debug, Default)]
+pub struct RemoteWorkspace {
+    /// The conversations that agents may continue.
+    pub conversations: EarlierConversations,
+    /// The path of its state, relative to the workspace if it is in there.
+    pub state_folder: PathBuf,
+    /// True if the workspace is the top folder of a git repository.
+    pub is_repository: bool,
+}
+
+impl EngineSession {
+    /// Lets the runs of this session work for a workspace that is elsewhere.
+    pub fn use_remote_workspace(&self, workspace: RemoteWorkspace) {
+        let _ = self.shared.remote.set(workspace);
+    }
+
+    /// Makes a repository of the files of a workspace that has one elsewhere, unless it is there.
+    pub async fn make_repository(&self) -> Result<(), WorkError> {
+        if !self.shared.remote.get().is_some_and(|workspace| workspace.is_repository) {
+            return Ok(());
+        }
+        let unfinished = self.store.folder().path().join("repository.new");
+        WorktreeGit::make_own(self.executor.clone(), &self.root, &self.host, &unfinished).await
+    }
+
+    /// Returns the path of a file of the state as people know it, who see the workspace.
+    pub(super) fn shown_path(&self, path: &Path) -> String {
+        let own = self.store.folder().path();
+        let shown = match (self.shared.remote.get(), path.strip_prefix(own)) {
+            (Some(workspace), Ok(below)) => workspace.state_folder.join(below),
+            _ => path.strip_prefix(&self.root).unwrap_or(path).to_owned(),
+        };
+        shown.display().to_string()
+    }
+}

@@ -1,0 +1,58 @@
+//! The ledgers of runs whose work is done by several hosts: whoever decides about the runs keeps them.
+
+use std::fmt;
+use std::pin::Pin;
+
+use serde::{Deserialize, Serialize};
+
+use wf_core::machine::AttemptUsage;
+use wf_core::run_ledgers::BudgetRefusal;
+use wf_exec::WorkError;
+
+use super::EngineSession;
+
+/// The ledgers of a run and of all that is nested in it, which count what any host has set aside for calls.
+pub trait SharedLedgers: Send + Sync + fmt::Debug {
+    /// Sets an amount aside for the work that asks, until its end is reported. The error is the reason why they cannot be
+    /// asked.
+    fn claim(&self, claim: WorkClaim) -> FutureClaim;
+}
+
+/// An answer of ledgers: the refusal, if a budget does not suffice.
+pub type FutureClaim = Pin<Box<dyn Future<Output = Result<Option<BudgetRefusal>, String>> + Send>>;
+
+/// A claim of some work for the calls that it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkClaim {
+    /// The amount to be set aside instead of the one before: what was used, and what the next call may use.
+    pub wanted: AttemptUsage,
+    /// True if the budget of the run itself was asked before.
+    pub own_allows: bool,
+}
+
+/// The reason why a call is not made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnpaidCall {
+    /// A budget does not suffice.
+    #[error("the budget does not allow a model call: {0}")]
+    Budget(BudgetRefusal),
+    /// Nobody knows.
+    #[error("the budget cannot be asked whether it allows a model call: {0}")]
+    Unasked(String),
+}
+
+impl From<UnpaidCall> for WorkError {
+    fn from(unpaid: UnpaidCall) -> Self {
+        match unpaid {
+            UnpaidCall::Budget(_) => Self::logical(unpaid.to_string()),
+            UnpaidCall::Unasked(_) => Self::environmental(unpaid.to_string()),
+        }
+    }
+}
+
+impl EngineSession {
+    /// Has calls paid by ledgers that count what other hosts do for the same runs.
+    pub fn share_ledgers(&self, ledgers: std::sync::Arc<dyn SharedLedgers>) {
+        let _ = self.shared.ledgers.set(ledgers);
+    }
+}

@@ -1,0 +1,110 @@
+//! The additions that work makes to the state besides events: lookups and results of the cache, notes and recalls of memory.
+//!
+//! Where machines elsewhere decide about a run, its additions are carried to the other copies of it, as its events are.
+
+use std::sync::PoisonError;
+
+use serde::{Deserialize, Serialize};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::memory::MemoryNote;
+use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
+
+use super::{EngineSession, RunFamily, RunReplica, cache};
+
+/// An addition to the state. To write it twice is to write it once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateAddition {
+    /// A lookup in the cache.
+    Lookup(Box<CacheLookup>),
+    /// A result in the cache.
+    Result(Box<CacheEntry>),
+    /// A note in memory.
+    Note(Box<MemoryNote>),
+    /// Megrams of memory that a run was told.
+    Recall {
+        /// Their ids.
+        megrams: Vec<Sha256Digest>,
+        /// The time.
+        at: Moment,
+    },
+}
+
+impl StateAddition {
+    /// Writes it to a state, which has the files of a result.
+    pub(super) async fn write(self, store: &Store) -> Result<(), StoreError> {
+        match self {
+            Self::Lookup(lookup) => store.cache_note(*lookup).await,
+            Self::Result(entry) => match store.reader()?.cache_get(&entry.key)? {
+                Some(Ok(known)) if known == *entry => Ok(()),
+                _ => store.cache_put(*entry).await,
+            },
+            Self::Note(note) => store.add_notes(vec![*note]).await.map(drop),
+            Self::Recall { megrams, at } => store.recall(megrams, at).await,
+        }
+    }
+}
+
+impl EngineSession {
+    /// Collects the additions to the state from now on, for those who have copies of the run.
+    pub fn collect_additions(&self) {
+        self.additions().get_or_insert_default();
+    }
+
+    /// Takes the additions that were collected.
+    pub fn take_additions(&self) -> Vec<StateAddition> {
+        self.additions().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes back additions that could not be passed on.
+    pub fn return_additions(&self, additions: Vec<StateAddition>) {
+        self.additions().get_or_insert_default().splice(0..0, additions);
+    }
+
+    /// Collects an addition that was written, if somebody wants it.
+    pub(super) fn note_addition(&self, addition: impl FnOnce() -> StateAddition) {
+        if let Some(collected) = self.additions().as_mut() {
+            collected.push(addition());
+        }
+    }
+
+    fn additions(&self) -> std::sync::MutexGuard<'_, Option<Vec<StateAddition>>> {
+        self.shared.additions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunFamily {
+    /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
+    pub(super) async fn write_additions(
+        &self,
+        additions: Vec<StateAddition>,
+        store: &Store,
+    ) -> Result<(), StoreError> {
+        for addition in additions {
+            if let StateAddition::Lookup(lookup) = &addition
+                && let Some(remark) = cache::remark_of(lookup)
+            {
+                self.remark(&lookup.run, &lookup.place, &remark);
+            }
+            addition.write(store).await?;
+        }
+        Ok(())
+    }
+}
+
+impl RunReplica {
+    /// Takes over an addition that work for this run made elsewhere, as far as other work needs it: the result of a task is
+    /// kept under the key that it was looked for, and agents find what others noted.
+    pub async fn take_over(&self, addition: StateAddition) -> Result<(), StoreError> {
+        match addition {
+            StateAddition::Lookup(lookup) => {
+                cache::remember_key(&self.run, *lookup);
+                Ok(())
+            }
+            StateAddition::Note(_) => addition.write(&self.run.session.store).await,
+            StateAddition::Result(_) | StateAddition::Recall { .. } => Ok(()),
+        }
+    }
+}

@@ -1,7 +1,10 @@
 //! Conversations that go on from step to step and from run to run, there and here.
 
+use std::collections::BTreeSet;
+
 use crate::farm::Farm;
 use crate::mirrors::compare;
+use crate::programs::Did;
 
 /// Replies that depend on what was said before.
 const REPLIES: &str = r#"- when: And now?
@@ -67,6 +70,29 @@ fn a_conversation_goes_on_from_run_to_run_there_and_here() {
     }
     farm.wf(&["run", "ask.md"]).exits(0);
     assert_eq!(calls(&farm, "ask").matches("asked: ").count(), 5, "{}", calls(&farm, "ask"));
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_conversation_is_whole_whenever_who_follows_is_killed() {
+    let farm = farm();
+    let (mut died, mut runs) = (0, BTreeSet::new());
+    for point in (12..40).step_by(4) {
+        let mut command = farm.command(&["run", "--on", "farm", "hello.md"]);
+        let did = Did::of(command.env("WF_CRASH", format!("engine:{point}")));
+        if farm.wf(&["show", "--last"]).code != Some(0) {
+            continue;
+        }
+        let id = farm.run();
+        died += u32::from(runs.insert(id.clone()) && did.code != Some(0));
+        // It may be over.
+        farm.wf(&["resume", &id]);
+        farm.wf(&["show", &id]).exits(0).says("succeeded");
+    }
+    assert!(died > 0, "the command never died");
+    farm.wf(&["run", "ask.md"]).exits(0);
+    let asked = calls(&farm, "ask").matches("asked: ").count();
+    assert_eq!(asked, runs.len() * 2, "{}", calls(&farm, "ask"));
 }
 
 #[test]

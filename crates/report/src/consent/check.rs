@@ -1,143 +1,111 @@
-use super::exact::json;
-use super::plan::{bound, limits};
-use super::{RiskDirection, SummaryBuilder, SummaryLineKind, step, work};
-use wf_model::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};
+use super::exact::{json, shell_words};
+use super::step::failure_rules;
+use super::view::RecordView;
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
+use wf_model::expr::Template;
+use wf_model::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, ShellScript};
 
-pub(super) fn check(check: &Check, sheet: &mut SummaryBuilder) {
-    let Check {
-        name,
-        phase,
-        probe,
-        expect: wanted,
-        env,
-        cwd,
-        timeout,
-        network,
-        mode,
-        read,
-        limits: most,
-        fixed,
-        classify,
-        judge: judged,
-    } = check;
-    let key = format!("{}.{name}", phase.as_str());
-    let below = format!("{key}.");
-    let (text, level) = match mode {
+/// Checks, each below its phase and its name.
+pub(super) fn checks(checks: &[Check], sheet: &mut SummaryBuilder) {
+    for check in checks {
+        let key = format!("{}.{}", check.phase.as_str(), check.name);
+        sheet.add(SummaryLineKind::Proof, |_| RiskDirection::Guard, &key, "a check that must pass", false);
+        sheet.below(&key, |sheet| check.view(sheet));
+    }
+}
+
+view! { check: Check in Work {
+    least mode in Proof = certainty(*mode); *mode == CheckCertainty::Verifiable,
+    own probe = RecordView::view,
+    whole expect = expected,
+    plain env,
+    plain cwd,
+    most timeout in Effort = probe.as_ref().map(|_| timeout),
+    most network in Reach = probe.as_ref().map(|_| network); !network,
+    grant read in Reach as "allow.read",
+    below limits,
+    guard fixed in Proof,
+    own classify = failure_rules,
+    below judge,
+} aside name, phase }
+
+fn certainty(mode: CheckCertainty) -> (&'static str, f64) {
+    match mode {
         CheckCertainty::Verifiable => ("verifiable: repeating it gives the same result", 1.0),
         CheckCertainty::Plausible => ("plausible: a judgement; repeating it may give another result", 0.0),
-    };
-    sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &key, "a check that must pass");
-    sheet.add_line(SummaryLineKind::Proof, RiskDirection::AtLeast(level), &format!("{below}mode"), text);
-    sheet.mark_default(*mode == CheckCertainty::Verifiable);
-    match probe {
-        Some(CheckProbe::Run(own)) => work::script(own, sheet, &below),
-        Some(CheckProbe::Exec(own)) => work::argv(own, sheet, &below),
-        None => {}
-    }
-    expect(wanted, probe.is_some(), sheet, &format!("{below}expect."));
-    for variable in env {
-        let key = format!("{below}env.{}", variable.name);
-        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, variable.value.source());
-    }
-    if let Some(cwd) = cwd {
-        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{below}cwd"), cwd);
-    }
-    if probe.is_some() {
-        bound(sheet, &format!("{below}timeout"), Some(*timeout));
-        let level = f64::from(u8::from(*network));
-        let key = format!("{below}network");
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), &key, network.to_string());
-        sheet.mark_default(!network);
-    }
-    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, &format!("{below}allow.read"), read);
-    limits(most, sheet, &below);
-    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}fixed"), fixed);
-    step::classify(classify, sheet, &below);
-    if let Some(judged) = judged {
-        judge(judged, sheet, &below);
     }
 }
 
-/// The model that judges the output of a check.
-fn judge(judge: &CheckJudge, sheet: &mut SummaryBuilder, below: &str) {
-    let CheckJudge { role, criteria, votes, required } = judge;
-    let mut put = |sense, key: &str, text: String| {
-        sheet.add_line(SummaryLineKind::Proof, sense, &format!("{below}judge.{key}"), text);
-    };
-    put(RiskDirection::Plain, "role", role.to_string());
-    put(RiskDirection::Plain, "votes", votes.to_string());
-    put(RiskDirection::AtLeast(f64::from(*required)), "required", required.to_string());
-    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}judge.criteria"), criteria);
-}
-
-/// The expectations of a check.
-pub(super) fn expect(expect: &Expectation, runs: bool, sheet: &mut SummaryBuilder, below: &str) {
-    let Expectation {
-        exit_code,
-        equals,
-        contains,
-        regex,
-        output_lt,
-        output_gt,
-        file_exists,
-        not_empty,
-        json: comparisons,
-        json_schema,
-    } = expect;
-    if runs {
-        let code = exit_code.unwrap_or(0).to_string();
-        sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}exit_code"), code);
-        sheet.mark_default(exit_code.is_none());
-    }
-    let mut put = |sense, key: &str, text: String| {
-        sheet.add_line(SummaryLineKind::Proof, sense, &format!("{below}{key}"), text);
-    };
-    for (key, text) in [("equals", equals), ("contains", contains)] {
-        if let Some(text) = text {
-            put(RiskDirection::Guard, key, json(&text.as_str().into()));
+impl RecordView for CheckProbe {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(script) => script.view(sheet),
+            Self::Exec(words) => argv(words, sheet),
         }
     }
-    if let Some(pattern) = regex {
-        put(RiskDirection::Guard, "regex", pattern.as_str().to_owned());
-    }
-    if let Some(most) = output_lt {
-        put(RiskDirection::AtMost(*most), "output_lt", most.to_string());
-    }
-    if let Some(least) = output_gt {
-        put(RiskDirection::AtLeast(*least), "output_gt", least.to_string());
-    }
-    if let Some(wanted) = not_empty {
-        put(RiskDirection::Guard, "not_empty", wanted.to_string());
-    }
-    if let Some(schema) = json_schema {
-        put(RiskDirection::Guard, "json_schema", json(schema.text()));
-    }
-    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}file_exists"), file_exists);
-    for comparison in comparisons {
-        json_expect(comparison, sheet, below);
+}
+
+// A script in full, and the shell that reads it.
+view! { script: ShellScript in Work {
+    plain shell = shell_words(shell),
+    plain text as "run",
+} }
+
+/// A program and its arguments.
+pub(super) fn argv(words: &[Template], sheet: &mut SummaryBuilder) {
+    lines!(sheet in Work { plain "exec" = shell_words(words.iter().map(Template::source)) });
+}
+
+// The model that judges the output of a check.
+view! { judge: CheckJudge in Proof {
+    plain role,
+    plain votes,
+    least required,
+    guard criteria,
+} }
+
+fn expected(check: &Check, sheet: &mut SummaryBuilder) {
+    match check.probe {
+        Some(_) => expectations(&check.expect, sheet),
+        None => lines!(sheet in Proof { below "expect" = &check.expect }),
     }
 }
 
-/// A comparison of what a JSON path selects.
-pub(super) fn json_expect(comparison: &JsonExpectation, sheet: &mut SummaryBuilder, below: &str) {
-    let JsonExpectation { path, equals, lt, gt, exists, count } = comparison;
-    let mut put = |sense, key: &str, text: String| {
-        let key = format!("{below}json[{path}].{key}");
-        sheet.add_line(SummaryLineKind::Proof, sense, &key, text);
-    };
-    if let Some(value) = equals {
-        put(RiskDirection::Guard, "equals", json(value));
-    }
-    if let Some(most) = lt {
-        put(RiskDirection::AtMost(*most), "lt", most.to_string());
-    }
-    if let Some(least) = gt {
-        put(RiskDirection::AtLeast(*least), "gt", least.to_string());
-    }
-    if let Some(wanted) = exists {
-        put(RiskDirection::Guard, "exists", wanted.to_string());
-    }
-    if let Some(count) = count {
-        put(RiskDirection::Guard, "count", count.to_string());
+/// The expectations of what a process does.
+pub(super) fn expectations(expect: &Expectation, sheet: &mut SummaryBuilder) {
+    lines!(sheet in Proof {
+        guard "expect.exit_code" = expect.exit_code.unwrap_or(0).to_string(); expect.exit_code.is_none(),
+        below "expect" = expect,
+    });
+}
+
+view! { expect: Expectation in Proof {
+    guard equals = equals.as_deref().map(quoted),
+    guard contains = contains.as_deref().map(quoted),
+    guard regex = regex.as_ref().map(ToString::to_string),
+    most output_lt,
+    least output_gt,
+    guard not_empty,
+    guard json_schema,
+    guard file_exists,
+    own json = json_expectations,
+} aside exit_code }
+
+fn quoted(text: &str) -> String {
+    json(&text.into())
+}
+
+/// Comparisons, each of what a JSON path selects.
+pub(super) fn json_expectations(comparisons: &[JsonExpectation], sheet: &mut SummaryBuilder) {
+    for comparison in comparisons {
+        sheet.below(&format!("json[{}]", comparison.path), |sheet| comparison.view(sheet));
     }
 }
+
+view! { comparison: JsonExpectation in Proof {
+    guard equals,
+    most lt,
+    least gt,
+    guard exists,
+    guard count,
+} aside path }

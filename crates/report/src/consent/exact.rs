@@ -32,8 +32,8 @@ pub(super) fn json(value: &Value) -> String {
 }
 
 /// Words as a shell would read them back: quoted where they are not one plain word.
-pub(super) fn shell_words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = words.into_iter().map(shell_word).collect();
+pub(super) fn shell_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| shell_word(word.as_ref())).collect();
     quoted.join(" ")
 }
 

@@ -1,5 +1,6 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
+use super::view::RecordView;
 use super::{SummaryBuilder, plan};
 use wf_base::untrusted::hides;
 use wf_core::risk::risk_of_plan;
@@ -95,6 +96,16 @@ pub struct WorkspaceSettings<'a> {
     pub env_passthrough: &'a [String],
 }
 
+view! { house: WorkspaceSettings<'_> in Reach {
+    most is_sandboxed as "sandbox" = if *is_sandboxed {
+        ("on", 0.0)
+    } else {
+        ("off: neither steps nor checks are confined, so no risk is below high", 1.0)
+    },
+    grant readable_paths as "sandbox.read" = &readable_paths.to_vec(),
+    grant env_passthrough as "env_pass" = &env_passthrough.to_vec(),
+} }
+
 /// Everything that a plan will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -115,8 +126,7 @@ impl PlanSummary {
     pub(super) fn of_risk(plan: &Plan) -> Self {
         let mut sheet = SummaryBuilder::default();
         sheet.set_part("risk");
-        let risk = risk_of_plan(plan).to_string();
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Plain, "level", risk);
+        lines!(sheet in Reach { plain "level" = risk_of_plan(plan).to_string() });
         Self { lines: sheet.lines() }
     }
 
@@ -125,7 +135,7 @@ impl PlanSummary {
     pub fn add_goal(mut self, goal: &Goal) -> Self {
         let mut sheet = SummaryBuilder::default();
         sheet.set_part("goal");
-        super::goal::goal(goal, &mut sheet);
+        goal.view(&mut sheet);
         self.lines.splice(0..0, sheet.lines());
         self
     }
@@ -144,8 +154,13 @@ impl PlanSummary {
     pub fn add_params(mut self, params: &JsonObject) -> Self {
         let mut sheet = SummaryBuilder::default();
         for (name, value) in params {
-            let text = super::exact::json(value);
-            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &format!("given.{name}"), text);
+            sheet.add(
+                SummaryLineKind::Data,
+                |_| RiskDirection::Plain,
+                &format!("given.{name}"),
+                value,
+                false,
+            );
         }
         self.lines.splice(0..0, sheet.lines());
         self
@@ -154,17 +169,9 @@ impl PlanSummary {
     /// Adds the settings of the workspace.
     #[must_use]
     pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
-        let WorkspaceSettings { is_sandboxed: confined, readable_paths: read, env_passthrough: pass } = house;
         let mut sheet = SummaryBuilder::default();
         sheet.set_part("workspace");
-        let (text, level) = if *confined {
-            ("on", 0.0)
-        } else {
-            ("off: neither steps nor checks are confined, so no risk is below high", 1.0)
-        };
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "sandbox", text);
-        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "sandbox.read", read);
-        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "env_pass", pass);
+        house.view(&mut sheet);
         self.lines.extend(sheet.lines());
         self
     }

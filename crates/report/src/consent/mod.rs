@@ -3,19 +3,23 @@
 //! A [`PlanSummary`] is a list of [`SummaryLine`]s, one per thing: a script, a permission, an expectation, a
 //! bound. [`consent`] formats it as text, and [`diff`](super::diff) compares two of them.
 //!
-//! **Invariant:** nothing of the model is left out. Every struct of it is destructured here without
-//! `..`, so that a new field does not compile before it is shown; and a test demands every key of
+//! **Invariant:** nothing of the model is left out. The lines of a record follow from a table of its keys
+//! ([`view`]), so that a new field does not compile before it has an entry; and a test demands every key of
 //! the language's JSON schema. Keys that do not matter are listed there, with reasons.
 //! **Invariant:** the content is shown as it is: no text is cut, and invisible characters, or
 //! characters that change how others are displayed, are written as `⟨U+202E⟩` and counted.
 //! **Invariant:** the list grows with the files; a plan that is used twice is shown once.
 
-mod budget;
+#[macro_use]
+mod view;
+
 mod check;
 mod exact;
 mod gate;
 mod generated;
 mod goal;
+mod key_value;
+mod limits;
 mod line;
 mod plan;
 mod replan;

@@ -1,14 +1,20 @@
 use std::collections::BTreeMap;
 
+use super::key_value::KeyValue;
+use super::plan::ShownPlans;
 use super::{RiskDirection, SummaryLine, SummaryLineKind};
 
 /// Gathers lines. No two of them have the same path.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SummaryBuilder {
     lines: Vec<SummaryLine>,
     plan: String,
     part: String,
+    /// The begin of the keys of the following lines, with a dot at its end; empty: there is none.
+    above: String,
     path_counts: BTreeMap<String, u32>,
+    /// The plans and gates that are shown, or will be.
+    pub(super) used: ShownPlans,
 }
 
 impl SummaryBuilder {
@@ -23,48 +29,40 @@ impl SummaryBuilder {
         within.clone_into(&mut self.part);
     }
 
-    /// Adds a line.
-    pub(super) fn add_line(
-        &mut self,
-        kind: SummaryLineKind,
-        sense: RiskDirection,
-        key: &str,
-        text: impl Into<String>,
-    ) {
-        let mut line = SummaryLine {
-            plan: self.plan.clone(),
-            part: self.part.clone(),
-            key: key.to_owned(),
-            kind,
-            text: text.into(),
-            risk: sense,
-            is_default: false,
-        };
-        let times = self.path_counts.entry(line.path()).or_insert(0);
-        *times += 1;
-        if *times > 1 {
-            line.key = format!("{key} ({times})");
-        }
-        self.lines.push(line);
+    /// Adds lines whose keys begin with a key.
+    pub(super) fn below(&mut self, key: &str, add: impl FnOnce(&mut Self)) {
+        let length = self.above.len();
+        self.above.push_str(key);
+        self.above.push('.');
+        add(self);
+        self.above.truncate(length);
     }
 
-    /// Marks the last line as a default or not.
-    pub(super) fn mark_default(&mut self, usual: bool) {
-        if let Some(line) = self.lines.last_mut() {
-            line.is_default = usual;
-        }
-    }
-
-    /// Adds a line for each item of a list, whose key ends with the item.
-    pub(super) fn add_each(
+    /// Adds the lines of a key.
+    pub(super) fn add(
         &mut self,
         kind: SummaryLineKind,
-        sense: RiskDirection,
+        risk: fn(f64) -> RiskDirection,
         key: &str,
-        texts: &[String],
+        value: impl KeyValue,
+        is_default: bool,
     ) {
-        for text in texts {
-            self.add_line(kind, sense, &format!("{key}[{text}]"), text);
+        for shown in value.lines() {
+            let mut line = SummaryLine {
+                plan: self.plan.clone(),
+                part: self.part.clone(),
+                key: format!("{}{key}{}", self.above, shown.suffix),
+                kind,
+                text: shown.text,
+                risk: risk(shown.amount),
+                is_default,
+            };
+            let times = self.path_counts.entry(line.path()).or_insert(0);
+            *times += 1;
+            if *times > 1 {
+                line.key = format!("{} ({times})", line.key);
+            }
+            self.lines.push(line);
         }
     }
 

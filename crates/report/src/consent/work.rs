@@ -1,213 +1,132 @@
+use super::check::argv;
 use super::exact::{exact_duration, json, shell_words};
-use super::plan::ShownPlans;
-use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate, generated};
-use wf_model::expr::{SpannedReference, Template};
+use super::plan::{child_plans, uses};
+use super::view::RecordView;
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
+use wf_model::expr::Template;
 use wf_model::{
-    AgentDispatch, AgentInteraction, AgentTool, AgentWork, AgentWorkspace, EnvVar, HttpCall, ModelChoice,
-    NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
+    AgentDispatch, AgentInteraction, AgentTool, AgentWork, AgentWorkspace, ConversationUse, HttpCall,
+    ModelChoice, SkillArg, SkillCall, StepWork, WaitCondition,
 };
 
-pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
-    match work {
-        StepWork::Run(own) => script(own, sheet, ""),
-        StepWork::Exec(own) => argv(own, sheet, ""),
-        StepWork::Skill(call) => skill(call, sheet),
-        StepWork::Agent(own) => agent(own, used, sheet),
-        StepWork::Http(request) => http(request, sheet),
-        StepWork::Uses(nested) => uses(nested, used, sheet),
-        StepWork::Generated(made) => generated::generated(made, used, sheet),
-        StepWork::Wait(what) => wait(what, sheet),
-        StepWork::Approve(decision) => gate::approve(decision, sheet),
+impl RecordView for StepWork {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(own) => own.view(sheet),
+            Self::Exec(own) => argv(own, sheet),
+            Self::Skill(call) => sheet.below("skill", |sheet| call.view(sheet)),
+            Self::Agent(own) => sheet.below("agent", |sheet| own.view(sheet)),
+            Self::Http(request) => sheet.below("http", |sheet| request.view(sheet)),
+            Self::Uses(nested) => uses(nested, sheet),
+            Self::Generated(made) => made.view(sheet),
+            Self::Wait(what) => sheet.below("wait", |sheet| what.view(sheet)),
+            Self::Approve(decision) => gate::approve(decision, sheet),
+        }
     }
 }
 
-/// A script in full, and the shell that reads it.
-pub(super) fn script(script: &ShellScript, sheet: &mut SummaryBuilder, before: &str) {
-    let ShellScript { shell, text } = script;
-    let shell = shell_words(shell.iter().map(String::as_str));
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}shell"), shell);
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}run"), text);
+// A script of a skill, its interpreter and its arguments. Its folder is in the path.
+view! { call: SkillCall in Work {
+    plain skill as "name",
+    plain script = call.path(),
+    plain head as "program" = argv_text(head),
+    own args = arguments,
+    plain words in Data as "args" = argv_text(&words.iter().map(Template::source).collect::<Vec<_>>()),
+} aside folder }
+
+/// Words in one text, if there are any.
+fn argv_text(words: &[impl AsRef<str>]) -> Option<String> {
+    (!words.is_empty()).then(|| shell_words(words))
 }
 
-/// A program and its arguments.
-pub(super) fn argv(argv: &[Template], sheet: &mut SummaryBuilder, before: &str) {
-    let text = shell_words(argv.iter().map(Template::source));
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}exec"), text);
-}
-
-/// A script of a skill, its interpreter and its arguments.
-fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
-    let SkillCall {
-        skill,
-        folder: _, // It is in the path.
-        script: _,
-        head,
-        args,
-        words: given,
-    } = call;
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.name", skill.as_str());
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.script", call.path());
-    if !head.is_empty() {
-        let program = shell_words(head.iter().map(String::as_str));
-        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.program", program);
-    }
+fn arguments(args: &[SkillArg], sheet: &mut SummaryBuilder) {
     for SkillArg { name, schema, value, position } in args {
-        let key = format!("skill.args.{name}");
-        if let Some(value) = value {
-            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
-        }
-        if let Some(position) = position {
-            let key = format!("{key}.position");
-            sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, position.to_string());
-        }
-        let key = format!("{key}.schema");
-        sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &key, json(schema.text()));
-    }
-    if !given.is_empty() {
-        let given = shell_words(given.iter().map(Template::source));
-        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, "skill.args", given);
+        let key = format!("args.{name}");
+        sheet.add(SummaryLineKind::Data, |_| RiskDirection::Plain, &key, value, false);
+        sheet.below(&key, |sheet| {
+            lines!(sheet in Work { plain "position" = position, guard "schema" in Proof = schema });
+        });
     }
 }
 
-/// The model, its tools and its briefing.
-fn agent(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
-    let AgentWork {
-        model,
-        engine,
-        command,
-        briefing,
-        with,
-        recall,
-        tools,
-        max_turns,
-        max_questions,
-        // What it may reach.
-        mcp: _,
-        skills: _,
-        fetch: _,
-        untrusted: _,
-        when_untrusted: _,
-        dispatch: _,
-        workspace: _,
-        merge: _,
-        conversation,
-        persona,
-        interaction,
-    } = work;
-    let asks = tools.contains(&AgentTool::Ask);
-    let mut put = |kind, key: &str, text: &str| sheet.add_line(kind, RiskDirection::Plain, key, text);
-    let (key, name) = match model {
-        ModelChoice::Model(name) => ("agent.model", name),
-        ModelChoice::Role(name) => ("agent.role", name),
-    };
-    put(SummaryLineKind::Work, key, name.as_str());
-    put(SummaryLineKind::Work, "agent.engine", engine.as_str());
-    if !command.is_empty() {
-        put(SummaryLineKind::Work, "agent.command", &shell_words(command.iter().map(String::as_str)));
+// The model, its tools and its briefing; then its reach.
+view! { work: AgentWork in Reach {
+    own model = RecordView::view,
+    plain engine in Work = engine.as_str(),
+    plain command in Work = argv_text(command),
+    plain briefing in Work,
+    plain with in Data,
+    plain recall in Data,
+    plain max_turns in Effort,
+    plain max_questions in Effort = tools.contains(&AgentTool::Ask).then_some(max_questions),
+    below interaction,
+    plain persona in Work = persona.as_ref().map(|persona| json(&serde_json::json!(persona))),
+    own conversation = RecordView::view,
+    guard workspace = in_worktree(work).then(|| workspace.as_str()),
+    guard merge = in_worktree(work).then(|| merge.as_str()),
+    own untrusted = untrusted_paths,
+    guard when_untrusted =
+        &when_untrusted.iter().map(|(tool, rule)| (tool, rule.to_string())).collect::<Vec<_>>(),
+    grant tools,
+    grant skills = &skills.iter().map(|skill| skill.name.to_string()).collect::<Vec<_>>(),
+    grant fetch,
+    grant mcp,
+    below dispatch,
+} }
+
+impl RecordView for ModelChoice {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Model(name) => lines!(sheet in Work { plain "model" = name }),
+            Self::Role(name) => lines!(sheet in Work { plain "role" = name }),
+        }
     }
-    put(SummaryLineKind::Work, "agent.briefing", briefing);
-    for (name, value) in with {
-        put(SummaryLineKind::Data, &format!("agent.with.{name}"), value.source());
-    }
-    if let Some(task) = recall {
-        put(SummaryLineKind::Data, "agent.recall", task.source());
-    }
-    put(SummaryLineKind::Effort, "agent.max_turns", &max_turns.to_string());
-    if asks {
-        put(SummaryLineKind::Effort, "agent.max_questions", &max_questions.to_string());
-    }
-    for (key, signal) in interaction.iter().flat_map(AgentInteraction::templates) {
-        put(SummaryLineKind::Effort, &format!("agent.interaction.{key}"), signal.source());
-    }
-    if let Some(persona) = persona {
-        put(SummaryLineKind::Work, "agent.persona", &json(&serde_json::json!(persona)));
-    }
-    if let Some(conversation) = conversation {
-        put(SummaryLineKind::Data, "agent.conversation", conversation.name.as_str());
-        put(SummaryLineKind::Data, "agent.conversation_idle", &exact_duration(conversation.idle));
-    }
-    agent_reach(work, used, sheet);
 }
 
-/// The reach of an agent, and its bounds.
-fn agent_reach(work: &AgentWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
-    let AgentWork {
-        tools, mcp, skills, fetch, untrusted, when_untrusted, dispatch, workspace, merge, ..
-    } = work;
-    if *workspace != AgentWorkspace::default() {
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.workspace", workspace.as_str());
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.merge", merge.as_str());
+fn in_worktree(work: &AgentWork) -> bool {
+    work.workspace != AgentWorkspace::default()
+}
+
+view! { interaction: AgentInteraction in Effort {
+    plain register,
+    plain proxy,
+    plain planner,
+} }
+
+view! { conversation: ConversationUse in Data {
+    plain name as "conversation",
+    plain idle as "conversation_idle",
+} }
+
+fn untrusted_paths(paths: &[String], sheet: &mut SummaryBuilder) {
+    for path in paths {
+        lines!(sheet in Reach { guard "untrusted" = path });
     }
-    for path in untrusted {
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, "agent.untrusted", path);
-    }
-    for (tool, rule) in when_untrusted {
-        let key = format!("agent.when_untrusted.{tool}");
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Guard, &key, rule.as_str());
-    }
-    let tools: Vec<String> = tools.iter().map(ToString::to_string).collect();
-    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.tools", &tools);
-    let skills: Vec<String> = skills.iter().map(|skill| skill.name.to_string()).collect();
-    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.skills", &skills);
-    let hosts: Vec<String> = fetch.iter().map(ToString::to_string).collect();
-    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.fetch", &hosts);
-    let servers: Vec<String> = mcp.iter().map(ToString::to_string).collect();
-    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.mcp", &servers);
-    if let Some(AgentDispatch { plans, max, max_parallel }) = dispatch.as_deref() {
-        let names: Vec<String> = plans.iter().map(|child| used.name(&child.plan, &child.path)).collect();
-        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "agent.dispatch.plans", &names);
-        let mut put = |key: &str, count: &u32| {
-            let text = count.to_string();
-            sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, key, text);
+}
+
+view! { dispatch: AgentDispatch in Effort {
+    own plans = child_plans,
+    plain max,
+    plain max_parallel,
+} }
+
+view! { request: HttpCall in Work {
+    plain method,
+    plain url,
+    plain headers,
+    plain body,
+    plain outputs,
+    plain expect in Proof as "expect.status" =
+        if expect.is_empty() { "200 to 299".to_owned() } else { json(&expect.clone().into()) },
+} }
+
+impl RecordView for WaitCondition {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let (key, text) = match self {
+            Self::For(time) => ("duration", exact_duration(*time)),
+            Self::Until(moment) => ("until", moment.to_string()),
+            Self::File(path) => ("file", path.source().to_owned()),
         };
-        put("agent.dispatch.max", max);
-        put("agent.dispatch.max_parallel", max_parallel);
+        sheet.add(SummaryLineKind::Work, |_| RiskDirection::Plain, key, text, false);
     }
-}
-
-fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {
-    let HttpCall { method, url, headers, body, expect, outputs } = request;
-    let mut put = |key: &str, text: &str| {
-        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("http.{key}"), text);
-    };
-    put("method", method);
-    put("url", url.source());
-    for (name, value) in headers {
-        put(&format!("headers.{name}"), value.source());
-    }
-    if let Some(body) = body {
-        put("body", body.source());
-    }
-    for (name, path) in outputs {
-        put(&format!("outputs.{name}"), path);
-    }
-    let status = if expect.is_empty() { "200 to 299".into() } else { json(&expect.clone().into()) };
-    sheet.add_line(SummaryLineKind::Proof, RiskDirection::Plain, "http.expect.status", status);
-}
-
-fn uses(nested: &NestedPlan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
-    let NestedPlan { plan, path, with } = nested;
-    let name = used.name(plan, path);
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "uses", name);
-    for (param, value) in with {
-        let key = format!("with.{param}");
-        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
-    }
-}
-
-fn wait(wait: &WaitCondition, sheet: &mut SummaryBuilder) {
-    let (key, text) = match wait {
-        WaitCondition::For(time) => ("wait.duration", exact_duration(*time)),
-        WaitCondition::Until(moment) => ("wait.until", moment.to_string()),
-        WaitCondition::File(path) => ("wait.file", path.source().to_owned()),
-    };
-    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, key, text);
-}
-
-/// Everything that the work of a step reads, its variables included.
-pub(super) fn reads(step: &Step) -> Vec<SpannedReference> {
-    let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
-    templates.extend(step.work.templates());
-    let read = templates.into_iter().flat_map(Template::refs);
-    read.cloned().collect()
 }

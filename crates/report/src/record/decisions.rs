@@ -75,6 +75,32 @@ pub struct RecordedApproval {
     pub given: Option<ApprovalOutcome>,
 }
 
+impl RecordedApproval {
+    /// The events that requests are built from.
+    pub const EVENTS: [&'static str; 2] = ["approval_requested", "approval_resolved"];
+
+    /// Returns the requests of a run by its events, in order.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
+        let mut requests = Vec::new();
+        for event in events {
+            Self::on_event(&mut requests, &event.fact);
+        }
+        requests
+    }
+
+    fn on_event(requests: &mut Vec<Self>, fact: &EventKind) {
+        match fact {
+            EventKind::ApprovalRequested(ask) => requests.push(Self { ask: (**ask).clone(), given: None }),
+            EventKind::ApprovalResolved { request, given, .. } => {
+                if let Some(open) = requests.iter_mut().find(|one| one.ask.request == *request) {
+                    open.given = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The answer of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateRecord {
@@ -131,23 +157,8 @@ impl RunDecisions {
                 );
             }
             EventKind::RoundCompleted(round) => self.rounds.push((**round).clone()),
-            EventKind::ApprovalRequested(ask) => {
-                self.questions.push(RecordedApproval { ask: (**ask).clone(), given: None });
-            }
-            EventKind::ApprovalResolved { request: number, given, .. } => {
-                let mut asked = self.questions.iter_mut();
-                if let Some(question) = asked.find(|question| question.ask.request == *number) {
-                    question.given = Some(given.clone());
-                }
-            }
-            _ => {}
+            fact => RecordedApproval::on_event(&mut self.questions, fact),
         }
-    }
-
-    /// The pending approvals.
-    pub fn pending_approvals(&self) -> impl Iterator<Item = &ApprovalRequest> {
-        let open = self.questions.iter().filter(|question| question.given.is_none());
-        open.map(|question| &question.ask)
     }
 
     /// Returns the approvers of the run and the policy, on one line; empty if there were none.

@@ -91,7 +91,8 @@ macro_rules! key_values {
 
 key_values! {
     text: str, String => text, 0.0;
-    weighed: (&str, f64), (String, f64) => weighed.0.to_string(), weighed.1;
+    weighed: (&str, f64) => weighed.0, weighed.1;
+    weighed: (String, f64) => weighed.0.as_str(), weighed.1;
     count: u32 => count.to_string(), f64::from(*count);
     count: u64 => count.to_string(), weight(*count);
     count: usize => count.to_string(), 0.0;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AgentInteraction, AgentWork, ApprovalStep, GeneratedPlan, Plan, SkillCall};
+use super::{AgentInteraction, AgentWork, ApprovalStep, CheckProbe, GeneratedPlan, Plan, SkillCall};
 use crate::expr::Template;
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
@@ -55,9 +55,23 @@ impl StepWork {
             Self::Approve(decision) => [&decision.message].into_iter().chain(decision.covered()).collect(),
         }
     }
-}
 
-impl StepWork {
+    /// Returns what is executed, as the probe of a check executes it; `None` if the work is neither a script nor a
+    /// program.
+    pub fn probe(&self) -> Option<CheckProbe> {
+        match self {
+            Self::Run(script) => Some(CheckProbe::Run(script.clone())),
+            Self::Exec(words) => Some(CheckProbe::Exec(words.clone())),
+            Self::Skill(_)
+            | Self::Agent(_)
+            | Self::Http(_)
+            | Self::Uses(_)
+            | Self::Generated(_)
+            | Self::Wait(_)
+            | Self::Approve(_) => None,
+        }
+    }
+
     /// Returns the plans that the work uses, or may start.
     pub fn plans_used(&self) -> Vec<&Arc<Plan>> {
         match self {

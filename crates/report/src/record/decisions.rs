@@ -198,14 +198,7 @@ impl RunDecisions {
         let asked = asked.map(|RecordedApproval { ask, given }| match given {
             None => format!("waiting for approval: {}", untrusted(&ask.message)),
             Some(given) => {
-                let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-                let word = answered_word(given);
-                let by = if names.is_empty() { "" } else { " by " };
-                format!(
-                    "approval requested: {} · {word}{by}{}",
-                    untrusted(&ask.message),
-                    untrusted(&names.join(", "))
-                )
+                format!("approval requested: {} · {}", untrusted(&ask.message), decision_text(given))
             }
         });
         let memory = self.memory.iter().flat_map(|memory| &memory.changes);
@@ -261,12 +254,8 @@ impl RunDecisions {
             let told = match given {
                 None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
                 Some(given) => {
-                    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-                    let by = if names.is_empty() { "" } else { " by " };
                     let said = if given.reason.is_empty() { "" } else { ": " };
-                    let word = answered_word(given);
-                    let (names, reason) = (names.join(", "), untrusted(&given.reason));
-                    format!("{word}{by}{}{said}{reason}", untrusted(&names))
+                    format!("{}{said}{}", decision_text(given), untrusted(&given.reason))
                 }
             };
             let message = untrusted(&ask.message);
@@ -279,11 +268,15 @@ impl RunDecisions {
     }
 }
 
-/// The decision in words, with the answer.
-fn answered_word(given: &ApprovalOutcome) -> String {
-    let word = given.decision.as_str();
-    given
-        .answer
-        .as_ref()
-        .map_or_else(|| word.to_owned(), |answer| format!("{word}, {},", untrusted(&answer.to_string())))
+/// The decision in words, with the answer, and who made it.
+fn decision_text(given: &ApprovalOutcome) -> String {
+    let mut text = given.decision.as_str().to_owned();
+    if let Some(answer) = &given.answer {
+        let _ = write!(text, ", {},", untrusted(&answer.to_string()));
+    }
+    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    if !names.is_empty() {
+        let _ = write!(text, " by {}", untrusted(&names.join(", ")));
+    }
+    text
 }

@@ -1,8 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::approve::show_approval;
+use super::check::show_argv;
 use super::{AgentInteraction, AgentWork, ApprovalStep, CheckProbe, GeneratedPlan, Plan, SkillCall};
 use crate::expr::Template;
+use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words, show_use};
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
 use wf_base::time::Moment;
@@ -29,6 +32,22 @@ pub enum StepWork {
     Wait(WaitCondition),
     /// A decision made by approvers.
     Approve(Box<ApprovalStep>),
+}
+
+impl RecordView for StepWork {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(own) => own.view(sheet),
+            Self::Exec(own) => show_argv(own, sheet),
+            Self::Skill(call) => sheet.below("skill", |sheet| call.view(sheet)),
+            Self::Agent(own) => sheet.below("agent", |sheet| own.view(sheet)),
+            Self::Http(request) => sheet.below("http", |sheet| request.view(sheet)),
+            Self::Uses(nested) => show_use(nested, sheet),
+            Self::Generated(made) => made.view(sheet),
+            Self::Wait(what) => sheet.below("wait", |sheet| what.view(sheet)),
+            Self::Approve(decision) => show_approval(decision, sheet),
+        }
+    }
 }
 
 impl StepWork {
@@ -95,6 +114,12 @@ pub struct ShellScript {
     pub text: String,
 }
 
+// A script in full, and the shell that reads it.
+view! { script: ShellScript in Work {
+    plain shell = shell_words(shell),
+    plain text as "run",
+} }
+
 /// An environment variable.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnvVar {
@@ -121,6 +146,16 @@ pub struct HttpCall {
     pub outputs: Vec<(Name, String)>,
 }
 
+view! { request: HttpCall in Work {
+    plain method,
+    plain url,
+    plain headers,
+    plain body,
+    plain outputs,
+    plain expect in Proof as "expect.status" =
+        if expect.is_empty() { "200 to 299".to_owned() } else { serde_json::json!(expect).to_string() },
+} }
+
 /// A nested plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct NestedPlan {
@@ -142,4 +177,15 @@ pub enum WaitCondition {
     Until(Moment),
     /// The existence of a file, relative to the workspace.
     File(Template),
+}
+
+impl RecordView for WaitCondition {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let (key, text) = match self {
+            Self::For(time) => ("duration", exact_duration(*time)),
+            Self::Until(moment) => ("until", moment.to_string()),
+            Self::File(path) => ("file", path.source().to_owned()),
+        };
+        lines!(sheet in Work { plain (key) = text });
+    }
 }

@@ -4,25 +4,25 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::exact::{exact_duration, weight};
+use crate::expr::{Expr, Template};
+use crate::schedule::ScheduleExclusion;
+use crate::{AgentTool, BoundedJsonPath, EnvVar, EnvelopeExecutor, FailureClass, FetchHost, ValueSchema};
 use wf_base::name::{Name, PlanId, SkillName};
-use wf_model::expr::{Expr, Template};
-use wf_model::schedule::ScheduleExclusion;
-use wf_model::{AgentTool, BoundedJsonPath, EnvVar, EnvelopeExecutor, FailureClass, FetchHost, ValueSchema};
 
 /// The value of a key, as an approver reads it.
-pub(super) trait KeyValue {
+pub trait KeyValue {
     /// Returns its lines: none if it is not set, one for each entry of a list or a mapping.
     fn lines(&self) -> Vec<KeyLine>;
 }
 
 /// One line of a key.
-pub(super) struct KeyLine {
+pub struct KeyLine {
     /// The end of the key of an entry: `.NAME` in a mapping, `[TEXT]` in a list.
-    pub(super) suffix: String,
+    pub suffix: String,
     /// The text.
-    pub(super) text: String,
+    pub text: String,
     /// The number to compare with that of another version.
-    pub(super) amount: f64,
+    pub amount: f64,
 }
 
 impl KeyLine {

@@ -11,7 +11,7 @@
 use super::SummaryBuilder;
 
 /// A record whose keys are shown to approvers.
-pub(super) trait RecordView {
+pub(crate) trait RecordView {
     /// Adds the lines of its keys.
     fn view(&self, sheet: &mut SummaryBuilder);
 }
@@ -33,19 +33,19 @@ impl<T: RecordView> RecordView for Option<T> {
 /// Declares the [`RecordView`] of a record: its keys in the order in which they are shown. What is shown
 /// elsewhere is `aside`; a field that is in neither list does not compile.
 macro_rules! view {
-    ($record:ident: $type:ident $(<$life:lifetime>)? in $subject:ident {
+    ($record:ident: $type:ident in $subject:ident {
         $(
             $risk:ident $field:ident $(in $own:ident)? $(as $key:literal)? $(= $text:expr)? $(; $default:expr)?
         ),* $(,)?
     } $(aside $($aside:ident),+)?) => {
-        impl $crate::consent::view::RecordView for $type $(<$life>)? {
-            fn view(&self, sheet: &mut $crate::consent::SummaryBuilder) {
+        impl $crate::summary::RecordView for $type {
+            fn view(&self, sheet: &mut $crate::summary::SummaryBuilder) {
                 let $record = self;
                 let $type { $($field,)* $($($aside: _,)+)? } = $record;
                 // The text of an entry may be made of something else.
                 let _ = ($($field,)*);
                 $(line!(
-                    $risk sheet $record $field, [$(SummaryLineKind::$own,)? SummaryLineKind::$subject][0],
+                    $risk sheet $record $field, line!(@kind $($own)? $subject),
                     [$($key,)? stringify!($field)][0], line!(@text $field $($text)?), false $(|| $default)?
                 );)*
             }
@@ -53,29 +53,29 @@ macro_rules! view {
     };
 }
 
-/// Adds lines to a sheet, from a table like that of a record.
+/// Adds lines to a sheet, from a table like that of a record. A key that is no literal stands in parentheses.
 macro_rules! lines {
     ($sheet:ident in $subject:ident {
-        $($risk:ident $key:literal $(in $own:ident)? = $text:expr $(; $default:expr)?),* $(,)?
+        $($risk:ident $key:tt $(in $own:ident)? = $text:expr $(; $default:expr)?),* $(,)?
     }) => {
         {$(line!(
-            $risk $sheet $sheet $sheet, [$(SummaryLineKind::$own,)? SummaryLineKind::$subject][0], $key, $text,
-            false $(|| $default)?
+            $risk $sheet $sheet $sheet, line!(@kind $($own)? $subject), $key, $text, false $(|| $default)?
         );)*}
     };
 }
 
 /// Adds the line of one entry.
 macro_rules! line {
+    (@kind $kind:ident $($of_table:ident)?) => { $crate::summary::SummaryLineKind::$kind };
     (@text $field:ident) => { $field };
     (@text $field:ident $text:expr) => { $text };
-    (@risk plain) => { |_| RiskDirection::Plain };
-    (@risk grant) => { |_| RiskDirection::Grant };
-    (@risk guard) => { |_| RiskDirection::Guard };
-    (@risk most) => { RiskDirection::AtMost };
-    (@risk least) => { RiskDirection::AtLeast };
+    (@risk plain) => { |_| $crate::summary::RiskDirection::Plain };
+    (@risk grant) => { |_| $crate::summary::RiskDirection::Grant };
+    (@risk guard) => { |_| $crate::summary::RiskDirection::Guard };
+    (@risk most) => { $crate::summary::RiskDirection::AtMost };
+    (@risk least) => { $crate::summary::RiskDirection::AtLeast };
     (below $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $inner:expr, $default:expr) => {
-        $sheet.below($key, |sheet| $crate::consent::view::RecordView::view($inner, sheet))
+        $sheet.below($key, |sheet| $crate::summary::RecordView::view($inner, sheet))
     };
     (own $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $add:expr, $default:expr) => {
         $add($field, $sheet)

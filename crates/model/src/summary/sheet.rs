@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use super::key_value::KeyValue;
-use super::plan::ShownPlans;
+use super::plans::ShownPlans;
 use super::{RiskDirection, SummaryLine, SummaryLineKind};
 
 /// Gathers lines. No two of them have the same path.
 #[derive(Default)]
-pub(super) struct SummaryBuilder {
+pub struct SummaryBuilder {
     lines: Vec<SummaryLine>,
     plan: String,
     part: String,
@@ -14,23 +14,28 @@ pub(super) struct SummaryBuilder {
     above: String,
     path_counts: BTreeMap<String, u32>,
     /// The plans and gates that are shown, or will be.
-    pub(super) used: ShownPlans,
+    pub(crate) used: ShownPlans,
 }
 
 impl SummaryBuilder {
+    /// Begins with the lines of a part.
+    pub fn of_part(part: &str) -> Self {
+        Self { part: part.to_owned(), ..Self::default() }
+    }
+
     /// Assigns the following lines to the plan of a file; empty: the plan to be approved.
-    pub(super) fn set_plan(&mut self, path: &str) {
+    pub(crate) fn set_plan(&mut self, path: &str) {
         path.clone_into(&mut self.plan);
         self.part.clear();
     }
 
     /// Assigns the following lines to a part of the plan.
-    pub(super) fn set_part(&mut self, within: &str) {
+    pub(crate) fn set_part(&mut self, within: &str) {
         within.clone_into(&mut self.part);
     }
 
     /// Adds lines whose keys begin with a key.
-    pub(super) fn below(&mut self, key: &str, add: impl FnOnce(&mut Self)) {
+    pub(crate) fn below(&mut self, key: &str, add: impl FnOnce(&mut Self)) {
         let length = self.above.len();
         self.above.push_str(key);
         self.above.push('.');
@@ -39,7 +44,7 @@ impl SummaryBuilder {
     }
 
     /// Adds the lines of a key.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         kind: SummaryLineKind,
         risk: fn(f64) -> RiskDirection,
@@ -66,8 +71,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// The lines, in the order in which they were added.
-    pub(super) fn lines(self) -> Vec<SummaryLine> {
+    /// Returns the lines, in the order in which they were added.
+    pub fn lines(self) -> Vec<SummaryLine> {
         self.lines
     }
 }

@@ -22,6 +22,7 @@ pub struct PlanParam {
     pub description: Option<String>,
 }
 
+/// The parameters of a plan.
 pub(crate) fn show_params(params: &[PlanParam], sheet: &mut SummaryBuilder) {
     for PlanParam { name, schema, default, taint, description } in params {
         let key = format!("params.{name}");

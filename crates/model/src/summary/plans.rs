@@ -140,6 +140,7 @@ fn show_taint(step: &Step, value: &StepTaint, sheet: &mut SummaryBuilder) {
     lines!(sheet in Data { plain "taint" = text });
 }
 
+/// The secrets of a plan.
 pub(crate) fn show_secrets(secrets: &[SecretDeclaration], sheet: &mut SummaryBuilder) {
     for SecretDeclaration { name, source, masked } in secrets {
         let key = format!("secrets.{name}");
@@ -162,6 +163,7 @@ pub(crate) fn show_secrets(secrets: &[SecretDeclaration], sheet: &mut SummaryBui
     }
 }
 
+/// The outputs of a plan.
 pub(crate) fn show_plan_outputs(outputs: &[PlanOutput], sheet: &mut SummaryBuilder) {
     for PlanOutput { name, schema, value } in outputs {
         let key = format!("outputs.{name}");

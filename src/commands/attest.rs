@@ -83,14 +83,14 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<CliExitCode, CommandError> {
     let key = args.key.as_ref();
     let signer = key.map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
     let text = attestation_of(ui, args)?.text();
-    let written = match signer {
-        Some(signer) => {
-            let envelope = DsseEnvelope::seal(PAYLOAD, text.as_bytes(), &signer);
-            serde_json::to_string(&envelope).unwrap_or_default()
-        }
-        None => text,
-    };
-    write(ui, args.out.as_deref(), &(written + "\n"))
+    write(ui, args.out.as_deref(), &(seal_text(PAYLOAD, text, signer.as_ref()) + "\n"))
+}
+
+/// Returns a text in an envelope that is signed; as it is without a key.
+pub fn seal_text(payload_type: &str, text: String, signer: Option<&Signer>) -> String {
+    let Some(signer) = signer else { return text };
+    let envelope = DsseEnvelope::seal(payload_type, text.as_bytes(), signer);
+    serde_json::to_string(&envelope).unwrap_or_default()
 }
 
 /// Returns the key that signs: an argument that looks like a file is one, any other is a name.

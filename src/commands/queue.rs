@@ -12,7 +12,7 @@ use wf_base::diag::nearest;
 use wf_base::untrusted::{BAD, DIM, untrusted};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability, StoreError, StoreReader};
+use wf_store::{Store, StoreDurability, StoreReader, allow_no_state};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -73,11 +73,8 @@ pub fn run(ui: &Ui, args: &QueueArgs) -> Result<CliExitCode, CommandError> {
 
 /// Returns the entries; none without a state.
 fn entries(ui: &Ui) -> Result<Vec<QueueEntry>, CommandError> {
-    match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => Ok(queue_entries(&reader)?),
-        Err(StoreError::NoState(_)) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-    }
+    let reader = allow_no_state(StoreReader::open(&ui.host.workspace().state))?;
+    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| queue_entries(&reader))?)
 }
 
 fn list(ui: &Ui, args: &QueueListArgs) -> Result<CliExitCode, CommandError> {

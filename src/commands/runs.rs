@@ -7,7 +7,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, runs};
-use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreError, StoreReader};
+use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader, allow_no_state};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -63,11 +63,8 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
         return Err(failure.hint(format!("to filter runs by state: --state-is {word}")));
     }
     let filter = filter(args)?;
-    let rows = match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => rows(&reader, args, &filter)?,
-        Err(StoreError::NoState(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let reader = allow_no_state(StoreReader::open(&state))?;
+    let rows = reader.map_or_else(|| Ok(Vec::new()), |reader| rows(&reader, args, &filter))?;
     if args.json {
         ui.print_json(&json(&rows))?;
     } else if rows.is_empty() {

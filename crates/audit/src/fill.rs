@@ -5,7 +5,7 @@ use super::log::LockedAuditLog;
 use super::summary;
 use super::words::DatabaseReadBody;
 use wf_base::name::RunId;
-use wf_store::{LogRow, StateFact, StoreError, StoreReader};
+use wf_store::{LogRow, StateFact, StoreError, StoreReader, allow_no_state};
 
 /// The number of rows read at once.
 const ROWS: usize = 1000;
@@ -84,11 +84,7 @@ impl AuditBackfill {
     /// Returns the reader; `None` if there is no state.
     fn open(&mut self) -> Result<Option<&StoreReader>, StoreError> {
         if self.reader.is_none() {
-            match StoreReader::open(&self.state) {
-                Ok(reader) => self.reader = Some(reader),
-                Err(StoreError::NoState(_)) => return Ok(None),
-                Err(error) => return Err(error),
-            }
+            self.reader = allow_no_state(StoreReader::open(&self.state))?;
         }
         Ok(self.reader.as_ref())
     }

@@ -11,6 +11,7 @@
 pub mod cassette;
 pub mod client;
 mod estimate;
+mod field;
 mod gateway;
 pub mod retry;
 pub mod scripted;

@@ -7,6 +7,7 @@ use wf_base::name::Name;
 
 use super::{AgentDispatch, AgentInteraction, AgentSkill, FetchHost, Persona};
 use crate::expr::Template;
+use crate::summary::{RecordView, SummaryBuilder, argv_text};
 
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
 #[derive(Clone, Debug, Serialize)]
@@ -66,6 +67,41 @@ pub struct AgentWork {
     pub interaction: Option<AgentInteraction>,
 }
 
+// The model, its tools and its briefing; then its reach.
+view! { work: AgentWork in Reach {
+    own model = RecordView::view,
+    plain engine in Work = engine.as_str(),
+    plain command in Work = argv_text(command),
+    plain briefing in Work,
+    plain with in Data,
+    plain recall in Data,
+    plain max_turns in Effort,
+    plain max_questions in Effort = tools.contains(&AgentTool::Ask).then_some(max_questions),
+    below interaction,
+    plain persona in Work = persona.as_ref().map(|persona| serde_json::json!(persona)),
+    own conversation = RecordView::view,
+    guard workspace = in_worktree(work).then(|| workspace.as_str()),
+    guard merge = in_worktree(work).then(|| merge.as_str()),
+    own untrusted = show_untrusted_paths,
+    guard when_untrusted =
+        &when_untrusted.iter().map(|(tool, rule)| (tool, rule.to_string())).collect::<Vec<_>>(),
+    grant tools,
+    grant skills = &skills.iter().map(|skill| skill.name.to_string()).collect::<Vec<_>>(),
+    grant fetch,
+    grant mcp,
+    below dispatch,
+} }
+
+fn in_worktree(work: &AgentWork) -> bool {
+    work.workspace != AgentWorkspace::default()
+}
+
+fn show_untrusted_paths(paths: &[String], sheet: &mut SummaryBuilder) {
+    for path in paths {
+        lines!(sheet in Reach { guard "untrusted" = path });
+    }
+}
+
 /// The conversation that an agent continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConversationUse {
@@ -74,6 +110,11 @@ pub struct ConversationUse {
     /// The time after which it begins anew, if nobody continued it.
     pub idle: Duration,
 }
+
+view! { conversation: ConversationUse in Data {
+    plain name as "conversation",
+    plain idle as "conversation_idle",
+} }
 
 impl ConversationUse {
     /// The beginning of the names of these locks.
@@ -125,6 +166,15 @@ pub enum ModelChoice {
     Model(Name),
     /// A role, which `wf.yaml` gives a model.
     Role(Name),
+}
+
+impl RecordView for ModelChoice {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Model(name) => lines!(sheet in Work { plain "model" = name }),
+            Self::Role(name) => lines!(sheet in Work { plain "role" = name }),
+        }
+    }
 }
 
 keywords! {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Plan;
+use crate::summary::show_child_plans;
 
 /// The plans that an agent may start as child runs, and how many.
 #[derive(Clone, Debug, Serialize)]
@@ -14,6 +15,12 @@ pub struct AgentDispatch {
     /// The maximum number of them at a time.
     pub max_parallel: u32,
 }
+
+view! { dispatch: AgentDispatch in Effort {
+    own plans = show_child_plans,
+    plain max,
+    plain max_parallel,
+} }
 
 /// A plan that an agent may start.
 #[derive(Clone, Debug, Serialize)]

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use crate::expr::Template;
+use crate::summary::{RecordView, SummaryBuilder};
 use serde::Serialize;
 use wf_base::name::Name;
 
@@ -18,6 +19,18 @@ pub struct ApprovalStep {
     /// The approvers that must agree, and the deadline.
     pub needs: ApprovalRequirement,
 }
+
+/// A decision made by approvers.
+pub(crate) fn show_approval(decision: &ApprovalStep, sheet: &mut SummaryBuilder) {
+    lines!(sheet in Decision { guard "approve" = "it waits for an approval", below "approve" = decision });
+}
+
+view! { decision: ApprovalStep in Decision {
+    plain message = serde_json::Value::from(message.source()),
+    guard show,
+    below answer,
+    own needs = RecordView::view,
+} }
 
 /// The kind of an answer that says more than yes. Its value becomes an output of the step.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +57,20 @@ pub enum AnswerChoices {
     List(Vec<String>),
     /// A list computed in the run.
     Computed(Template),
+}
+
+/// The answer that is asked for.
+impl RecordView for AnswerKind {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let source = match self {
+            Self::Choose(AnswerChoices::List(words)) => words.join(", "),
+            _ => self.template().map(|text| text.source().to_owned()).unwrap_or_default(),
+        };
+        lines!(sheet in Decision { plain (self.as_str()) = source });
+        if let Self::Edit { max_length, .. } = self {
+            lines!(sheet in Decision { most "max_length" = max_length });
+        }
+    }
 }
 
 impl AnswerKind {
@@ -101,6 +128,14 @@ pub struct ApprovalRequirement {
     #[serde(skip)]
     pub escalate_to: Vec<String>,
 }
+
+// The approvers who must agree.
+view! { needs: ApprovalRequirement in Decision {
+    least required,
+    plain approvers,
+    most timeout,
+    grant escalate_to,
+} }
 
 impl ApprovalRequirement {
     /// The default time to answer.

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Money;
+use crate::summary::{exact_duration, weight};
+use std::time::Duration;
 
 /// The limits on the resources of a run, over all its attempts and however often it is resumed
 /// (DESIGN section 3, `budget`; Silas 5.2.1: reaching a limit counts as spent).
@@ -27,6 +29,29 @@ pub struct RunBudget {
     /// True if a run that makes progress gets more time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
+}
+
+// A larger budget of a run allows more.
+view! { budget: RunBudget in Reach {
+    most max_attempts,
+    most max_rounds,
+    most max_wall_time_ms as "max_wall_time_seconds" = max_wall_time_ms.as_ref().map(|ms| time_text(*ms)),
+    most max_tokens,
+    most max_cost as "max_cost_usd" = max_cost.map(|cost| (cost.to_string(), weight(cost.micros()))),
+    most progress = max_wall_time_ms.map(|_| progress_text(*progress)); !progress,
+    least reserve_ppm in Effort as "reserve" = reserve_text(*reserve_ppm); *reserve_ppm == RunBudget::RESERVE_PPM,
+} }
+
+fn time_text(ms: u64) -> (String, f64) {
+    (exact_duration(Duration::from_millis(ms)), weight(ms))
+}
+
+fn progress_text(progress: bool) -> (&'static str, f64) {
+    if progress { ("yes: up to twice the time while the run makes progress", 2.0) } else { ("no", 1.0) }
+}
+
+fn reserve_text(ppm: u32) -> (String, f64) {
+    (format!("{} % of each limit", f64::from(ppm) / 10_000.0), f64::from(ppm))
 }
 
 /// A resource that a budget limits.

@@ -3,8 +3,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::rule::show_failure_rules;
 use super::{CheckPhase, EnvVar, FailureClassRule, ResourceLimits, ShellScript, ValueSchema};
 use crate::expr::Template;
+use crate::summary::{RecordView, SummaryBuilder, shell_words};
 use wf_base::keywords;
 use wf_base::name::Name;
 
@@ -46,6 +48,44 @@ pub struct Check {
     pub judge: Option<CheckJudge>,
 }
 
+/// Checks, each below its phase and its name.
+pub(crate) fn show_checks(checks: &[Check], sheet: &mut SummaryBuilder) {
+    for check in checks {
+        let key = format!("{}.{}", check.phase.as_str(), check.name);
+        lines!(sheet in Proof { guard (&key) = "a check that must pass" });
+        sheet.below(&key, |sheet| check.view(sheet));
+    }
+}
+
+view! { check: Check in Work {
+    least mode in Proof = certainty_text(*mode); *mode == CheckCertainty::Verifiable,
+    own probe = RecordView::view,
+    whole expect = show_expected,
+    plain env,
+    plain cwd,
+    most timeout in Effort = probe.as_ref().map(|_| timeout),
+    most network in Reach = probe.as_ref().map(|_| network); !network,
+    grant read in Reach as "allow.read",
+    below limits,
+    guard fixed in Proof,
+    own classify = show_failure_rules,
+    below judge,
+} aside name, phase }
+
+fn certainty_text(mode: CheckCertainty) -> (&'static str, f64) {
+    match mode {
+        CheckCertainty::Verifiable => ("verifiable: repeating it gives the same result", 1.0),
+        CheckCertainty::Plausible => ("plausible: a judgement; repeating it may give another result", 0.0),
+    }
+}
+
+fn show_expected(check: &Check, sheet: &mut SummaryBuilder) {
+    match check.probe {
+        Some(_) => show_expectations(&check.expect, sheet),
+        None => lines!(sheet in Proof { below "expect" = &check.expect }),
+    }
+}
+
 /// The judgement of a model on the output of a check's probe, by criteria in prose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckJudge {
@@ -58,6 +98,14 @@ pub struct CheckJudge {
     /// The number of votes that each criterion needs.
     pub required: u32,
 }
+
+// The model that judges the output of a check.
+view! { judge: CheckJudge in Proof {
+    plain role,
+    plain votes,
+    least required,
+    guard criteria,
+} }
 
 impl Check {
     /// Returns a criterion that runs nothing and expects nothing.
@@ -111,6 +159,20 @@ pub enum CheckProbe {
     Exec(Vec<Template>),
 }
 
+impl RecordView for CheckProbe {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(script) => script.view(sheet),
+            Self::Exec(words) => show_argv(words, sheet),
+        }
+    }
+}
+
+/// A program and its arguments.
+pub(crate) fn show_argv(words: &[Template], sheet: &mut SummaryBuilder) {
+    lines!(sheet in Work { plain "exec" = shell_words(words.iter().map(Template::source)) });
+}
+
 /// The expected result of a check. Every expectation that is given must be met; if none names the
 /// exit code, it must be zero.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -137,6 +199,26 @@ pub struct Expectation {
     /// Standard output, read as JSON, satisfies this schema.
     pub json_schema: Option<ValueSchema>,
 }
+
+/// The expectations of what a process does.
+pub(crate) fn show_expectations(expect: &Expectation, sheet: &mut SummaryBuilder) {
+    lines!(sheet in Proof {
+        guard "expect.exit_code" = expect.exit_code.unwrap_or(0).to_string(); expect.exit_code.is_none(),
+        below "expect" = expect,
+    });
+}
+
+view! { expect: Expectation in Proof {
+    guard equals = equals.as_deref().map(Value::from),
+    guard contains = contains.as_deref().map(Value::from),
+    guard regex = regex.as_ref().map(ToString::to_string),
+    most output_lt,
+    least output_gt,
+    guard not_empty,
+    guard json_schema,
+    guard file_exists,
+    own json = show_json_expectations,
+} aside exit_code }
 
 /// Serializes a regular expression as it is written.
 #[expect(clippy::ref_option, reason = "serde passes it in this form")]
@@ -176,3 +258,18 @@ pub struct JsonExpectation {
     /// It selects this many values.
     pub count: Option<usize>,
 }
+
+/// Comparisons, each of what a JSON path selects.
+pub(crate) fn show_json_expectations(comparisons: &[JsonExpectation], sheet: &mut SummaryBuilder) {
+    for comparison in comparisons {
+        sheet.below(&format!("json[{}]", comparison.path), |sheet| comparison.view(sheet));
+    }
+}
+
+view! { comparison: JsonExpectation in Proof {
+    guard equals,
+    most lt,
+    least gt,
+    guard exists,
+    guard count,
+} aside path }

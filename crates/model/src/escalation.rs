@@ -1,3 +1,4 @@
+use crate::summary::{RecordView, SummaryBuilder};
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
@@ -21,6 +22,26 @@ pub struct Escalation {
     /// The path of the repair plan, relative to the workspace.
     pub plan: Option<String>,
 }
+
+/// The escalations that blocks lead to.
+pub(crate) fn show_escalations(own: &[Escalation], sheet: &mut SummaryBuilder) {
+    sheet.below("escalation", |sheet| {
+        for escalation in own {
+            let (name, action) = (&escalation.name, escalation.action.as_str());
+            lines!(sheet in Decision { plain (name) = action });
+            sheet.below(name, |sheet| escalation.view(sheet));
+        }
+    });
+}
+
+view! { escalation: Escalation in Decision {
+    plain message,
+    plain fallback,
+    plain queue,
+    plain rephrase,
+    plain plan,
+    most max_retries,
+} aside name, action }
 
 keywords! {
     /// The action of an escalation.

@@ -2,9 +2,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::check::{show_expectations, show_json_expectations};
+use super::escalation::show_escalations;
 use super::{
     ApprovalRequirement, BoundedJsonPath, CheckProbe, EnvVar, Escalation, Expectation, JsonExpectation,
 };
+use crate::summary::{RecordView, SummaryBuilder, exact_bytes, weight};
+use std::sync::Arc;
 use wf_base::keywords;
 use wf_base::name::GateId;
 
@@ -32,6 +36,48 @@ pub struct Gate {
     pub escalations: Vec<Escalation>,
     /// The approval that it asks for, if any.
     pub approval: ApprovalRequirement,
+}
+
+/// Names the gates that apply; each is shown once, in a part of its own.
+pub(crate) fn show_gate_names(gates: &[Arc<Gate>], sheet: &mut SummaryBuilder) {
+    let ids: Vec<String> = gates.iter().map(|gate| gate.id.to_string()).collect();
+    lines!(sheet in Decision { guard "gates" = &ids });
+}
+
+/// A gate in full.
+pub(crate) fn show_gate(gate: &Gate, sheet: &mut SummaryBuilder) {
+    let Gate {
+        id: _, // The part that all its lines stand in.
+        title,
+        path,
+        on,
+        lane,
+        provider,
+        extract,
+        on_block,
+        escalations: own,
+        approval,
+    } = gate;
+    lines!(sheet in Decision {
+        plain "title" in About = title,
+        plain "file" = path.as_deref().unwrap_or("in the plan"),
+        plain "on" = on.as_str(),
+        least "lane" = match lane {
+            GateLane::Policy => ("policy: it decides", 1.0),
+            GateLane::Quality => ("quality: it advises only", 0.0),
+        },
+        plain "provider" = provider.as_str(),
+        plain "extract" = extract,
+    });
+    match provider {
+        GateProvider::Predicate(rule) => rule.view(sheet),
+        GateProvider::Script(program) => program.view(sheet),
+        GateProvider::Guardrail(detector) => sheet.below("config", |sheet| detector.view(sheet)),
+        GateProvider::Llm(model) => model.view(sheet),
+    }
+    lines!(sheet in Decision { plain "on_block" = on_block });
+    show_escalations(own, sheet);
+    sheet.below("approval", |sheet| approval.view(sheet));
 }
 
 keywords! {
@@ -127,6 +173,44 @@ pub enum GatePredicate {
     JsonPath(Vec<JsonExpectation>),
 }
 
+/// A rule, named by `check` and completed by `config`.
+impl RecordView for GatePredicate {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let name = match self {
+            Self::NumericRange { .. } => "numeric_range",
+            Self::StringMatch { .. } => "string_match",
+            Self::Regex(_) => "regex",
+            Self::FileValid { .. } => "file_valid",
+            Self::ApprovalAlways => "approval_always",
+            Self::JsonPath(_) => "json_path",
+        };
+        lines!(sheet in Decision { plain "check" = name });
+        sheet.below("config", |sheet| match self {
+            Self::NumericRange { block_outside, auto_approve, require_approval, clamp } => {
+                lines!(sheet in Decision {
+                    guard "block_outside" = block_outside.as_ref().map(span_text),
+                    grant "auto_approve" = auto_approve.as_ref().map(span_text),
+                    guard "require_approval" = require_approval.as_ref().map(span_text),
+                    plain "clamp" = clamp.as_ref().map(span_text),
+                });
+            }
+            Self::StringMatch { allowed, approval } => {
+                lines!(sheet in Decision {
+                    grant "allowed_values" = allowed,
+                    grant "approval_values" = approval,
+                });
+            }
+            Self::Regex(pattern) => lines!(sheet in Decision { plain "pattern" = pattern.to_string() }),
+            Self::FileValid { permitted, max_size_bytes } => {
+                let size = max_size_bytes.map(|size| (exact_bytes(size), weight(size)));
+                lines!(sheet in Decision { plain "permitted" = permitted, most "max_size" = size });
+            }
+            Self::ApprovalAlways => {}
+            Self::JsonPath(comparisons) => show_json_expectations(comparisons, sheet),
+        });
+    }
+}
+
 /// A range of numbers, both ends included; `None`: unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PredicateRange {
@@ -134,6 +218,12 @@ pub struct PredicateRange {
     pub min: Option<f64>,
     /// The maximum.
     pub max: Option<f64>,
+}
+
+fn span_text(range: &PredicateRange) -> String {
+    let PredicateRange { min, max } = range;
+    let end = |end: &Option<f64>| end.map_or("…".into(), |number| number.to_string());
+    format!("{} to {}", end(min), end(max))
 }
 
 /// A program that answers for a gate. It receives values only through its environment.
@@ -153,6 +243,15 @@ pub struct GateScript {
     pub timeout: Duration,
 }
 
+view! { program: GateScript in Work {
+    own probe = RecordView::view,
+    own expect = show_expectations,
+    own then = RecordView::view,
+    plain cwd,
+    plain env,
+    most timeout in Effort,
+} }
+
 /// The names of the built-in detectors.
 pub const DETECTORS: [&str; 6] = ["secrets", "email", "card", "iban", "hidden_unicode", "injection"];
 
@@ -164,6 +263,16 @@ pub struct Guardrail {
     /// The consequence of a finding.
     pub on_find: OnFinding,
 }
+
+view! { detector: Guardrail in Decision {
+    guard detect,
+    least on_find = match on_find {
+        OnFinding::Block => ("block", 3.0),
+        OnFinding::Ask => ("ask: an approver must agree", 2.0),
+        OnFinding::Redact => ("redact: the findings are removed and it continues", 1.0),
+        OnFinding::Flag => ("flag: it continues, and the finding is recorded", 0.0),
+    },
+} }
 
 keywords! {
     /// The consequence of a guardrail's finding.
@@ -190,6 +299,11 @@ pub struct LlmJudge {
     /// True if it decides, although it is a model.
     pub promote_to_policy: bool,
 }
+
+view! { model: LlmJudge in Decision {
+    plain prompt as "config.prompt",
+    least promote_to_policy,
+} }
 
 impl GateTrigger {
     /// True if it concerns a whole run, not a step.

@@ -2,8 +2,10 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::name::Name;
 
+use super::sandbox::show_permissions;
 use super::{AgentTool, ChildPlan, FetchHost, RunBudget, SandboxPermissions};
 use crate::expr::Template;
+use crate::summary::{SummaryBuilder, show_child_plans};
 
 /// A plan that the run itself makes: a text that is known only in the run, inside an envelope that the approved plan
 /// declares.
@@ -19,6 +21,15 @@ pub struct GeneratedPlan {
     /// The limits of what it may be.
     pub envelope: PlanEnvelope,
 }
+
+// The text of a plan that the run makes, and everything that it may be. Its path follows from the path of the
+// plan and the id of the step.
+view! { made: GeneratedPlan in Work {
+    plain text as "uses.text" =
+        text.as_ref().map_or("what the planner may write; until then it does nothing", Template::source),
+    plain with in Data,
+    below envelope as "uses.within",
+} aside path }
 
 /// The limits of a generated plan. Anything not named is refused.
 #[derive(Clone, Debug, Serialize)]
@@ -43,6 +54,32 @@ pub struct PlanEnvelope {
     pub budget: Option<RunBudget>,
     /// True if its text may be from outside.
     pub untrusted: bool,
+}
+
+view! { envelope: PlanEnvelope in Reach {
+    most max_steps = (generated_text(*max_steps), f64::from(*max_steps)),
+    grant executors,
+    own plans = show_child_plans,
+    grant roles,
+    grant tools,
+    grant mcp,
+    grant fetch,
+    own allow = show_permitted,
+    below budget,
+    most untrusted = if *untrusted { ("true: its text may be from outside", 1.0) } else { ("false", 0.0) };
+        !untrusted,
+} }
+
+fn generated_text(max_steps: u32) -> String {
+    format!(
+        "it runs a plan that nobody has reviewed, of at most {max_steps} steps, each in a sandbox; what is not \
+         listed here, the plan may not have"
+    )
+}
+
+/// The permissions that its steps may have.
+fn show_permitted(allow: &SandboxPermissions, sheet: &mut SummaryBuilder) {
+    sheet.below("allow", |sheet| show_permissions(allow, "every program that it can read", sheet));
 }
 
 impl PlanEnvelope {

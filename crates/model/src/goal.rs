@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
 use crate::schedule::GoalSchedule;
+use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words};
 use wf_base::name::{EnvName, Name, PlanId};
 
 /// The schedule of a goal and the reaction to its state. The checks of the goal and its repair
@@ -44,6 +45,59 @@ pub struct Goal {
     pub notify: Vec<NotificationRule>,
 }
 
+// Its schedule, consequences and notifications. The id and the title are shown with its plan.
+view! { goal: Goal in Graph {
+    own timing = RecordView::view,
+    plain window = format!("{}: a run that would start later counts as missed", exact_duration(*window));
+        *window == Goal::WINDOW,
+    below missed,
+    plain overlap = overlap_text(*overlap); *overlap == GoalOverlapPolicy::default(),
+    most auto_pause_after in Effort = pause_text(*auto_pause_after); auto_pause_after.is_none(),
+    plain backend in Reach =
+        backend.as_ref().map_or_else(|| "this machine".into(), |name| format!("the backend {name}"));
+        backend.is_none(),
+    whole on_failure = show_consequence,
+    grant notify in Reach = &notify.iter().map(notification_text).collect::<Vec<_>>(),
+} aside id, title, path, is_job, approval }
+
+fn pause_text(count: Option<u32>) -> (String, f64) {
+    count.map_or_else(
+        || ("never: it is not paused automatically".into(), f64::INFINITY),
+        |count| (format!("{count} failed reconciliations in a row"), f64::from(count)),
+    )
+}
+
+/// The effect of a failed check, and the approval that it needs.
+fn show_consequence(goal: &Goal, sheet: &mut SummaryBuilder) {
+    let text = match goal.on_failure {
+        OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
+        OnUnmet::SpawnPlan if goal.is_job => {
+            ("its plan runs at each scheduled time, unattended; no check says what it achieved", 2.0)
+        }
+        OnUnmet::SpawnPlan => ("spawn_plan: its repair steps run, unattended", 1.0),
+    };
+    let key = if goal.is_job { "run" } else { "on_failure" };
+    lines!(sheet in Decision { most (key) = text });
+    let approval = match goal.approval {
+        GoalApproval::Standing => (format!("standing: a {} uses a standing approval", goal.noun()), 0.0),
+        GoalApproval::None => (format!("none: a {} needs no approval", goal.noun()), 1.0),
+    };
+    let approval = (goal.on_failure == OnUnmet::SpawnPlan).then_some(approval);
+    lines!(sheet in Decision { most "approval" = approval });
+}
+
+fn overlap_text(overlap: GoalOverlapPolicy) -> &'static str {
+    match overlap {
+        GoalOverlapPolicy::Skip => "skip: a slot that is due during a reconciliation is skipped",
+        GoalOverlapPolicy::QueueOne => {
+            "queue_one: the last slot that is due during a reconciliation is queued"
+        }
+        GoalOverlapPolicy::QueueAll => "queue_all: all slots that are due during a reconciliation are queued",
+        GoalOverlapPolicy::Replace => "replace: a slot that is due cancels the running reconciliation",
+        GoalOverlapPolicy::Allow => "allow: reconciliations may run concurrently",
+    }
+}
+
 /// The handling of scheduled times that were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissedTimesPolicy {
@@ -54,6 +108,16 @@ pub struct MissedTimesPolicy {
     /// The maximum number to catch up on; the earliest of the rest stay missed. Never 0.
     pub cap: u32,
 }
+
+view! { missed: MissedTimesPolicy in Effort {
+    most run = match run {
+        MissedTimesChoice::None => ("none: missed runs are dropped", 0.0),
+        MissedTimesChoice::Latest => ("latest: the last missed run is made up for", 1.0),
+        MissedTimesChoice::All => ("all: every missed run is made up for", 2.0),
+    }; *run == MissedTimesPolicy::default().run,
+    most window; *window == MissedTimesPolicy::default().window,
+    most cap; *cap == MissedTimesPolicy::default().cap,
+} }
 
 keywords! {
     listed
@@ -122,6 +186,28 @@ pub struct NotificationRule {
     pub on: Vec<GoalEvent>,
     /// The delivery.
     pub by: NotificationDelivery,
+}
+
+fn notification_text(notify: &NotificationRule) -> String {
+    let NotificationRule { on, by } = notify;
+    let on: Vec<&str> = on.iter().copied().map(GoalEvent::as_str).collect();
+    let by = match by {
+        NotificationDelivery::Exec(argv) => {
+            format!("runs {}", shell_words(argv))
+        }
+        NotificationDelivery::Webhook { url, secret } => {
+            let to = match url {
+                WebhookUrl::Text(url) => url.clone(),
+                WebhookUrl::Secret(name) => format!("the address in the secret {name}"),
+            };
+            let signed = match secret {
+                Some(name) => format!("signed with the secret {name}"),
+                None => "not signed".into(),
+            };
+            format!("posts to {to}, {signed}")
+        }
+    };
+    format!("{}: {by}", on.join(", "))
 }
 
 /// The delivery of a notification.

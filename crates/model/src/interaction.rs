@@ -64,6 +64,12 @@ pub struct AgentInteraction {
     pub planner: Option<Template>,
 }
 
+view! { interaction: AgentInteraction in Effort {
+    plain register,
+    plain proxy,
+    plain planner,
+} }
+
 impl AgentInteraction {
     /// Returns the signals, each with its key.
     pub fn templates(&self) -> impl Iterator<Item = (&'static str, &Template)> {

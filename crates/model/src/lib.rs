@@ -7,6 +7,9 @@
 //! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
+#[macro_use]
+pub mod summary;
+
 pub mod definition;
 pub mod expr;
 pub mod graph;

@@ -2,6 +2,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{JsonObject, TaintLevel, ValueSchema};
+use crate::summary::SummaryBuilder;
 use wf_base::diag::nearest;
 use wf_base::name::Name;
 
@@ -19,6 +20,21 @@ pub struct PlanParam {
     /// A one-line description.
     #[serde(skip)]
     pub description: Option<String>,
+}
+
+/// The parameters of a plan.
+pub(crate) fn show_params(params: &[PlanParam], sheet: &mut SummaryBuilder) {
+    for PlanParam { name, schema, default, taint, description } in params {
+        let key = format!("params.{name}");
+        lines!(sheet in Data { plain (&key) = schema });
+        sheet.below(&key, |sheet| {
+            lines!(sheet in Data {
+                plain "default" = default,
+                plain "taint" = taint.as_str(); *taint == TaintLevel::Owner,
+                plain "description" in About = description,
+            });
+        });
+    }
 }
 
 /// The problems of values given as parameters of a plan. All are reported at once.

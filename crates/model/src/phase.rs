@@ -55,6 +55,15 @@ pub struct ReworkLimit {
     pub on_exhausted: OnReworkExhausted,
 }
 
+// The number of times that `inspect` and `test` send the work back, and the effect of the last.
+view! { loops: ReworkLimit in Effort {
+    most max; *max == ReworkLimit::default().max,
+    most on_exhausted in Proof = match on_exhausted {
+        OnReworkExhausted::Fail => ("fail", 0.0),
+        OnReworkExhausted::Ask => ("ask: an approver may let a phase of checks be ignored", 1.0),
+    }; *on_exhausted == OnReworkExhausted::Fail,
+} }
+
 keywords! {
     listed
     /// The reaction when a check of `inspect` or `test` fails, and no loop is left.

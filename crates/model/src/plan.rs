@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use wf_base::keywords;
 
+use super::check::show_checks;
+use super::param::show_params;
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, InteractionMode, OnStuck, PlanParam, Planner,
     ReplanSettings, RunBudget, Step, StepIx, SuggestionSource, UndoPlan, ValueSchema, WorkItemType,
 };
+use super::{escalation, gate, planner, replan};
 use crate::expr::Template;
+use crate::summary::{show_plan_outputs, show_secrets, time_limit};
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
 
 /// Steps and the criteria of their success.
@@ -70,6 +74,24 @@ pub struct PlanParts {
     /// The prose that belongs to no step.
     pub briefing: String,
 }
+
+view! { parts: PlanParts in Work {
+    own params = show_params,
+    plain env,
+    own secrets = show_secrets,
+    plain skills,
+    below policy,
+    most timeout in Effort = time_limit(*timeout); timeout.is_none(),
+    below budget,
+    own verify = show_checks,
+    own outputs = show_plan_outputs,
+    own gates = gate::show_gate_names,
+    own escalations = escalation::show_escalations,
+    whole replan = replan::show_replan,
+    whole planner = planner::show_planner,
+    below undo,
+    below suggests,
+} aside id, title, intent, steps, main, on_stuck, work_type, interaction_mode, briefing }
 
 impl PlanParts {
     /// Returns steps without criteria for the whole; the first `main` of them are main steps.
@@ -161,6 +183,12 @@ pub struct PlanPolicy {
     /// The time between the request to terminate a process and killing it.
     pub grace: Duration,
 }
+
+view! { policy: PlanPolicy in Effort {
+    most max_parallel,
+    plain on_failure = on_failure.as_str(),
+    plain grace,
+} }
 
 keywords! {
     listed

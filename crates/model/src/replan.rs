@@ -1,3 +1,5 @@
+use super::PlanParts;
+use crate::summary::SummaryBuilder;
 use std::time::Duration;
 
 /// The limits on replanning after a run failed: the numbers that weigh its loss, bound its rounds
@@ -31,6 +33,40 @@ pub struct ReplanSettings {
     pub theta: f64,
     /// True if δ counts as 0: only a run that passes in full is accepted.
     pub strict: bool,
+}
+
+view! { settings: ReplanSettings in Effort {
+    most max_replans,
+    most time_budget as "time_budget_seconds",
+    plain alpha,
+    plain beta,
+    plain lambda,
+    plain w1,
+    plain w2,
+    plain epsilon,
+    plain rho,
+    most theta,
+    most delta in Proof,
+    most strict in Proof = strictness_text(*strict),
+} }
+
+fn strictness_text(is_strict: bool) -> (&'static str, f64) {
+    if is_strict {
+        ("yes: a run is accepted only if every check passes", 0.0)
+    } else {
+        ("no: a run is accepted if failing checks stay within delta", 1.0)
+    }
+}
+
+/// The limits of replanning after a failure, and the tolerance for acceptance. Without replanning,
+/// only a full pass is accepted, so that an added tolerance is a weaker proof.
+pub(crate) fn show_replan(parts: &PlanParts, sheet: &mut SummaryBuilder) {
+    match &parts.replan {
+        Some(replan) => {
+            lines!(sheet in Effort { grant "replan" = "a failed run is re-planned", below "replan" = replan });
+        }
+        None => lines!(sheet in Proof { most "replan.strict" = strictness_text(true); true }),
+    }
 }
 
 impl Default for ReplanSettings {

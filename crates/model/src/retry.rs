@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::summary::{RecordView, SummaryBuilder};
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
@@ -35,6 +36,23 @@ pub struct RetryPolicy {
     /// The failure classes that are retried.
     pub on: Vec<FailureClass>,
 }
+
+/// The retries of a step. Without any, nothing else about them matters.
+pub(crate) fn show_retries(retry: &RetryPolicy, sheet: &mut SummaryBuilder) {
+    if retry.max == 0 {
+        return lines!(sheet in Effort { most "retry.max" = &retry.max; true });
+    }
+    sheet.below("retry", |sheet| retry.view(sheet));
+}
+
+view! { retry: RetryPolicy in Effort {
+    most max,
+    plain backoff,
+    plain factor,
+    plain max_delay,
+    plain jitter,
+    grant on,
+} }
 
 impl Default for RetryPolicy {
     /// No second attempt.

@@ -1,6 +1,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use crate::summary::{SummaryBuilder, exact_bytes, weight};
 use serde::{Deserialize, Serialize};
 
 /// The permissions of a step in its sandbox. Everything not listed is denied.
@@ -17,6 +18,19 @@ pub struct SandboxPermissions {
     pub env: Vec<String>,
     /// The programs that it may start, by name or path; `None`: every program that it can read.
     pub exec: Option<Vec<String>>,
+}
+
+/// The permissions of a process in a sandbox.
+pub(crate) fn show_permissions(allow: &SandboxPermissions, all_programs: &str, sheet: &mut SummaryBuilder) {
+    let SandboxPermissions { read, write, net, env, exec } = allow;
+    lines!(sheet in Reach {
+        grant "read" = read,
+        grant "write" = write,
+        grant "env" = env,
+        most "net" = if *net { ("true: any host", 1.0) } else { ("false", 0.0) },
+        most "exec" = if exec.is_some() { ("only the listed programs", 0.0) } else { (all_programs, 1.0) },
+        grant "exec" = exec,
+    });
 }
 
 impl SandboxPermissions {
@@ -121,6 +135,18 @@ pub struct ResourceLimits {
     pub scratch: Option<u64>,
     /// The size of its output, in bytes.
     pub output: Option<u64>,
+}
+
+view! { limits: ResourceLimits in Reach {
+    most memory = memory.map(bytes_text),
+    most scratch = scratch.map(bytes_text),
+    most output = output.map(bytes_text),
+    most cpu,
+    most processes,
+} }
+
+fn bytes_text(count: u64) -> (String, f64) {
+    (exact_bytes(count), weight(count))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use serde_json::Value;
 
 use super::ValueSchema;
 use crate::expr::{EvalError, ExprScope, Template};
+use crate::summary::{SummaryBuilder, argv_text};
 use wf_base::name::{ArgName, SkillName};
 
 /// A call of a script of a skill, with its arguments. Silas 5.2.1 c2.
@@ -22,6 +23,15 @@ pub struct SkillCall {
     pub words: Vec<Template>,
 }
 
+// A script of a skill, its interpreter and its arguments. Its folder is in the path.
+view! { call: SkillCall in Work {
+    plain skill as "name",
+    plain script = call.path(),
+    plain head as "program" = argv_text(head),
+    own args = show_arguments,
+    plain words in Data as "args" = argv_text(&words.iter().map(Template::source).collect::<Vec<_>>()),
+} aside folder }
+
 /// An argument that a script takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SkillArg {
@@ -33,6 +43,16 @@ pub struct SkillArg {
     pub value: Option<Template>,
     /// Its position among the positional arguments, from 1; `None`: it is a flag.
     pub position: Option<u32>,
+}
+
+fn show_arguments(args: &[SkillArg], sheet: &mut SummaryBuilder) {
+    for SkillArg { name, schema, value, position } in args {
+        let key = format!("args.{name}");
+        lines!(sheet in Data { plain (&key) = value });
+        sheet.below(&key, |sheet| {
+            lines!(sheet in Work { plain "position" = position, guard "schema" in Proof = schema });
+        });
+    }
 }
 
 /// The reason why the arguments of a script are invalid.

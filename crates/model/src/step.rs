@@ -3,11 +3,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use wf_base::keywords;
 
+use super::check::show_checks;
+use super::retry::show_retries;
+use super::rule::show_failure_rules;
 use super::{
-    Check, EnvVar, FailureClassRule, Gate, JsonObject, OnStuck, ResourceLimits, RetryPolicy, ReworkLimit,
-    SandboxPermissions, StepWork, ValueSchema,
+    Check, CheckPhase, EnvVar, FailureClassRule, Gate, JsonObject, OnStuck, Plan, ResourceLimits,
+    RetryPolicy, ReworkLimit, SandboxPermissions, StepWork, ValueSchema,
 };
+use super::{gate, planner};
 use crate::expr::{Expr, Template};
+use crate::summary::{RecordView, SummaryBuilder, show_about, show_execution, time_limit};
 use serde_json::Value;
 use wf_base::name::Name;
 
@@ -114,6 +119,45 @@ pub struct Step {
     /// The prose of its section.
     #[serde(skip)]
     pub briefing: Option<String>,
+}
+
+/// A step of a plan. The briefing of an agent is its work, and shown as that.
+pub(crate) fn show_step(step: &Step, plan: &Plan, sheet: &mut SummaryBuilder) {
+    let prose = step.briefing.as_deref().filter(|_| !matches!(step.work, StepWork::Agent(_)));
+    show_about(step.title.as_deref(), prose, sheet);
+    let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.to_string());
+    lines!(sheet in Graph { guard "depends_on" = &needs.collect::<Vec<_>>() });
+    step.view(sheet);
+}
+
+// The id is the part that all lines stand in, and each alternative stands in a part of its own.
+view! { step: Step in Effort {
+    plain when in Graph = when.as_deref(),
+    own fan = RecordView::view,
+    most max_parallel = max_parallel.filter(|_| step.is_repeated()),
+    own gates = gate::show_gate_names,
+    whole work = show_execution,
+    most queue_timeout = time_limit(*queue_timeout); queue_timeout.is_none(),
+    own retry = show_retries,
+    grant on_stuck = planner::guidance_text(*on_stuck),
+    grant idempotent = idempotent.then_some("true: an interrupted attempt is re-run"),
+    most on_error in Proof = match on_error {
+        OnStepError::Fail => ("fail", 0.0),
+        OnStepError::Continue => ("continue: the run continues as if it had succeeded", 1.0),
+    }; *on_error == OnStepError::Fail,
+    plain concurrency = concurrency.as_ref().map(|lock| format!("it holds the lock {lock}")),
+    plain runs_on =
+        runs_on.as_ref().map(|queue| format!("the workers of the queue {queue} run it, on a backend")),
+    own verify = show_checks,
+    below loops = &verify.iter().any(|own| own.phase != CheckPhase::Verify).then_some(*loops),
+    whole outputs = show_outputs,
+    guard artifacts in Data,
+    grant writes in Data,
+    own cache = RecordView::view,
+    own classify = show_failure_rules,
+} aside
+    id, title, depends_on, container, env, cwd, timeout, external, allow, limits, tool, target, alternatives,
+    briefing
 }
 
 impl Step {
@@ -262,6 +306,21 @@ pub enum StepRepetition {
     Matrix(Vec<JsonObject>),
 }
 
+impl RecordView for StepRepetition {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let (key, text) = match self {
+            Self::Once => return,
+            Self::Each(list) => ("for_each", list.source().to_owned()),
+            Self::List(items) => ("for_each", Value::from(items.clone()).to_string()),
+            Self::Matrix(items) => {
+                let items: Vec<_> = items.iter().cloned().map(Value::Object).collect();
+                ("matrix", Value::from(items).to_string())
+            }
+        };
+        lines!(sheet in Graph { plain (key) = text });
+    }
+}
+
 /// A required output of a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequiredOutput {
@@ -271,6 +330,15 @@ pub struct RequiredOutput {
     pub schema: ValueSchema,
 }
 
+fn show_outputs(step: &Step, sheet: &mut SummaryBuilder) {
+    for RequiredOutput { name, schema } in &step.outputs {
+        let key = format!("outputs.{name}");
+        lines!(sheet in Data { guard (&key) = schema });
+        let taint = step.external.contains(name).then_some("external");
+        sheet.below(&key, |sheet| lines!(sheet in Data { plain "taint" = taint }));
+    }
+}
+
 /// The dependencies and the contents of a step's result.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepCache {
@@ -278,6 +346,17 @@ pub struct StepCache {
     pub inputs: Vec<String>,
     /// Globs of the files written, which are restored on reuse.
     pub outputs: Vec<Template>,
+}
+
+impl RecordView for StepCache {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let Self { inputs, outputs } = self;
+        lines!(sheet in Data {
+            grant "cache" = "its result may be reused while its inputs are unchanged",
+            guard "cache.inputs" = inputs,
+            grant "cache.outputs" = outputs,
+        });
+    }
 }
 
 keywords! {

@@ -14,6 +14,12 @@ pub struct SuggestionSource {
     pub limits: SuggestionLimits,
 }
 
+// The plans that its runs may suggest. A person starts one, with the approvals that it needs.
+view! { suggests: SuggestionSource in Work {
+    plain output,
+    plain plans = &plans.iter().map(|plan| plan.path.clone()).collect::<Vec<_>>(),
+} aside limits }
+
 /// A plan that a suggestion may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestedPlan {

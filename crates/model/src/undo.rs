@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::NestedPlan;
+use crate::summary::show_use;
 
 /// A plan that undoes a successful run, on request and for a while.
 #[derive(Clone, Debug)]
@@ -12,6 +13,12 @@ pub struct UndoPlan {
     /// The time after the end of that run in which it may be started.
     pub within: Duration,
 }
+
+// The plan that undoes a run, which is shown like a used one.
+view! { undo: UndoPlan in Effort {
+    own nested = show_use,
+    plain within,
+} }
 
 impl UndoPlan {
     /// The time if the plan names none.

@@ -1,8 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AgentInteraction, AgentWork, ApprovalStep, GeneratedPlan, Plan, SkillCall};
+use super::approve::show_approval;
+use super::check::show_argv;
+use super::{AgentInteraction, AgentWork, ApprovalStep, CheckProbe, GeneratedPlan, Plan, SkillCall};
 use crate::expr::Template;
+use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words, show_use};
 use serde::Serialize;
 use wf_base::name::{EnvName, Name};
 use wf_base::time::Moment;
@@ -31,6 +34,22 @@ pub enum StepWork {
     Approve(Box<ApprovalStep>),
 }
 
+impl RecordView for StepWork {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(own) => own.view(sheet),
+            Self::Exec(own) => show_argv(own, sheet),
+            Self::Skill(call) => sheet.below("skill", |sheet| call.view(sheet)),
+            Self::Agent(own) => sheet.below("agent", |sheet| own.view(sheet)),
+            Self::Http(request) => sheet.below("http", |sheet| request.view(sheet)),
+            Self::Uses(nested) => show_use(nested, sheet),
+            Self::Generated(made) => made.view(sheet),
+            Self::Wait(what) => sheet.below("wait", |sheet| what.view(sheet)),
+            Self::Approve(decision) => show_approval(decision, sheet),
+        }
+    }
+}
+
 impl StepWork {
     /// Returns the templates of the work.
     pub fn templates(&self) -> Vec<&Template> {
@@ -55,9 +74,23 @@ impl StepWork {
             Self::Approve(decision) => [&decision.message].into_iter().chain(decision.covered()).collect(),
         }
     }
-}
 
-impl StepWork {
+    /// Returns what is executed, as the probe of a check executes it; `None` if the work is neither a script nor a
+    /// program.
+    pub fn probe(&self) -> Option<CheckProbe> {
+        match self {
+            Self::Run(script) => Some(CheckProbe::Run(script.clone())),
+            Self::Exec(words) => Some(CheckProbe::Exec(words.clone())),
+            Self::Skill(_)
+            | Self::Agent(_)
+            | Self::Http(_)
+            | Self::Uses(_)
+            | Self::Generated(_)
+            | Self::Wait(_)
+            | Self::Approve(_) => None,
+        }
+    }
+
     /// Returns the plans that the work uses, or may start.
     pub fn plans_used(&self) -> Vec<&Arc<Plan>> {
         match self {
@@ -80,6 +113,12 @@ pub struct ShellScript {
     /// The script, never a template.
     pub text: String,
 }
+
+// A script in full, and the shell that reads it.
+view! { script: ShellScript in Work {
+    plain shell = shell_words(shell),
+    plain text as "run",
+} }
 
 /// An environment variable.
 #[derive(Clone, Debug, Serialize)]
@@ -107,6 +146,16 @@ pub struct HttpCall {
     pub outputs: Vec<(Name, String)>,
 }
 
+view! { request: HttpCall in Work {
+    plain method,
+    plain url,
+    plain headers,
+    plain body,
+    plain outputs,
+    plain expect in Proof as "expect.status" =
+        if expect.is_empty() { "200 to 299".to_owned() } else { serde_json::json!(expect).to_string() },
+} }
+
 /// A nested plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct NestedPlan {
@@ -128,4 +177,15 @@ pub enum WaitCondition {
     Until(Moment),
     /// The existence of a file, relative to the workspace.
     File(Template),
+}
+
+impl RecordView for WaitCondition {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let (key, text) = match self {
+            Self::For(time) => ("duration", exact_duration(*time)),
+            Self::Until(moment) => ("until", moment.to_string()),
+            Self::File(path) => ("file", path.source().to_owned()),
+        };
+        lines!(sheet in Work { plain (key) = text });
+    }
 }

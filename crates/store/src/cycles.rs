@@ -247,17 +247,20 @@ impl StoreReader {
     /// Returns the notifications not yet sent, oldest first.
     pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
-        self.folded_rows(sql, [], |row| {
-            let id: i64 = row.get("id")?;
-            Ok(NotificationRow {
-                id: id.unsigned_abs(),
-                goal: row.get::<_, WordColumn<_>>("goal")?.0,
-                body: row.get::<_, JsonColumn<_>>("body")?.0,
-                at: row.get::<_, MomentColumn>("at")?.0,
-                tries: row.get("tries")?,
-            })
-        })
+        self.folded_rows(sql, [], notification)
     }
+}
+
+/// Reads a notification.
+pub(super) fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
+    let id: i64 = row.get("id")?;
+    Ok(NotificationRow {
+        id: id.unsigned_abs(),
+        goal: row.get::<_, WordColumn<_>>("goal")?.0,
+        body: row.get::<_, JsonColumn<_>>("body")?.0,
+        at: row.get::<_, MomentColumn>("at")?.0,
+        tries: row.get("tries")?,
+    })
 }
 
 /// Records the part of a goal that a run is started for. Refused with [`StoreError::NotDue`] if its

@@ -314,6 +314,15 @@ impl StoreError {
     }
 }
 
+/// Returns what was opened; `None` if there is no state.
+pub fn allow_no_state<T>(opened: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(StoreError::NoState(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A disk with less free space than this is full: SQLite needs room for the index of its log.
 const ROOM: u64 = 64 * 1024;
 

@@ -99,7 +99,7 @@ pub use connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
 pub use cycles::{NotificationRow, ReconciliationClaim, ReconciliationEnd, ReconciliationRow, SlotSkip};
 pub use difference::{ColumnDifference, ProjectionDifference};
 pub use erase::ErasedRows;
-pub use error::StoreError;
+pub use error::{StoreError, allow_no_state};
 pub use examine::{StateFault, examine};
 pub use fence::{FencingToken, RunFence};
 pub use find::FindError;

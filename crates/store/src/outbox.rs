@@ -1,6 +1,7 @@
 //! The outbox of notifications: those that were not delivered, and those that are sent again.
 
-use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::column::MomentColumn;
+use super::cycles::notification;
 use super::{NotificationRow, Store, StoreError, StoreReader, WriteTicket};
 use wf_base::time::Moment;
 
@@ -35,17 +36,9 @@ impl StoreReader {
         let sql = "SELECT id, goal, body, at, tries, sent, error FROM notifications
                    WHERE sent IS NULL OR error IS NOT NULL ORDER BY id";
         self.folded_rows(sql, [], |row| {
-            let id: i64 = row.get("id")?;
             let given_up: Option<MomentColumn> = row.get("sent")?;
-            let notification = NotificationRow {
-                id: id.unsigned_abs(),
-                goal: row.get::<_, WordColumn<_>>("goal")?.0,
-                body: row.get::<_, JsonColumn<_>>("body")?.0,
-                at: row.get::<_, MomentColumn>("at")?.0,
-                tries: row.get("tries")?,
-            };
             Ok(UndeliveredNotification {
-                notification,
+                notification: notification(row)?,
                 given_up: given_up.map(|at| at.0),
                 error: row.get("error")?,
             })

@@ -3,12 +3,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Ui;
-use crate::commands::attest::{signing_key, write};
+use crate::commands::attest::{seal_text, signing_key, write};
 use crate::keys::PassphraseArgs;
 use wf_app::audit_log::verify_logs;
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_audit::PAYLOAD;
-use wf_sign::DsseEnvelope;
 use wf_store::feed::WorkspaceAction;
 
 /// Record where both logs end, so that a replaced history is detected
@@ -41,15 +40,8 @@ pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandEr
         let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
         return Err(failure.hint("`wf audit verify` lists all problems"));
     }
-    let text = found.heads.text();
     let key = signer.as_ref().map(|signer| signer.public().id());
-    let written = match signer {
-        Some(signer) => {
-            let envelope = DsseEnvelope::seal(PAYLOAD, text.as_bytes(), &signer);
-            serde_json::to_string(&envelope).unwrap_or_default()
-        }
-        None => text,
-    };
+    let written = seal_text(PAYLOAD, found.heads.text(), signer.as_ref());
     write(ui, args.out.as_deref(), &(written + "\n"))?;
     watch::record_command_act(&ui.host, WorkspaceAction::Checkpointed { key })?;
     Ok(CliExitCode::Ok)

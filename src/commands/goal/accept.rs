@@ -4,7 +4,7 @@ use crate::Ui;
 use crate::approve::accept_goal;
 use crate::keys::SigningArgs;
 use wf_app::approve::{SigningOptions, SigningRules, awaited_acceptance};
-use wf_app::goals::{GoalSource, find_path, list_goals_on_disk, wake_daemon};
+use wf_app::goals::{GoalSource, find_paths, wake_daemon};
 use wf_app::{CliExitCode, CommandError, load};
 use wf_core::goal::ReconciliationPart;
 use wf_sign::approval::ReviewPolicy;
@@ -38,14 +38,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
         let message = "goals must be approved here: approvers.yaml sets `policy: reviewed`";
         return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
     }
-    let paths = match &args.goal {
-        Some(goal) => vec![find_path(&ui.host, &workspace, &GoalSource::Disk, goal)?],
-        None => list_goals_on_disk(&workspace)
-            .into_iter()
-            .filter(|found| found.goal.is_ok())
-            .map(|found| found.path)
-            .collect(),
-    };
+    let paths = find_paths(&ui.host, &workspace, args.goal.as_deref())?;
     for path in paths {
         let files = GoalSource::Disk.files(&workspace);
         let (ready, goal) =

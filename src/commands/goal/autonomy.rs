@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::goals::{AutonomyStatus, GoalSource, find_path, list_goals_on_disk, verified_reader};
+use wf_app::goals::{AutonomyStatus, GoalSource, find_paths, verified_reader};
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::time::{Moment, format_duration};
 use wf_base::units::plural;
@@ -26,14 +26,7 @@ pub struct GoalAutonomyArgs {
 /// Shows the autonomy of goals.
 pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let paths = match &args.goal {
-        Some(goal) => vec![find_path(&ui.host, &workspace, &GoalSource::Disk, goal)?],
-        None => list_goals_on_disk(&workspace)
-            .into_iter()
-            .filter(|found| found.goal.is_ok())
-            .map(|found| found.path)
-            .collect(),
-    };
+    let paths = find_paths(&ui.host, &workspace, args.goal.as_deref())?;
     let files = GoalSource::Disk.files(&workspace);
     let now = ui.host.now();
     let mut goals: Vec<Value> = Vec::new();

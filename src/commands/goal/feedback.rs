@@ -8,7 +8,7 @@ use wf_base::name::RunId;
 use wf_core::goal::RepairOpinion;
 use wf_model::Goal;
 use wf_store::feed::WorkspaceAction;
-use wf_store::{RepairFeedback, RepairRow, StoreError, StoreReader};
+use wf_store::{RepairFeedback, RepairRow, StoreReader, allow_no_state};
 
 /// Give feedback on a repair of a goal
 #[derive(Args, Debug)]
@@ -61,10 +61,8 @@ impl From<FeedbackArg> for RepairOpinion {
 pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let reader = match StoreReader::open(&workspace.state) {
-        Ok(reader) => reader,
-        Err(StoreError::NoState(_)) => return Err(usage(args, no_repair(&goal))),
-        Err(error) => return Err(error.into()),
+    let Some(reader) = allow_no_state(StoreReader::open(&workspace.state))? else {
+        return Err(usage(args, no_repair(&goal)));
     };
     let repairs = reader.repairs(&goal.id, usize::MAX)?;
     let repair = find_repair(&reader, args, &goal, &repairs)?;

@@ -8,7 +8,7 @@ use wf_base::name::PlanId;
 use wf_base::untrusted::{BAD, DIM, GOOD};
 use wf_core::goal::SlotState;
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StoreReader, allow_no_state};
 
 /// Show the scheduled times of a goal and the results of its reconciliations
 #[derive(Args, Debug)]
@@ -32,14 +32,10 @@ type HistoryCell = (String, anstyle::Style);
 
 /// Shows the history of a goal.
 pub fn run(ui: &Ui, args: &GoalHistoryArgs) -> Result<CliExitCode, CommandError> {
-    let reader = match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => reader,
-        Err(StoreError::NoState(_)) => {
-            find_path(&ui.host, &ui.host.workspace(), &GoalSource::Disk, &args.goal)?;
-            ui.print_info("no history yet\n");
-            return Ok(CliExitCode::Ok);
-        }
-        Err(error) => return Err(error.into()),
+    let Some(reader) = allow_no_state(StoreReader::open(&ui.host.workspace().state))? else {
+        find_path(&ui.host, &ui.host.workspace(), &GoalSource::Disk, &args.goal)?;
+        ui.print_info("no history yet\n");
+        return Ok(CliExitCode::Ok);
     };
     let id = id(ui, &reader, &args.goal)?;
     let latest = goal_history(&reader, &id, args.limit)?;

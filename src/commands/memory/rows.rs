@@ -9,7 +9,7 @@ use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
 use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryBundle, MemoryNote, RuleSense};
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
+use wf_store::{MegramSelection, Store, StoreDurability, StoreReader, allow_no_state};
 
 /// The width at which a content is cut on a line, in characters.
 const WIDTH: usize = 60;
@@ -26,11 +26,7 @@ pub(super) fn notes(host: &Host) -> Result<Vec<MemoryNote>, CommandError> {
 
 /// Opens the state to read memory; `None` where there is none.
 pub(super) fn reader(host: &Host) -> Result<Option<StoreReader>, CommandError> {
-    match StoreReader::open(&host.workspace().state) {
-        Ok(reader) => Ok(Some(reader)),
-        Err(StoreError::NoState(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(allow_no_state(StoreReader::open(&host.workspace().state))?)
 }
 
 /// Opens the state to change memory.

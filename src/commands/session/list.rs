@@ -9,7 +9,7 @@ use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, GOOD, WARN};
 use wf_core::session::SessionState;
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StoreReader, allow_no_state};
 
 /// List the sessions
 #[derive(Args, Debug)]
@@ -21,11 +21,8 @@ pub struct SessionListArgs {
 
 /// Lists sessions.
 pub(super) fn run(ui: &Ui, args: &SessionListArgs) -> Result<CliExitCode, CommandError> {
-    let all = match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => read_sessions(&reader)?,
-        Err(StoreError::NoState(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let reader = allow_no_state(StoreReader::open(&ui.host.workspace().state))?;
+    let all = reader.map_or_else(|| Ok(Vec::new()), |reader| read_sessions(&reader))?;
     if args.json {
         let sessions: Vec<Value> = all.iter().map(json).collect();
         ui.print_json(&format!("{:#}\n", json!({ "v": 1, "sessions": sessions })))?;

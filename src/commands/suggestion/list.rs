@@ -9,7 +9,7 @@ use wf_base::name::RunId;
 use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, NAME, paint, styled_line};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StoreReader, allow_no_state};
 
 /// List the suggestions that wait
 #[derive(Args, Debug)]
@@ -25,11 +25,8 @@ pub struct SuggestionListArgs {
 /// Lists suggestions.
 pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, CommandError> {
     let state = (!args.all).then_some(SuggestionState::Pending);
-    let found = match StoreReader::open(&ui.host.workspace().state) {
-        Ok(reader) => reader.suggestions(state)?,
-        Err(StoreError::NoState(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let reader = allow_no_state(StoreReader::open(&ui.host.workspace().state))?;
+    let found = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.suggestions(state))?;
     if args.json {
         ui.print_json(&format!("{:#}\n", json!({"v": 1, "suggestions": found})))?;
     } else if found.is_empty() {

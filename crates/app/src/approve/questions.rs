@@ -2,7 +2,8 @@ use crate::names::task_name;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
-use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision, TaskId};
+use wf_core::machine::{ApprovalOutcome, ApprovalRequest, RequestDecision, TaskId};
+use wf_report::record::RecordedApproval;
 use wf_sign::approval::ApprovalDecision;
 use wf_store::{StoreError, StoreReader};
 
@@ -21,9 +22,6 @@ pub struct RunApprovalRequest {
     /// The answer; `None`: it is pending.
     pub outcome: Option<ApprovalOutcome>,
 }
-
-/// The events of approval requests.
-const REQUEST_EVENTS: [&str; 2] = ["approval_requested", "approval_resolved"];
 
 /// Returns every approval request of a run and of those nested in it, in order.
 pub fn approval_requests(reader: &StoreReader, run: &RunId) -> Result<Vec<RunApprovalRequest>, StoreError> {
@@ -51,12 +49,14 @@ fn collect_nested(
     run: &RunId,
     above: &ParentTasks,
 ) -> Result<Vec<RunApprovalRequest>, StoreError> {
-    let mut found = collect_run(run, above, &reader.facts_apart(run, &REQUEST_EVENTS)?);
-    for posed in &mut found {
-        if let Some(place) = &posed.request.place {
-            posed.path.push(task_name(reader, run, place)?);
-            posed.numbers.push(place.to_string());
-        }
+    let mut found = Vec::new();
+    let facts = reader.facts_apart(run, &RecordedApproval::EVENTS)?;
+    for RecordedApproval { ask, given } in RecordedApproval::from_events(&facts) {
+        let ParentTasks { path, numbers } = match &ask.place {
+            Some(place) => above.with(task_name(reader, run, place)?, place.to_string()),
+            None => above.clone(),
+        };
+        found.push(RunApprovalRequest { run: run.clone(), path, numbers, request: ask, outcome: given });
     }
     for (child, attempt) in reader.children(run)? {
         let number = attempt.split_once('#').map_or(&*attempt, |(place, _)| place);
@@ -68,28 +68,6 @@ fn collect_nested(
         found.extend(collect_nested(reader, &child, &above)?);
     }
     Ok(found)
-}
-
-fn collect_run(run: &RunId, above: &ParentTasks, events: &[Event]) -> Vec<RunApprovalRequest> {
-    let mut found: Vec<RunApprovalRequest> = Vec::new();
-    for event in events {
-        match &event.fact {
-            EventKind::ApprovalRequested(ask) => found.push(RunApprovalRequest {
-                run: run.clone(),
-                path: above.path.clone(),
-                numbers: above.numbers.clone(),
-                request: (**ask).clone(),
-                outcome: None,
-            }),
-            EventKind::ApprovalResolved { request: number, given, .. } => {
-                if let Some(posed) = found.iter_mut().find(|posed| posed.request.request == *number) {
-                    posed.outcome = Some(given.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 impl RunApprovalRequest {

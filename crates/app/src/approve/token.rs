@@ -12,7 +12,7 @@ use wf_sign::approval::{
     ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
     PlanRef, VERSION, plan_digest,
 };
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StoreReader, allow_no_state};
 
 /// The plan that an approval is for.
 pub fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
@@ -60,11 +60,8 @@ pub fn read_token(workspace: &Workspace, path: &Path) -> Result<ApprovalToken, A
 
 /// Returns the number of uses of a token, as far as the state knows.
 pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, CommandError> {
-    match StoreReader::open(&workspace.state) {
-        Ok(reader) => Ok(reader.last_use_of(token.statement().nonce.as_str())?),
-        Err(StoreError::NoState(_)) => Ok(0),
-        Err(error) => Err(error.into()),
-    }
+    let reader = allow_no_state(StoreReader::open(&workspace.state))?;
+    Ok(reader.map_or(Ok(0), |reader| reader.last_use_of(token.statement().nonce.as_str()))?)
 }
 
 /// Writes an approval atomically: its name appears only once it is complete.

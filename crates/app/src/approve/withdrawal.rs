@@ -5,7 +5,7 @@ use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::withdrawn_at;
 use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, SKEW};
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StoreReader, allow_no_state};
 
 /// The standing approval beside a goal.
 #[derive(Debug)]
@@ -67,10 +67,7 @@ pub fn withdrawal_time(
     statement: &ApprovalStatement,
     now: Moment,
 ) -> Result<Option<Moment>, CommandError> {
-    let withdrawals = match StoreReader::from_log(&workspace.state) {
-        Ok(reader) => reader.withdrawals(goal)?,
-        Err(StoreError::NoState(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let reader = allow_no_state(StoreReader::from_log(&workspace.state))?;
+    let withdrawals = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.withdrawals(goal))?;
     Ok(withdrawn_at(&withdrawals, statement.nonce.as_str(), statement.issued, now, SKEW))
 }

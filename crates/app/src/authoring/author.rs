@@ -18,7 +18,7 @@ use wf_core::memory::MegramTags;
 use wf_engine::Cassette;
 use wf_lang::{DiskFiles, GATES, SpecFileSource as _};
 use wf_model::ModelDefinition;
-use wf_store::{MegramSelection, StoreError, StoreReader};
+use wf_store::{MegramSelection, StoreReader, allow_no_state};
 
 /// The role of the model that writes plans.
 pub(super) const PLANNER: &str = "planner";
@@ -154,11 +154,8 @@ impl<'a> PlanAuthor<'a> {
         let files = DiskFiles::new(&self.workspace.root);
         let gates = files.names(GATES).into_iter();
         let gates = gates.filter_map(|name| name.strip_suffix(".md").map(str::to_owned));
-        let megrams = match StoreReader::open(&self.workspace.state) {
-            Ok(reader) => reader.memory(&MegramSelection::All)?,
-            Err(StoreError::NoState(_)) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        let reader = allow_no_state(StoreReader::open(&self.workspace.state))?;
+        let megrams = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.memory(&MegramSelection::All))?;
         let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
         Ok(PlanningContext {
             roles: self.desk.roles(),

@@ -5,10 +5,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::keywords;
-use wf_base::source::{SourceText, Span, Spanned};
+use wf_base::source::{SourceText, Spanned};
 use wf_base::time::Moment;
-use wf_lang::decode::{DecodeSpec, DiagnosticList, DurationText, SpecDecoder, record, words};
-use wf_lang::yaml::{self, YamlNode, YamlValue};
+use wf_lang::decode::{DecodeSpec, DurationText, SpecDecoder, record, words};
+use wf_lang::yaml::{YamlNode, YamlValue};
 use wf_sign::ApproverKey;
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy, VALIDITY};
 
@@ -130,11 +130,7 @@ impl JsonSchema for DayOrInstant {
 /// Reads `approvers.yaml`: its declarations as far as they are usable, and all diagnostics. The
 /// caller must not act on them if there are any.
 pub fn load_approvers(source: &SourceText) -> (Option<ApproversFile>, Vec<Diagnostic>) {
-    let text = source.text();
-    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut mistakes = DiagnosticList::default();
-    let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
-    let mut decoder = SpecDecoder::new(text, mistakes);
+    let (tree, mut decoder) = super::load::open(source);
     let file = tree.and_then(|tree| ApproversFile::decode(&tree, &mut decoder));
     if let Some(file) = &file {
         check_approvers(file, &mut decoder);

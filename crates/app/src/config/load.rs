@@ -2,16 +2,12 @@ use super::{ConfigFile, WorkspaceConfig};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::{SourceText, Span};
 use wf_lang::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
-use wf_lang::yaml::{self, YamlValue};
+use wf_lang::yaml::{self, YamlNode, YamlValue};
 
 /// Reads `wf.yaml`: the configuration as far as it is usable, and all diagnostics. An empty file is
 /// valid.
 pub fn load(source: &SourceText) -> (WorkspaceConfig, Vec<Diagnostic>) {
-    let text = source.text();
-    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut mistakes = DiagnosticList::default();
-    let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
-    let mut decoder = SpecDecoder::new(text, mistakes);
+    let (tree, mut decoder) = open(source);
     let file = tree
         .filter(|tree| tree.value != YamlValue::Null)
         .and_then(|tree| ConfigFile::decode(&tree, &mut decoder));
@@ -39,6 +35,15 @@ pub fn load(source: &SourceText) -> (WorkspaceConfig, Vec<Diagnostic>) {
     let mut mistakes = decoder.into_mistakes().into_diagnostics();
     mistakes.sort_by_key(|mistake| mistake.span);
     (config, mistakes)
+}
+
+/// Reads a file of settings as a tree, whose mistakes are noted in the decoder for its declarations.
+pub(super) fn open(source: &SourceText) -> (Option<YamlNode<'_>>, SpecDecoder<'_>) {
+    let text = source.text();
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut mistakes = DiagnosticList::default();
+    let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
+    (tree, SpecDecoder::new(text, mistakes))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::io;
 use crate::Host;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
-use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreError, StoreReader};
+use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreReader, allow_no_state};
 
 /// Opens the state to record something about connections.
 pub fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
@@ -13,11 +13,8 @@ pub fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
 
 /// Returns the connections; none where there is no state.
 pub fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
-    let mut rows = match StoreReader::open(&host.workspace().state) {
-        Ok(reader) => reader.connections()?,
-        Err(StoreError::NoState(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
+    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.connections())?;
     rows.retain(|row| row.state != ConnectionState::Removed);
     Ok(rows)
 }

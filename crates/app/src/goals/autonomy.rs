@@ -15,7 +15,7 @@ use wf_core::goal::{
 use wf_core::machine::RunOutcome;
 use wf_model::{AutonomyThresholds, Goal, GoalApproval};
 use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy};
-use wf_store::{RunState, StoreError, StoreReader};
+use wf_store::{RunState, StoreReader, allow_no_state};
 
 /// The autonomy of a goal, the feedback on its repairs, and the advice that follows.
 #[derive(Debug)]
@@ -139,11 +139,7 @@ impl AutonomyStatus {
 
 /// Opens the state of a workspace for a decision: what is read of runs is built from the log. `None` if there is none.
 pub fn verified_reader(workspace: &Workspace) -> Result<Option<StoreReader>, CommandError> {
-    match StoreReader::from_log(&workspace.state) {
-        Ok(reader) => Ok(Some(reader)),
-        Err(StoreError::NoState(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(allow_no_state(StoreReader::from_log(&workspace.state))?)
 }
 
 /// The feedback on the latest repairs, newest first, as many as can count. A repair that waits or

@@ -72,6 +72,19 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
     read_goals(&*GoalSource::Disk.files(workspace), paths)
 }
 
+/// Returns the path of a goal on disk; without one, those of all that are valid.
+pub fn find_paths(
+    host: &Host,
+    workspace: &Workspace,
+    goal: Option<&str>,
+) -> Result<Vec<String>, CommandError> {
+    if let Some(goal) = goal {
+        return Ok(vec![find_path(host, workspace, &GoalSource::Disk, goal)?]);
+    }
+    let valid = list_goals_on_disk(workspace).into_iter().filter(|found| found.goal.is_ok());
+    Ok(valid.map(|found| found.path).collect())
+}
+
 fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
     let mut found: Vec<GoalFile> = Vec::new();
     for path in paths {

@@ -32,8 +32,8 @@ pub use cycle::{
 };
 pub use file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use find::{
-    FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_on_disk, list_goals_with_acceptance,
-    load_by_id, load_by_name,
+    FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
+    list_goals_with_acceptance, load_by_id, load_by_name,
 };
 pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;

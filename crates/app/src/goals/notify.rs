@@ -21,7 +21,7 @@ use wf_exec::ProcessExecutor;
 use wf_exec::http::HttpClient;
 use wf_exec::secret::{PlanSecrets, SecretText};
 use wf_lang::DiskFiles;
-use wf_store::{NotificationRow, Store, StoreDurability, StoreError, StoreReader};
+use wf_store::{NotificationRow, Store, StoreDurability, StoreReader, allow_no_state};
 
 /// The pause after a failed attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -36,10 +36,8 @@ const SENDER_LOCK: &str = "tell.lock";
 /// is sent, but not forever.
 pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let workspace = caller.host().workspace();
-    let reader = match StoreReader::open(&workspace.state) {
-        Ok(reader) => reader,
-        Err(StoreError::NoState(_)) => return Ok(()),
-        Err(error) => return Err(error.into()),
+    let Some(reader) = allow_no_state(StoreReader::open(&workspace.state))? else {
+        return Ok(());
     };
     if reader.notices()?.is_empty() {
         return Ok(());

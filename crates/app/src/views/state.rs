@@ -6,7 +6,7 @@ use crate::load::PlanCache;
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
 use wf_model::Plan;
-use wf_store::{FindError, ReaderPool, StoreError, StoreReader, ViewReader};
+use wf_store::{FindError, ReaderPool, StoreReader, ViewReader, allow_no_state};
 
 /// The things that the views of one server have in common: readers of the state that stay open, and plans that were read.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +40,8 @@ impl Deref for StateReader {
 /// Opens the state for a view; `None` if there is none yet.
 pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandError> {
     let ViewResources { readers, plans } = caller.view_resources();
-    match readers.view(&caller.host().workspace().state) {
-        Ok(reader) => Ok(Some(StateReader { reader, plans })),
-        Err(StoreError::NoState(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    let reader = allow_no_state(readers.view(&caller.host().workspace().state))?;
+    Ok(reader.map(|reader| StateReader { reader, plans }))
 }
 
 /// Returns the run that an address names; `None` if there is no such run, or more than one.

@@ -146,21 +146,12 @@ fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> 
     let in_folder = |cwd: Option<String>| {
         let cwd = cwd.as_deref();
         let probe = match &step.work {
-            StepWork::Run(script) => CheckProbe::Run(script.clone()),
-            StepWork::Exec(words) => CheckProbe::Exec(words.clone()),
             StepWork::Skill(call) => {
                 let words = shell::with_interpreter(call, root).program(cwd);
                 let words = words.iter().map(|word| Template::literal(word));
                 CheckProbe::Exec(words.collect())
             }
-            StepWork::Agent(_)
-            | StepWork::Http(_)
-            | StepWork::Uses(_)
-            | StepWork::Generated(_)
-            | StepWork::Wait(_)
-            | StepWork::Approve(_) => {
-                return None;
-            }
+            work => work.probe()?,
         };
         Some(text(probe, cwd))
     };

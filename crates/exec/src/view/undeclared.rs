@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::declared::DeclaredProducts;
 use super::named;
 use wf_base::name::Name;
-use wf_model::{Check, CheckProbe, JsonObject, Plan, Step, StepWork};
+use wf_model::{Check, JsonObject, Plan, Step};
 
 /// An undeclared file that is named by both a check and a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +51,8 @@ fn is_file_name(path: &Path) -> bool {
 
 /// True if the text of a step names a file.
 fn names(step: &Step, path: &Path) -> bool {
-    let probe = match &step.work {
-        StepWork::Run(script) => CheckProbe::Run(script.clone()),
-        StepWork::Exec(words) => CheckProbe::Exec(words.clone()),
-        _ => return false,
+    let Some(probe) = step.work.probe() else {
+        return false;
     };
     let text = Check {
         probe: Some(probe),

@@ -45,6 +45,20 @@ pub struct DstPolicy {
     pub overlap: DstOverlapPolicy,
 }
 
+view! { dst: DstPolicy in Graph {
+    plain gap = match gap {
+        DstGapPolicy::Skip => "skip: a time that the clock change skips is dropped",
+        DstGapPolicy::RunAtTransition => {
+            "run_at_transition: a time that the clock change skips runs at the transition"
+        }
+    }; *gap == DstGapPolicy::default(),
+    plain overlap = match overlap {
+        DstOverlapPolicy::First => "first: a repeated time runs at its first occurrence",
+        DstOverlapPolicy::Last => "last: a repeated time runs at its last occurrence",
+        DstOverlapPolicy::Both => "both: a repeated time runs twice",
+    }; *overlap == DstOverlapPolicy::default(),
+} }
+
 /// The effect of a clock change on a scheduled time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

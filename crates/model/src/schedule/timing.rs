@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::walk::{DueInstant, ScheduleWalk, WallClockTimes};
 use super::zone::{FIRST, LAST};
 use super::{CivilDateTime, CronExpression, DstNote, DstPolicy, ScheduleExclusion, ScheduleZone};
+use crate::summary::{RecordView, SummaryBuilder, cron_in_words};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Moment, format_duration, parse_duration};
 
@@ -33,6 +34,21 @@ pub enum TimingRule {
     },
 }
 
+/// A rule in words, with its subject.
+fn rule_text(rule: &TimingRule) -> String {
+    match rule {
+        TimingRule::Cron { expression, zone, dst: _ } => {
+            let text = expression.to_string();
+            let zone = zone.name();
+            match cron_in_words(&text) {
+                Some(words) => format!("{words}, {zone} ({text})"),
+                None => format!("{text}, {zone}"),
+            }
+        }
+        TimingRule::At { civil, zone, dst: _ } => format!("once, at {civil}, {}", zone.name()),
+    }
+}
+
 /// The schedule of a goal. JSON round-trips without loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +66,26 @@ pub struct GoalSchedule {
     /// The time over which goals that are due together are spread.
     #[serde(serialize_with = "write_duration", deserialize_with = "read_duration")]
     pub splay: Duration,
+}
+
+view! { timing: GoalSchedule in Graph {
+    own rules = show_schedule,
+    plain zone as "timezone" = zone.name(),
+    guard exclude,
+    plain active_from = moment_text(*active_from); active_from.is_none(),
+    plain active_until = moment_text(*active_until); active_until.is_none(),
+    plain splay; splay.is_zero(),
+} }
+
+fn moment_text(at: Option<Moment>) -> String {
+    at.map_or_else(|| "none".into(), |at| at.to_string())
+}
+
+fn show_schedule(rules: &[TimingRule], sheet: &mut SummaryBuilder) {
+    lines!(sheet in Graph { plain "schedule" = &rules.iter().map(rule_text).collect::<Vec<_>>() });
+    if let Some(TimingRule::Cron { dst, .. } | TimingRule::At { dst, .. }) = rules.first() {
+        sheet.below("dst", |sheet| dst.view(sheet));
+    }
 }
 
 /// A scheduled time of a goal, on a whole second.

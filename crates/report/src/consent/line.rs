@@ -1,88 +1,9 @@
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::Serialize;
 
-use super::{SummaryBuilder, plan};
 use wf_base::untrusted::hides;
 use wf_core::risk::risk_of_plan;
+use wf_model::summary::{self, RiskDirection, SummaryBuilder, SummaryLine, SummaryLineKind};
 use wf_model::{Goal, JsonObject, Plan};
-
-/// The subject of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SummaryLineKind {
-    /// The access granted: files, network, secrets, variables, the machine.
-    Reach,
-    /// The proof of success: checks and their expectations.
-    Proof,
-    /// The approvals and gates passed before it continues.
-    Decision,
-    /// The work that is executed.
-    Work,
-    /// The order, conditions and repetitions of the execution.
-    Graph,
-    /// The durations, retries and concurrency.
-    Effort,
-    /// Values that come in and go out.
-    Data,
-    /// Text for readers.
-    About,
-}
-
-/// The direction of a change of a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RiskDirection {
-    /// Not known from the text alone.
-    Plain,
-    /// Its presence lets more happen, or more pass.
-    Grant,
-    /// Its presence lets less happen, or less pass.
-    Guard,
-    /// The larger the number, the more may happen, or pass.
-    AtMost(f64),
-    /// The larger the number, the less may happen, or pass.
-    AtLeast(f64),
-}
-
-/// One thing that a plan will do, or that bounds what it does.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SummaryLine {
-    /// The file of the plan that it belongs to; empty: the plan that is asked about.
-    pub plan: String,
-    /// The part of the plan, for example `steps.build`; empty: the plan as a whole.
-    pub part: String,
-    /// The key, as the language writes it, for example `verify.is_json.expect.contains`.
-    pub key: String,
-    /// The subject.
-    pub kind: SummaryLineKind,
-    /// The statement: in full, as written.
-    pub text: String,
-    /// The direction of a change.
-    pub risk: RiskDirection,
-    /// True if it states a default.
-    pub is_default: bool,
-}
-
-impl SummaryLine {
-    /// Returns its path, unique in its [`PlanSummary`], for example `steps.build.run` or
-    /// `parts.md: steps.one.run`.
-    pub fn path(&self) -> String {
-        let dot = if self.part.is_empty() { "" } else { "." };
-        let plan = match self.plan.as_str() {
-            "" => String::new(),
-            path => format!("{path}: "),
-        };
-        format!("{plan}{}{dot}{}", self.part, self.key)
-    }
-}
-
-impl Serialize for SummaryLine {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut line = serializer.serialize_struct("Line", 3)?;
-        line.serialize_field("path", &self.path())?;
-        line.serialize_field("kind", &self.kind)?;
-        line.serialize_field("text", &self.text)?;
-        line.end()
-    }
-}
 
 /// The settings of the workspace that apply to every plan.
 #[derive(Clone, Copy, Debug)]
@@ -106,27 +27,21 @@ pub struct PlanSummary {
 impl PlanSummary {
     /// Takes a plan apart, with everything that it uses. `path` is its file.
     pub fn of_plan(plan: &Plan, path: &str) -> Self {
-        let mut sheet = SummaryBuilder::default();
-        plan::plans(plan, path, &mut sheet);
-        Self { lines: sheet.lines() }
+        Self { lines: summary::of_plan(plan, path) }
     }
 
     /// Returns the risk of a plan with all that it uses. No plan declares it, so it is no part of what a plan says.
     pub(super) fn of_risk(plan: &Plan) -> Self {
-        let mut sheet = SummaryBuilder::default();
-        sheet.set_part("risk");
+        let mut sheet = SummaryBuilder::of_part("risk");
         let risk = risk_of_plan(plan).to_string();
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::Plain, "level", risk);
+        sheet.add(SummaryLineKind::Reach, |_| RiskDirection::Plain, "level", risk, false);
         Self { lines: sheet.lines() }
     }
 
     /// Adds the schedule on which a goal starts its plan, and the consequences.
     #[must_use]
     pub fn add_goal(mut self, goal: &Goal) -> Self {
-        let mut sheet = SummaryBuilder::default();
-        sheet.set_part("goal");
-        super::goal::goal(goal, &mut sheet);
-        self.lines.splice(0..0, sheet.lines());
+        self.lines.splice(0..0, summary::of_goal(goal));
         self
     }
 
@@ -144,8 +59,13 @@ impl PlanSummary {
     pub fn add_params(mut self, params: &JsonObject) -> Self {
         let mut sheet = SummaryBuilder::default();
         for (name, value) in params {
-            let text = super::exact::json(value);
-            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &format!("given.{name}"), text);
+            sheet.add(
+                SummaryLineKind::Data,
+                |_| RiskDirection::Plain,
+                &format!("given.{name}"),
+                value,
+                false,
+            );
         }
         self.lines.splice(0..0, sheet.lines());
         self
@@ -154,17 +74,17 @@ impl PlanSummary {
     /// Adds the settings of the workspace.
     #[must_use]
     pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
-        let WorkspaceSettings { is_sandboxed: confined, readable_paths: read, env_passthrough: pass } = house;
-        let mut sheet = SummaryBuilder::default();
-        sheet.set_part("workspace");
-        let (text, level) = if *confined {
+        let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough } = house;
+        let confined = if *is_sandboxed {
             ("on", 0.0)
         } else {
             ("off: neither steps nor checks are confined, so no risk is below high", 1.0)
         };
-        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "sandbox", text);
-        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "sandbox.read", read);
-        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "env_pass", pass);
+        let mut sheet = SummaryBuilder::of_part("workspace");
+        sheet.add(SummaryLineKind::Reach, RiskDirection::AtMost, "sandbox", confined, false);
+        for (key, texts) in [("sandbox.read", readable_paths), ("env_pass", env_passthrough)] {
+            sheet.add(SummaryLineKind::Reach, |_| RiskDirection::Grant, key, texts.to_vec(), false);
+        }
         self.lines.extend(sheet.lines());
         self
     }

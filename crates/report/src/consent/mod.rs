@@ -3,32 +3,19 @@
 //! A [`PlanSummary`] is a list of [`SummaryLine`]s, one per thing: a script, a permission, an expectation, a
 //! bound. [`consent`] formats it as text, and [`diff`](super::diff) compares two of them.
 //!
-//! **Invariant:** nothing of the model is left out. Every struct of it is destructured here without
-//! `..`, so that a new field does not compile before it is shown; and a test demands every key of
-//! the language's JSON schema. Keys that do not matter are listed there, with reasons.
+//! **Invariant:** nothing of the model is left out. The lines follow from tables beside the declarations
+//! ([`wf_model::summary`]), and a test demands every key of the language's JSON schema. Keys that do not matter
+//! are listed there, with reasons.
 //! **Invariant:** the content is shown as it is: no text is cut, and invisible characters, or
 //! characters that change how others are displayed, are written as `⟨U+202E⟩` and counted.
 //! **Invariant:** the list grows with the files; a plan that is used twice is shown once.
 
-mod budget;
-mod check;
-mod exact;
-mod gate;
-mod generated;
-mod goal;
 mod line;
-mod plan;
-mod replan;
-mod sheet;
-mod spoken;
-mod step;
 #[cfg(test)]
 pub(super) mod tests;
 mod text;
-mod work;
 
-pub use line::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind, WorkspaceSettings};
+pub use line::{PlanSummary, WorkspaceSettings};
 pub use text::consent;
 pub(super) use text::drawn;
-
-use sheet::SummaryBuilder;
+pub use wf_model::summary::{RiskDirection, SummaryLine, SummaryLineKind};

@@ -118,7 +118,7 @@ impl<'a> SummaryFormatter<'a> {
         // In a list, the key repeats the text.
         let key = key.strip_suffix(&format!("[{}]", line.text)).unwrap_or(key);
         let shown = if self.last_key == key { "" } else { key };
-        self.text.push_str(&labelled(shown, &line.text, indent, line.style()));
+        self.text.push_str(&labelled(shown, &line.text, indent, style(line)));
         key.clone_into(&mut self.last_key);
         if line.text.contains('\n') || line.part == "workspace" {
             return;
@@ -191,21 +191,17 @@ fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
     text
 }
 
-impl SummaryLine {
-    /// The style of a line.
-    fn style(&self) -> Style {
-        if hides(&self.text) || hides(&self.key) {
-            return BAD;
+/// The style of a line.
+fn style(line: &SummaryLine) -> Style {
+    if hides(&line.text) || hides(&line.key) {
+        return BAD;
+    }
+    match (line.kind, line.risk) {
+        (SummaryLineKind::Reach, RiskDirection::Grant) => WARN,
+        (SummaryLineKind::Reach | SummaryLineKind::Proof, RiskDirection::AtMost(level)) if level > 0.0 => {
+            WARN
         }
-        match (self.kind, self.risk) {
-            (SummaryLineKind::Reach, RiskDirection::Grant) => WARN,
-            (SummaryLineKind::Reach | SummaryLineKind::Proof, RiskDirection::AtMost(level))
-                if level > 0.0 =>
-            {
-                WARN
-            }
-            _ => Style::new(),
-        }
+        _ => Style::new(),
     }
 }
 

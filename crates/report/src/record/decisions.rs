@@ -75,6 +75,32 @@ pub struct RecordedApproval {
     pub given: Option<ApprovalOutcome>,
 }
 
+impl RecordedApproval {
+    /// The events that requests are built from.
+    pub const EVENTS: [&'static str; 2] = ["approval_requested", "approval_resolved"];
+
+    /// Returns the requests of a run by its events, in order.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
+        let mut requests = Vec::new();
+        for event in events {
+            Self::on_event(&mut requests, &event.fact);
+        }
+        requests
+    }
+
+    fn on_event(requests: &mut Vec<Self>, fact: &EventKind) {
+        match fact {
+            EventKind::ApprovalRequested(ask) => requests.push(Self { ask: (**ask).clone(), given: None }),
+            EventKind::ApprovalResolved { request, given, .. } => {
+                if let Some(open) = requests.iter_mut().find(|one| one.ask.request == *request) {
+                    open.given = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The answer of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateRecord {
@@ -131,23 +157,8 @@ impl RunDecisions {
                 );
             }
             EventKind::RoundCompleted(round) => self.rounds.push((**round).clone()),
-            EventKind::ApprovalRequested(ask) => {
-                self.questions.push(RecordedApproval { ask: (**ask).clone(), given: None });
-            }
-            EventKind::ApprovalResolved { request: number, given, .. } => {
-                let mut asked = self.questions.iter_mut();
-                if let Some(question) = asked.find(|question| question.ask.request == *number) {
-                    question.given = Some(given.clone());
-                }
-            }
-            _ => {}
+            fact => RecordedApproval::on_event(&mut self.questions, fact),
         }
-    }
-
-    /// The pending approvals.
-    pub fn pending_approvals(&self) -> impl Iterator<Item = &ApprovalRequest> {
-        let open = self.questions.iter().filter(|question| question.given.is_none());
-        open.map(|question| &question.ask)
     }
 
     /// Returns the approvers of the run and the policy, on one line; empty if there were none.
@@ -187,14 +198,7 @@ impl RunDecisions {
         let asked = asked.map(|RecordedApproval { ask, given }| match given {
             None => format!("waiting for approval: {}", untrusted(&ask.message)),
             Some(given) => {
-                let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-                let word = answered_word(given);
-                let by = if names.is_empty() { "" } else { " by " };
-                format!(
-                    "approval requested: {} · {word}{by}{}",
-                    untrusted(&ask.message),
-                    untrusted(&names.join(", "))
-                )
+                format!("approval requested: {} · {}", untrusted(&ask.message), decision_text(given))
             }
         });
         let memory = self.memory.iter().flat_map(|memory| &memory.changes);
@@ -250,12 +254,8 @@ impl RunDecisions {
             let told = match given {
                 None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
                 Some(given) => {
-                    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-                    let by = if names.is_empty() { "" } else { " by " };
                     let said = if given.reason.is_empty() { "" } else { ": " };
-                    let word = answered_word(given);
-                    let (names, reason) = (names.join(", "), untrusted(&given.reason));
-                    format!("{word}{by}{}{said}{reason}", untrusted(&names))
+                    format!("{}{said}{}", decision_text(given), untrusted(&given.reason))
                 }
             };
             let message = untrusted(&ask.message);
@@ -268,11 +268,15 @@ impl RunDecisions {
     }
 }
 
-/// The decision in words, with the answer.
-fn answered_word(given: &ApprovalOutcome) -> String {
-    let word = given.decision.as_str();
-    given
-        .answer
-        .as_ref()
-        .map_or_else(|| word.to_owned(), |answer| format!("{word}, {},", untrusted(&answer.to_string())))
+/// The decision in words, with the answer, and who made it.
+fn decision_text(given: &ApprovalOutcome) -> String {
+    let mut text = given.decision.as_str().to_owned();
+    if let Some(answer) = &given.answer {
+        let _ = write!(text, ", {},", untrusted(&answer.to_string()));
+    }
+    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    if !names.is_empty() {
+        let _ = write!(text, " by {}", untrusted(&names.join(", ")));
+    }
+    text
 }

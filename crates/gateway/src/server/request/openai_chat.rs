@@ -22,10 +22,10 @@ pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError
         let named = format.get("json_schema").unwrap_or_else(|| format.clone());
         draft.answer_schema = read_schema(&format, &named)?;
     }
-    if root.count("n")?.is_some_and(|count| count != 1) {
+    if root.count_or_none("n")?.is_some_and(|count| count != 1) {
         return Err(root.unsupported("several choices (`n`)", "ask for one"));
     }
-    draft.max_output = root.count("max_completion_tokens")?.or(root.count("max_tokens")?);
+    draft.max_output = root.count_or_none("max_completion_tokens")?.or(root.count_or_none("max_tokens")?);
     if let Some(options) = root.get("stream_options") {
         draft.includes_usage = options.flag_or_false("include_usage")?;
     }

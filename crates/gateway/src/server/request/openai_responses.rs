@@ -18,7 +18,8 @@ pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError
             return Err(field.unsupported("a kept conversation", "send the whole conversation as `input`"));
         }
     }
-    let mut draft = RequestDraft { max_output: root.count("max_output_tokens")?, ..RequestDraft::default() };
+    let mut draft =
+        RequestDraft { max_output: root.count_or_none("max_output_tokens")?, ..RequestDraft::default() };
     if let Some(instructions) = root.get("instructions") {
         draft.conversation.system.push(instructions.text()?.to_owned());
     }

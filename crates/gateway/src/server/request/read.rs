@@ -37,7 +37,7 @@ pub fn read_request(api: ClientApi, body: &str) -> Result<ClientRequest, Request
         tools: if forbids_tools(&root) { Vec::new() } else { draft.tools },
         answer_schema: draft.answer_schema,
         max_output: draft.max_output.unwrap_or(ModelDefinition::MAX_OUTPUT),
-        temperature: root.number("temperature")?,
+        temperature: root.get("temperature").map(|field| field.number()).transpose()?,
     };
     Ok(ClientRequest {
         api,

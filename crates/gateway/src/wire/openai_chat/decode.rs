@@ -50,8 +50,10 @@ pub(super) fn read_usage(usage: &ReplyField<'_>) -> Result<TokenUsage, WireError
     let details = usage.get("prompt_tokens_details");
     Ok(TokenUsage {
         input: usage.need("prompt_tokens")?.count()?,
-        cached_input: details.map_or(Ok(0), |details| details.count_or_zero("cached_tokens"))?,
+        cached_input: details
+            .map_or(Ok(None), |details| details.count_or_none("cached_tokens"))?
+            .unwrap_or(0),
         cache_write: 0,
-        output: usage.count_or_zero("completion_tokens")?,
+        output: usage.count_or_none("completion_tokens")?.unwrap_or(0),
     })
 }

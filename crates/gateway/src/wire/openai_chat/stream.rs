@@ -99,7 +99,7 @@ impl ChatStream {
     }
 
     fn grow_call(&mut self, part: &ReplyField<'_>) -> Result<(), WireError> {
-        let index = part.get("index").map(|index| index.count()).transpose()?;
+        let index = part.count_or_none("index")?;
         let id = part.text_or_empty("id")?;
         let known = match index {
             Some(_) => self.calls.iter().position(|one| one.index == index),

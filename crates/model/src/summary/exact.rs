@@ -1,10 +1,9 @@
 use std::time::Duration;
+
 use wf_base::untrusted::shell_word;
 
-use serde_json::Value;
-
 /// An exact duration, in the largest unit that divides it: `5m`, `90s`, `1500ms`.
-pub(super) fn exact_duration(time: Duration) -> String {
+pub(crate) fn exact_duration(time: Duration) -> String {
     let (seconds, rest) = (time.as_secs(), time.subsec_nanos());
     match (seconds, rest) {
         (0, 0) => "0s".into(),
@@ -17,7 +16,7 @@ pub(super) fn exact_duration(time: Duration) -> String {
 }
 
 /// An exact number of bytes, in the largest unit that divides it: `2 GiB`, `1000 B`.
-pub(super) fn exact_bytes(count: u64) -> String {
+pub(crate) fn exact_bytes(count: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = units.into_iter().find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
     match whole {
@@ -26,21 +25,26 @@ pub(super) fn exact_bytes(count: u64) -> String {
     }
 }
 
-/// A value as JSON.
-pub(super) fn json(value: &Value) -> String {
-    value.to_string()
-}
-
 /// Words as a shell would read them back: quoted where they are not one plain word.
-pub(super) fn shell_words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = words.into_iter().map(shell_word).collect();
+pub(crate) fn shell_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| shell_word(word.as_ref())).collect();
     quoted.join(" ")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "only the order of two numbers matters")]
 /// A count as a number to compare.
-pub(super) fn weight(count: u64) -> f64 {
+pub(crate) fn weight(count: u64) -> f64 {
     count as f64
+}
+
+/// A time limit.
+pub(crate) fn time_limit(time: Option<Duration>) -> (String, f64) {
+    time.map_or_else(|| ("none".into(), f64::INFINITY), |time| (exact_duration(time), time.as_secs_f64()))
+}
+
+/// Words in one text, if there are any.
+pub(crate) fn argv_text(words: &[impl AsRef<str>]) -> Option<String> {
+    (!words.is_empty()).then(|| shell_words(words))
 }
 
 #[cfg(test)]

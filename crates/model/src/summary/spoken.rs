@@ -1,7 +1,7 @@
 //! Common cron expressions in words. Uncommon ones have none: wrong words are worse.
 
 /// An expression in words, if it is a common one of five fields.
-pub(super) fn cron_in_words(expression: &str) -> Option<String> {
+pub(crate) fn cron_in_words(expression: &str) -> Option<String> {
     let expression = match expression {
         "@hourly" => "0 * * * *",
         "@daily" | "@midnight" => "0 0 * * *",

@@ -1,0 +1,51 @@
+use super::{RecordView, SummaryBuilder, time_limit};
+use crate::expr::{ExprReference, Template};
+use crate::retry::show_retries;
+use crate::sandbox::show_permissions;
+use crate::{Alternative, Step, StepWork};
+
+/// The differences in one of a step's alternatives.
+pub(crate) fn show_alternative(other: &Alternative, sheet: &mut SummaryBuilder) {
+    show_execution(&other.step, sheet);
+    show_retries(&other.step.retry, sheet);
+}
+
+/// The keys of a step that its alternatives may have, too, apart from `retry`.
+pub(crate) fn show_execution(step: &Step, sheet: &mut SummaryBuilder) {
+    lines!(sheet in Work { plain "tool" = &step.tool, plain "target" = &step.target });
+    step.work.view(sheet);
+    lines!(sheet in Work { plain "env" = &step.env, plain "cwd" = &step.cwd });
+    lines!(sheet in Reach { grant "secrets" = &secret_names(step) });
+    show_confinement(step, sheet);
+    lines!(sheet in Effort { most "timeout" = time_limit(step.timeout); step.timeout.is_none() });
+}
+
+/// The secrets that the work of a step and its variables read, by name.
+fn secret_names(step: &Step) -> Vec<String> {
+    let variables = step.env.iter().map(|variable| &variable.value);
+    let read = variables.chain(step.work.templates()).flat_map(Template::refs);
+    let names = read.filter_map(|read| match &read.name {
+        ExprReference::Secret(name) => Some(name.clone()),
+        _ => None,
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The boundary of a process: its container, its sandbox or none.
+fn show_confinement(step: &Step, sheet: &mut SummaryBuilder) {
+    if let Some(image) = &step.container {
+        let text = "a container: it sees only its image and the workspace, which it may change, and any host";
+        lines!(sheet in Work { plain "container" = image, most "sandbox" in Reach = (text, 0.5) });
+    } else if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
+        let Some(allow) = &step.allow else {
+            let text = "none: it may do whatever your user may do";
+            return lines!(sheet in Reach { most "sandbox" = (text, 1.0) });
+        };
+        lines!(sheet in Reach { most "sandbox" = ("it may do only what `allow` permits", 0.0) });
+        sheet.below("allow", |sheet| show_permissions(allow, "every program it can read", sheet));
+        sheet.below("limits", |sheet| step.limits.view(sheet));
+    }
+}

@@ -1,0 +1,173 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternative};
+use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
+use crate::{
+    ChildPlan, Gate, Goal, InteractionMode, NestedPlan, Plan, PlanOutput, SecretDeclaration, SecretSource,
+    Step, WorkItemType, gate, step,
+};
+
+/// The plans that are shown already, or will be.
+#[derive(Default)]
+pub(crate) struct ShownPlans {
+    shown: Vec<(Arc<Plan>, String)>,
+    queue: VecDeque<(Arc<Plan>, String)>,
+    root: String,
+    gates: Vec<Arc<Gate>>,
+    taints: TaintAnalysis,
+}
+
+impl ShownPlans {
+    /// True if a gate is not shown yet; it will be.
+    fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
+        let same = |seen: &Arc<Gate>| {
+            let one_file = seen.path.is_some() && seen.path == gate.path;
+            one_file || Arc::ptr_eq(seen, gate)
+        };
+        let is_new = !self.gates.iter().any(same);
+        if is_new {
+            self.gates.push(Arc::clone(gate));
+        }
+        is_new
+    }
+
+    /// The name under which a plan that a step uses is shown.
+    fn name(&mut self, plan: &Arc<Plan>, path: &str) -> String {
+        let known = self.shown.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
+        if let Some((_, name)) = known {
+            return name.clone();
+        }
+        let named = |seen: &&(Arc<Plan>, String)| seen.1.split(" (").next() == Some(path);
+        let times = self.shown.iter().filter(named).count() + usize::from(self.root == path);
+        let name = match times {
+            0 => path.to_owned(),
+            n => format!("{path} ({})", n + 1),
+        };
+        self.shown.push((Arc::clone(plan), name.clone()));
+        self.queue.push_back((Arc::clone(plan), name.clone()));
+        name
+    }
+}
+
+/// Returns the lines of a plan and of every plan that it uses, each once. `path` is its file.
+pub fn of_plan(plan: &Plan, path: &str) -> Vec<SummaryLine> {
+    let mut sheet = SummaryBuilder::default();
+    path.clone_into(&mut sheet.used.root);
+    show_plan(plan, &mut sheet);
+    while let Some((plan, name)) = sheet.used.queue.pop_front() {
+        sheet.set_plan(&name);
+        show_plan(&plan, &mut sheet);
+    }
+    sheet.lines()
+}
+
+/// Returns the lines of the schedule on which a goal starts its plan, and of the consequences.
+pub fn of_goal(goal: &Goal) -> Vec<SummaryLine> {
+    let mut sheet = SummaryBuilder::of_part("goal");
+    goal.view(&mut sheet);
+    sheet.lines()
+}
+
+fn show_plan(plan: &Plan, sheet: &mut SummaryBuilder) {
+    let parts = plan.parts();
+    lines!(sheet in About {
+        plain "id" = &parts.id,
+        plain "type" = parts.work_type.map(WorkItemType::as_str),
+        plain "interaction_mode" in Effort = parts.interaction_mode.map(InteractionMode::as_str),
+    });
+    show_about(parts.title.as_deref(), Some(&parts.briefing), sheet);
+    let order: Vec<&str> = plan.order().into_iter().map(|ix| plan.step(ix).id.as_str()).collect();
+    lines!(sheet in Graph { plain "intent" in Effort = &parts.intent, plain "order" = order.join(", ") });
+    parts.view(sheet);
+    show_steps(plan, sheet);
+    show_new_gates(plan, sheet);
+}
+
+/// Text for readers: it is shown, and decides nothing.
+pub(crate) fn show_about(title: Option<&str>, prose: Option<&str>, sheet: &mut SummaryBuilder) {
+    let prose = prose.filter(|prose| !prose.trim().is_empty());
+    lines!(sheet in About { plain "title" = title, plain "prose" = prose });
+}
+
+/// The use of another plan.
+pub(crate) fn show_use(nested: &NestedPlan, sheet: &mut SummaryBuilder) {
+    let NestedPlan { plan, path, with } = nested;
+    let name = sheet.used.name(plan, path);
+    lines!(sheet in Work { plain "uses" = name, plain "with" in Data = with });
+}
+
+/// The plans that may be started.
+pub(crate) fn show_child_plans(plans: &[ChildPlan], sheet: &mut SummaryBuilder) {
+    let names: Vec<String> = plans.iter().map(|child| sheet.used.name(&child.plan, &child.path)).collect();
+    lines!(sheet in Reach { grant "plans" = &names });
+}
+
+/// The steps of a plan, and their alternatives.
+fn show_steps(plan: &Plan, sheet: &mut SummaryBuilder) {
+    let trust = sheet.used.taints.of(plan);
+    for (at, own) in plan.steps().iter().enumerate() {
+        let part = if at < plan.parts().main { "steps" } else { "finally" };
+        sheet.set_part(&format!("{part}.{}", own.id));
+        step::show_step(own, plan, sheet);
+        if let Some(value) = trust.steps.get(own.id.as_str()) {
+            show_taint(own, value, sheet);
+        }
+        for other in &own.alternatives {
+            sheet.set_part(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            show_alternative(other, sheet);
+        }
+    }
+}
+
+/// The gates of a plan and of its steps that were not shown before.
+fn show_new_gates(plan: &Plan, sheet: &mut SummaryBuilder) {
+    let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
+    for own in plan.parts().gates.iter().chain(of_steps) {
+        if sheet.used.is_new(own) {
+            sheet.set_part(&format!("gates.{}", own.id));
+            gate::show_gate(own, sheet);
+        }
+    }
+}
+
+/// The trust in what a step outputs, where it is less than full.
+fn show_taint(step: &Step, value: &StepTaint, sheet: &mut SummaryBuilder) {
+    let outputs = step.outputs.iter().map(|output| value.output(output.name.as_str()));
+    let files = (!step.artifacts.is_empty()).then_some(&value.outputs_taint);
+    let given = MixedTaint::mix_all(outputs.chain(files).chain(value.outputs.values()));
+    let text = given.from.map(|from| format!("{}: its outputs come from {from}", given.taint.as_str()));
+    lines!(sheet in Data { plain "taint" = text });
+}
+
+/// The secrets of a plan.
+pub(crate) fn show_secrets(secrets: &[SecretDeclaration], sheet: &mut SummaryBuilder) {
+    for SecretDeclaration { name, source, masked } in secrets {
+        let key = format!("secrets.{name}");
+        let from = match source {
+            SecretSource::Env(variable) => format!("from the environment variable {variable}"),
+            SecretSource::File(path) => format!("from the file {path}"),
+            SecretSource::Command(words) => {
+                format!("from the output of this program: {}", shell_words(words))
+            }
+            SecretSource::Keyring { service, account } => format!("from the keyring: {account} at {service}"),
+            SecretSource::Connection { name, secret } => format!("from the connection {name}: {secret}"),
+        };
+        let mask = if *masked {
+            ("yes: it is masked in output and records", 0.0)
+        } else {
+            ("no: it can appear in logs and records", 1.0)
+        };
+        lines!(sheet in Reach { grant (&key) = from });
+        sheet.below(&key, |sheet| lines!(sheet in Reach { most "mask" = mask; *masked }));
+    }
+}
+
+/// The outputs of a plan.
+pub(crate) fn show_plan_outputs(outputs: &[PlanOutput], sheet: &mut SummaryBuilder) {
+    for PlanOutput { name, schema, value } in outputs {
+        let key = format!("outputs.{name}");
+        lines!(sheet in Data { plain (&key) = schema });
+        sheet.below(&key, |sheet| lines!(sheet in Data { plain "value" = value }));
+    }
+}

@@ -3,6 +3,7 @@
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
+use wf_lang::ast::PlanSpec;
 use wf_lang::{LoadedSpec, SpecFileSource};
 
 use crate::CONFIG;
@@ -13,11 +14,11 @@ use crate::load::read_config;
 /// a workspace with backends into one without, where its queues have no meaning.
 pub fn check_backends(loaded: &mut LoadedSpec, files: &dyn SpecFileSource) {
     let backend = loaded.goal().and_then(|goal| goal.backend.clone());
-    let steps = |file: usize| loaded.plans.get(file)?.as_ref().map(|plan| plan.all_steps());
-    let queues: Vec<(usize, Spanned<Name>)> = (0..loaded.plans.len())
-        .flat_map(|file| steps(file).into_iter().flatten().map(move |step| (file, step)))
-        .filter_map(|(file, step)| Some((file, step.runs_on.as_deref()?.clone())))
-        .collect();
+    let mut queues: Vec<(usize, Spanned<Name>)> = Vec::new();
+    for (file, plan) in loaded.plans.iter().enumerate() {
+        let steps = plan.iter().flat_map(PlanSpec::all_steps);
+        queues.extend(steps.filter_map(|step| Some((file, step.runs_on.as_deref()?.clone()))));
+    }
     if backend.is_none() && queues.is_empty() {
         return;
     }

@@ -1,6 +1,7 @@
 //! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
+mod session;
 mod worktrees;
 
 use std::collections::BTreeMap;
@@ -13,17 +14,13 @@ use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
 use tokio::time::Instant;
 
 use wf_app::lineage::repeated_run;
-use wf_app::session::open_session_for;
 use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{
-    CarriedState, EarlierConversations, EngineError, RemoteWorkspace, RunFamily, RunRequest, WorkInputs,
-};
+use wf_engine::{CarriedState, EngineError, RunFamily, RunRequest, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
-use wf_report::follow::CombinedObserver;
 use wf_store::{StoreDurability, StoreError};
 
 use crate::caller::WorkerCaller;
@@ -34,14 +31,10 @@ use crate::objects::{ObjectError, Objects};
 use crate::open_work::nested_path;
 use crate::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunSpec, WorkOrder, WorkReport};
 use crate::plan::files;
-use crate::results::StoredResults;
 use crate::run_folder::{RunFolder, write_files};
 use crate::running::{RunningWork, WorkResult};
 use crate::site_family::{SiteFamily, StoredFile};
-use crate::terminal::note;
-use crate::work_ledgers::WorkflowLedgers;
 use found::FoundFiles;
-use worktrees::has_worktrees;
 
 /// The reason why a worker cannot do what it was ordered.
 #[derive(Debug, thiserror::Error)]
@@ -196,25 +189,8 @@ impl Sites {
         // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
         let durability = Some(StoreDurability::Normal);
         let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
-        let conversations = match &spec.conversations {
-            Some(digest) => self.objects.get_json(digest).await?,
-            None => EarlierConversations::default(),
-        };
         let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
-        let observer = Box::new(CombinedObserver::default());
-        let session = open_session_for(&caller, &ready, spec.approvers.clone(), true, observer)?;
-        // The run goes on elsewhere if this worker dies, and with it the right to work for it.
-        session.executor.bind();
-        let is_repository = spec.is_repository && has_worktrees(&ready.plan);
-        let remote = RemoteWorkspace { conversations, state_folder: spec.state_folder, is_repository };
-        session.use_remote_workspace(remote);
-        // Without it, the attempts fail that need it, with the reason.
-        if let Err(unable) = session.make_repository().await {
-            note(&format!("run {}: {}", order.outermost.short(), unable.reason));
-        }
-        session.collect_additions();
-        session.share_ledgers(Arc::new(WorkflowLedgers));
-        session.share_results(Box::new(StoredResults(self.objects.clone())));
+        let session = self.open_session(&caller, &ready, &spec).await?;
         let state: CarriedState = match &spec.state {
             Some(state) => self.objects.get_json(state).await?,
             None => CarriedState::default(),

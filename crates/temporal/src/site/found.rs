@@ -13,9 +13,9 @@ use crate::run_folder::RunFolder;
 
 /// The files that some work left.
 pub(super) struct FoundFiles {
-    /// Those of its attempt in the folder of its run.
+    /// The files of its attempt in the folder of its run.
     pub(super) own: Vec<RunFile>,
-    /// The others, with those of other work.
+    /// The other files, with those of other work.
     pub(super) source: FindingSource,
 }
 

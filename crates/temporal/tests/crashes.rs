@@ -12,10 +12,12 @@ use crate::deaths::assert_whole;
 use crate::farm::Farm;
 use crate::programs::{Did, until};
 
-/// A plan whose steps may all be interrupted, and whose end shows that each was done.
+/// A plan whose steps may all be interrupted, and whose end shows that each was done. Some are those of the worker in which
+/// points count, so that it has work in every run.
 const ANY: &str = r"policy: {max_parallel: 3}
 steps:
   - id: first
+    runs_on: w1
     run: sleep 0.2; echo first > first.txt
     artifacts: [first.txt]
     idempotent: true
@@ -31,6 +33,7 @@ steps:
     depends_on: [first]
     uses: part.md
   - id: all
+    runs_on: w1
     depends_on: [long, part]
     run: cat f1 f2 f3 f4 f5 f6 parts/b
     idempotent: true
@@ -175,7 +178,7 @@ fn whatever_is_killed_at_any_point_a_run_ends_as_it_should() {
     let mut test = CrashTest { farm };
     let [worker, engine, follower] =
         [Victim::Worker, Victim::Engine, Victim::Follower].map(|victim| test.points(victim));
-    assert!(worker > 10 && engine > 10 && follower > 10, "points: {worker}, {engine}, {follower}");
+    assert!(worker > 5 && engine > 10 && follower > 10, "points: {worker}, {engine}, {follower}");
     let (seed, cases) = (setting("WF_TEST_SEED", 0), setting("WF_TEST_CASES", 10));
     for case in 0..usize::try_from(cases).unwrap() {
         let victim = VICTIMS[case % VICTIMS.len()];

@@ -1,7 +1,7 @@
 //! The cost of steps on a backend: `cargo bench -p wf-temporal --bench steps` runs a plan of 1,000 steps that do nothing with
 //! 1, 2 and 4 workers, and prints steps per second, the time that a step takes alone, and the memory of a worker. Beside
 //! it: the same plan here, and a workflow of the same library that starts as many processes and does nothing else.
-//! `-- --steps N` takes another number. It needs a server: `crates/temporal/tests/install`; and `cargo build --bin wf`.
+//! `-- --steps N` takes another number. It needs a server: `crates/temporal/tests/install`; and `cargo build --release --bin wf`.
 
 #![expect(
     clippy::print_stdout,

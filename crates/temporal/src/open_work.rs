@@ -235,18 +235,28 @@ pub(crate) fn note_conflict(input: &mut InputKind, path: &str) {
 
 #[cfg(test)]
 mod tests {
-    use wf_base::name::Name;
-    use wf_core::machine::TaskId;
+    use wf_base::digest::Sha256Digest;
+    use wf_core::machine::CachedResult;
 
     use super::*;
 
     #[test]
-    fn a_merge_whose_files_another_host_changed_is_computed_anew_and_other_work_fails() {
+    fn of_work_whose_files_another_host_changed_merges_are_outdated_results_unused_and_attempts_fail() {
         let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
         let merged = MergeEnd { attempt: attempt.clone(), outcome: MergeOutcome::Merged };
         let mut input = InputKind::Merged(merged.clone());
         note_conflict(&mut input, "f");
         assert_eq!(input, InputKind::Merged(MergeEnd { outcome: MergeOutcome::Outdated, ..merged }));
+        let place = attempt.place.clone();
+        let found = CachedResult {
+            cache_key: Sha256Digest::of_bytes(b"key"),
+            reused_from: RunId::from_bytes([1; 16]),
+            outputs: wf_model::JsonObject::new(),
+            artifacts: Vec::new(),
+        };
+        let mut input = InputKind::Looked { place: place.clone(), found: Some(found) };
+        note_conflict(&mut input, "f");
+        assert_eq!(input, InputKind::Looked { place, found: None });
         let mut input = InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Completed));
         note_conflict(&mut input, "f");
         let InputKind::Ended(end) = input else { panic!("it is still an end") };

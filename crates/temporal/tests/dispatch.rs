@@ -1,7 +1,5 @@
 //! Runs that agents start on a backend: what they do there is what they do here, whatever dies meanwhile.
 
-use serde_json::Value;
-
 use crate::farm::Farm;
 use crate::mirrors::compare;
 use crate::programs::{Did, signal, until};
@@ -78,16 +76,6 @@ fn child(farm: &Farm, name: &str) -> String {
     farm.runs().remove(&format!("/audit/{name}#1")).unwrap()
 }
 
-/// Asserts that each run of the family has one beginning and one end, and that the log is whole.
-fn assert_whole(farm: &Farm) {
-    for run in farm.runs().values() {
-        let events = farm.events(run);
-        assert_eq!(farm.count(run, "run_started", None), 1, "{events:?}");
-        assert_eq!(events.last().map(|event| event["event"].clone()), Some(Value::from("run_ended")));
-    }
-    farm.wf(&["audit", "verify"]).exits(0).says("valid");
-}
-
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn runs_that_an_agent_starts_do_there_what_they_do_here() {
@@ -103,7 +91,7 @@ fn runs_that_an_agent_starts_do_there_what_they_do_here() {
     farm.wf(&["logs", "--last", "audit", "--calls"]).exits(0).says(r#""files":2"#).says("6 model calls");
     farm.wf(&["logs", "--last", "audit/docs/count"]).exits(0).says("counted as docs");
     farm.wf(&["replay", "--last"]).exits(0);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -121,7 +109,7 @@ fn an_agent_in_a_run_of_an_agent_starts_runs_too() {
     farm.wf(&["logs", "--last", "audit/dig/dig/src/count"]).exits(0).says("counted as src");
     farm.wf(&["replay", "--last"]).exits(0).says("no difference");
     assert_eq!(farm.runs().len(), 3);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -137,7 +125,7 @@ fn what_runs_of_an_agent_use_counts_in_the_budget_around_them() {
     farm.plan("count", COUNT).file("docs/a.txt", "a");
     assert_eq!(compare(&farm, "plan.md"), Some(1));
     assert_eq!(farm.runs().len(), 2, "no other one begins");
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -152,7 +140,7 @@ fn a_run_that_fails_is_told_to_the_agent_and_ends_those_that_depend_on_it() {
     let said = farm.wf(&["logs", "--last", "audit", "--calls"]).exits(0);
     said.says("failed: step `count` failed").says("`lost`, on which it depends, did not succeed");
     assert_eq!(farm.runs().len(), 2, "the one that depends on it did not begin");
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -167,7 +155,7 @@ fn runs_that_an_agent_started_end_with_it() {
     assert_eq!(farm.events(&long).last().unwrap()["outcome"], "cancelled");
     assert_eq!(farm.count(&long, "step_ended", Some("clean")), 1);
     assert!(!std::path::Path::new(&format!("/proc/{}", pids(&farm)[0])).exists(), "its process lives");
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -186,7 +174,7 @@ fn an_agent_whose_host_is_lost_collects_its_runs_elsewhere() {
     assert_eq!(farm.count(&id, "child_started", Some("audit")), 1);
     assert_eq!(farm.count(&id, "model_call_started", Some("audit")), 3);
     assert_eq!(farm.count(&child(&farm, "long"), "attempt_started", Some("long")), 2);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -205,7 +193,7 @@ fn runs_that_an_agent_started_outlive_the_history_of_their_workflow() {
     assert_eq!(pids(&farm).len(), 1, "the step ran once");
     assert_eq!(farm.count(&id, "child_started", Some("audit")), 1);
     assert_eq!(farm.count(&id, "child_ended", Some("audit")), 1);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -224,5 +212,5 @@ fn an_approval_that_a_run_of_an_agent_asks_for_lets_all_go_on() {
     farm.wf(&["approve", &id, "audit/ask/ok", "--yes"]).exits(0);
     farm.wf(&["resume", &id]).exits(0);
     assert_eq!(farm.count(&child(&farm, "ask"), "approval_resolved", None), 1);
-    assert_whole(&farm);
+    farm.assert_whole();
 }

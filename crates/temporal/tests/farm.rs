@@ -94,7 +94,7 @@ impl Farm {
     /// Prepares `wf` in a folder.
     pub fn command_in(&self, folder: &Path, args: &[&str]) -> Command {
         let wf = Path::new(WORKER).with_file_name("wf");
-        assert!(wf.is_file(), "there is no wf beside wf-temporal: cargo build --bin wf");
+        assert!(wf.is_file(), "there is no wf beside wf-temporal: cargo build --bin wf, in its profile");
         let mut command = program(wf.to_str().unwrap(), folder, &self.path("home"));
         command.args(args).envs(self.variables.iter().cloned());
         command
@@ -253,6 +253,16 @@ impl Farm {
         let reader = StoreReader::from_whole_log(&self.path("space").join(".wf")).unwrap();
         let answers = reader.answers(&RunId::from_stored(run), request).unwrap();
         answers.into_iter().map(|answer| answer.token).collect()
+    }
+
+    /// Asserts that the latest run and each nested in it have one beginning and one end, and that the log is whole.
+    pub fn assert_whole(&self) {
+        for run in self.runs().values() {
+            let events = self.events(run);
+            assert_eq!(self.count(run, "run_started", None), 1, "{events:?}");
+            assert_eq!(events.last().map(|event| event["event"].clone()), Some(Value::from("run_ended")));
+        }
+        self.wf(&["audit", "verify"]).exits(0).says("valid");
     }
 
     /// Returns how often a run has an event, of one step or of all.

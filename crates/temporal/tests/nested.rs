@@ -1,7 +1,5 @@
 //! Runs inside runs on a backend: what ends, kills, asks and lasts in them.
 
-use serde_json::Value;
-
 use crate::farm::Farm;
 use crate::programs::{Did, signal, until};
 
@@ -44,16 +42,6 @@ fn innermost(farm: &Farm) -> String {
     farm.runs().remove("/middle#1/inner#1").unwrap()
 }
 
-/// Asserts that each run of the family has one beginning and one end, and that a nested one ended before its attempt.
-fn assert_whole(farm: &Farm) {
-    for run in farm.runs().values() {
-        let events = farm.events(run);
-        assert_eq!(farm.count(run, "run_started", None), 1, "{events:?}");
-        assert_eq!(events.last().map(|event| event["event"].clone()), Some(Value::from("run_ended")));
-    }
-    farm.wf(&["audit", "verify"]).exits(0).says("valid");
-}
-
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn an_interrupt_ends_a_nested_run_which_cleans_up() {
@@ -70,7 +58,7 @@ fn an_interrupt_ends_a_nested_run_which_cleans_up() {
     }
     assert_eq!(farm.count(&innermost(&farm), "step_ended", Some("clean")), 1);
     assert!(!std::path::Path::new(&format!("/proc/{}", pids(&farm)[0])).exists(), "its process lives");
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -88,7 +76,7 @@ fn a_second_interrupt_ends_nested_runs_at_once() {
     signal("INT", run.id());
     Did::ended(run).exits(130);
     assert!(!std::path::Path::new(&format!("/proc/{}", pids(&farm)[0])).exists(), "its process lives");
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -106,7 +94,7 @@ fn the_loss_of_a_host_interrupts_a_nested_step_alone() {
     let run = farm.run();
     assert_eq!(farm.count(&run, "attempt_started", Some("middle")), 1);
     assert_eq!(farm.count(&innermost(&farm), "attempt_started", Some("long")), 2);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -129,7 +117,7 @@ fn nested_runs_outlive_who_follows_them() {
     farm.wf(&["attest", &id, "--key", "robin", "--out", "attested.json"]).exits(0);
     let key = farm.wf(&["key", "export", "--hex"]).exits(0).out;
     farm.wf(&["attest", "--verify", "attested.json", "--public-key", key.trim()]).exits(0);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -154,7 +142,7 @@ fn whenever_who_follows_is_killed_all_runs_are_recorded_whole() {
     for (path, run) in farm.runs() {
         assert_eq!(farm.events(&run).last().unwrap()["outcome"], "succeeded", "{path}");
     }
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -173,7 +161,7 @@ fn nested_runs_outlive_the_history_of_their_workflow() {
     assert_eq!(pids(&farm).len(), 1, "the step ran once");
     let of = |run: &str| farm.count(run, "attempt_started", None);
     assert_eq!(farm.runs().values().map(|run| of(run)).collect::<Vec<_>>(), [3, 1, 2]);
-    assert_whole(&farm);
+    farm.assert_whole();
 }
 
 #[test]
@@ -190,5 +178,5 @@ fn an_approval_that_a_nested_run_asks_for_lets_all_go_on() {
     farm.wf(&["resume", &id]).exits(0);
     assert_eq!(farm.count(&nested, "approval_resolved", None), 1);
     assert_eq!(farm.count(&id, "step_ended", Some("last")), 1);
-    assert_whole(&farm);
+    farm.assert_whole();
 }

@@ -342,10 +342,12 @@ mod tests {
         let name = Sha256Digest::of_bytes(b"b").to_string();
         let place = copy.folder.path().join("objects/sha256").join(&name[..2]).join(name);
         fs::create_dir_all(place.join("in the way")).unwrap();
-        assert!(copy.checkout.find(0, Vec::new(), &copy.objects).await.is_err());
+        let call = RunFile { path: "run/calls/1".into(), digest: Sha256Digest::of_bytes(b"call") };
+        assert!(copy.checkout.find(0, vec![call.clone()], &copy.objects).await.is_err());
         fs::remove_dir_all(&place).unwrap();
         let found = copy.find(copy.checkout.looks().count()).await.unwrap();
         assert_eq!((found.look, paths(&found)), (1, vec!["a", "b"]));
+        assert_eq!(found.files, [call]);
     }
 
     #[tokio::test]

@@ -53,6 +53,6 @@ pub use resumed::reauthorize;
 pub use review::TokenReview;
 pub use rules::SigningRules;
 pub use signing::{SigningOptions, agree, approver_key, validity};
-pub use standing::{authorize_goal, spawned_goal};
+pub use standing::{CarriedApproval, authorize_goal, spawned_goal};
 pub use token::{draft_statement, plan_ref, read_token, use_count};
 pub use withdrawal::{StandingApproval, standing_approval, withdrawal_time};

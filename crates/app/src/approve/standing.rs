@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::entry::{ApprovalDemand, RunAuthorization, authorize};
@@ -11,11 +12,11 @@ use super::token::{read_token, use_count};
 use super::withdrawal::withdrawal_time;
 use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
 use crate::Caller;
-use crate::Host;
 use crate::load::{GoalPlan, LoadedPlan};
 use crate::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
 use wf_exec::pinned;
@@ -45,11 +46,9 @@ pub fn authorize_goal(
     if !(reviewed || repairs) {
         return authorize(caller, ready, run, params, &ApprovalDemand::default());
     }
-    let path = token_at(caller.host(), ready, None);
-    let ApprovedTree { files: pins, products } = approved_tree(caller.host(), ready, params, &path)?;
-    check_skills(caller, ready, &pins, false)?;
+    let carried = CarriedApproval::read(caller, ready, part, params)?;
     let workspace = &ready.workspace;
-    let token = read_token(workspace, &path)
+    let token = ApprovalToken::parse(&carried.token.1)
         .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
     if part == ReconciliationPart::Repair
         && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), caller.host().now())?
@@ -57,68 +56,103 @@ pub fn authorize_goal(
         let refusal = ApprovalRefusal::Withdrawn(at);
         return Err(refuse_run(caller, workspace, &ready.path, &refusal));
     }
-    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
-    let start =
-        GoalAuthorizationRequest { ready, run, params, part, pins, initiator: rules.initiator(&signers) };
-    let used = use_count(workspace, &token)?;
-    let (ValidApproval { by }, execution) = start
-        .verified(caller.host(), &token, &rules.approvers, used)
+    let approved = carried
+        .authorize(part, run, params, carried.used, caller.host().now())
         .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
-    let statement = token.statement();
-    let approved = RunApproval {
-        policy: rules.approvers.policy.into(),
-        token: token.digest(),
-        plan_digest: statement.plan.digest,
-        by,
-        nonce: statement.nonce.to_string(),
-        execution,
-        executions: statement.executions,
-        expires: statement.expires,
-        initiator: start.initiator,
-        tree: tree_of(&start.pins),
-        pinned_files: start.pins,
-        products,
-        skills: Vec::new(),
-    };
-    let path = token_path(Path::new(&ready.path)).display().to_string();
-    Ok(RunAuthorization { approved, token: (path, token.text()) })
+    Ok(RunAuthorization { approved, token: carried.token })
 }
 
-struct GoalAuthorizationRequest<'a> {
-    ready: &'a LoadedPlan,
-    run: &'a RunId,
-    params: &'a JsonObject,
-    part: ReconciliationPart,
-    pins: Vec<PinnedFile>,
+/// A standing approval of a goal with all that it is verified against, so that this can be done wherever a run of the goal
+/// starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CarriedApproval {
+    /// The token as a text of the runs: its path, and its content.
+    pub token: (String, String),
+    /// The number of its uses that are recorded in the workspace.
+    pub used: u32,
+    plan: PlanId,
+    path: String,
+    approvers: Approvers,
     initiator: Option<Sha256Digest>,
+    pins: Vec<PinnedFile>,
+    products: Vec<String>,
+    spawned: Option<SpawnedPlan>,
 }
 
-impl GoalAuthorizationRequest<'_> {
-    fn verified(
+impl CarriedApproval {
+    /// Reads the approval of a goal, for one part of its reconciliations.
+    pub fn read(
+        caller: &dyn Caller,
+        ready: &LoadedPlan,
+        part: ReconciliationPart,
+        params: &JsonObject,
+    ) -> Result<Self, CommandError> {
+        let workspace = &ready.workspace;
+        let rules = SigningRules::of(caller, workspace)?;
+        let path = token_at(caller.host(), ready, None);
+        let ApprovedTree { files: pins, products } = approved_tree(caller.host(), ready, params, &path)?;
+        check_skills(caller, ready, &pins, false)?;
+        let token = read_token(workspace, &path)
+            .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
+        let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
+        let used = if part == ReconciliationPart::Look { 0 } else { use_count(workspace, &token)? };
+        Ok(Self {
+            token: (token_path(Path::new(&ready.path)).display().to_string(), token.text()),
+            used,
+            plan: ready.plan.id().clone(),
+            path: ready.path.clone(),
+            initiator: rules.initiator(&signers),
+            approvers: rules.approvers,
+            spawned: spawned_goal(ready, &pins),
+            pins,
+            products,
+        })
+    }
+
+    /// Verifies the approval for a run, after a number of uses. A check run uses none. Pure.
+    pub fn authorize(
         &self,
-        host: &Host,
-        token: &ApprovalToken,
-        approvers: &Approvers,
+        part: ReconciliationPart,
+        run: &RunId,
+        params: &JsonObject,
         used: u32,
-    ) -> Result<(ValidApproval, u32), wf_sign::approval::ApprovalRefusal> {
-        let spawned = spawned_goal(self.ready, &self.pins);
+        now: Moment,
+    ) -> Result<RunApproval, ApprovalRefusal> {
+        let token = ApprovalToken::parse(&self.token.1)?;
         let subject = ApprovalContext {
             scope: ApprovalScope::Standing,
-            plan: self.ready.plan.id(),
-            path: &self.ready.path,
+            plan: &self.plan,
+            path: &self.path,
             files: &self.pins,
-            params: self.params,
-            run: Some(self.run),
+            params,
+            run: Some(run),
             ask: None,
             initiator: self.initiator,
-            spawned: spawned.as_ref(),
-            now: host.now(),
+            spawned: self.spawned.as_ref(),
+            now,
         };
-        if self.part == ReconciliationPart::Look {
-            return Ok((check_unconsumed(token, &subject, approvers)?, 0));
-        }
-        let (valid, consumption) = verify(token, &subject, approvers, used)?;
-        Ok((valid, consumption.execution))
+        let (ValidApproval { by }, execution) = if part == ReconciliationPart::Look {
+            (check_unconsumed(&token, &subject, &self.approvers)?, 0)
+        } else {
+            let (valid, consumption) = verify(&token, &subject, &self.approvers, used)?;
+            (valid, consumption.execution)
+        };
+        let statement = token.statement();
+        Ok(RunApproval {
+            policy: self.approvers.policy.into(),
+            token: token.digest(),
+            plan_digest: statement.plan.digest,
+            by,
+            nonce: statement.nonce.to_string(),
+            execution,
+            executions: statement.executions,
+            expires: statement.expires,
+            initiator: self.initiator,
+            tree: tree_of(&self.pins),
+            pinned_files: self.pins.clone(),
+            products: self.products.clone(),
+            skills: Vec::new(),
+        })
     }
 }
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 use super::lead::Leadership;
 use crate::CommandError;
 use crate::goals::StoreLedger;
-use crate::goals::notifications;
 use wf_base::time::Moment;
-use wf_core::goal::{DueActions, LedgerTurn, ReconciliationCause};
-use wf_model::{Goal, GoalEvent};
+use wf_core::goal::{DueActions, LedgerTurn, ReconciliationCause, missed_notifications};
+use wf_model::Goal;
 use wf_store::StoreError;
 
 /// The first pause after a failure, and the longest.
@@ -98,11 +97,7 @@ impl GoalExamination {
     async fn send_missed_notifications(&mut self, lead: &Leadership, now: Moment) {
         let missed = self.turns.iter().filter(|(_, turn)| turn.missed > 0);
         let bodies = missed.flat_map(|(goal, turn)| {
-            let reason = match turn.missed {
-                1 => "1 slot was missed".to_owned(),
-                count => format!("{count} slots were missed"),
-            };
-            let bodies = notifications(goal, GoalEvent::Missed, &reason, None, now);
+            let bodies = missed_notifications(goal, turn.missed, now);
             bodies.into_iter().map(|body| (&goal.id, body))
         });
         let tickets: Vec<_> =

@@ -5,7 +5,6 @@ use super::signals::SignalListener;
 use crate::approve::{authorize_goal, check_programs_accepted};
 use crate::goals::FileLock;
 use crate::goals::reconciliation_params;
-use crate::goals::{FollowUps, follow_ups};
 use crate::goals::{check_result, own_checks, repair_result};
 use crate::load::{self, LoadedPlan};
 use crate::session::open_store;
@@ -13,8 +12,8 @@ use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{
-    GoalOutcome, ReconciliationCause, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
-    RepairOutcome, next_step,
+    FollowUps, GoalOutcome, NotifiedReconciliation, ReconciliationCause, ReconciliationHealth,
+    ReconciliationPart, ReconciliationStep, RepairOutcome, follow_ups, next_step,
 };
 use wf_core::observe::RunObserver;
 use wf_model::{Goal, GoalApproval};
@@ -230,7 +229,7 @@ fn repair(
     if let Some(waits) = other_repair(reader, &of.goal)? {
         return Ok(waits);
     }
-    let checks = own_checks(reader, look)?;
+    let checks = own_checks(reader, look)?.into_iter().map(|row| row.verdict).collect::<Vec<_>>();
     let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
     // Running it by hand accepts the programs; a standing approval pins all files anyway.
     if cycle.slot.is_some()
@@ -309,7 +308,10 @@ fn record_end(
         FollowUps::default()
     } else {
         let resumed = reader.resumed(&goal.id)?;
-        follow_ups(goal, &before, resumed, &cycle, &verdict, at)
+        let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
+        let ends: Vec<_> = ends.map(|(at, health, _)| (*at, *health)).collect();
+        let notified = NotifiedReconciliation { look: run, repair: cycle.repair.as_ref(), slot: cycle.slot };
+        follow_ups(goal, &ends, resumed, notified, &verdict, at)
     };
     let store = open_store(host, ready)?;
     let end = ReconciliationEnd {

@@ -10,11 +10,11 @@ mod apart;
 mod attended;
 mod autonomy;
 mod cycle;
+mod deployment;
 mod file_lock;
 mod find;
 mod ledger;
 mod left;
-mod notifications;
 mod notify;
 mod operate;
 mod outcome;
@@ -30,6 +30,9 @@ pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
 };
+pub use deployment::{
+    DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
+};
 pub use file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
@@ -37,7 +40,6 @@ pub use find::{
 };
 pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
-pub use notifications::{FollowUps, follow_ups, notifications};
 pub use notify::send_notifications;
 pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
 pub use outcome::{check_result, own_checks, repair_result};

@@ -1,27 +1,22 @@
 use crate::CommandError;
 use wf_base::name::RunId;
-use wf_core::goal::{CheckRunFindings, RepairOutcome};
-use wf_core::machine::{CheckRuling, RunOutcome};
+use wf_core::goal::{CheckRunFindings, ReconciliationRunEnd, RepairOutcome};
 use wf_store::{CheckRow, RunState, StoreReader};
 
-/// The recorded result of a check run; `None` if it has not ended.
-pub fn check_result(reader: &StoreReader, run: &RunId) -> Result<Option<CheckRunFindings>, CommandError> {
+/// The recorded end of a run of a reconciliation; `None` if it has not ended.
+pub fn run_end(reader: &StoreReader, run: &RunId) -> Result<Option<ReconciliationRunEnd>, CommandError> {
     let row = reader.run(run)?;
     let RunState::Ended(outcome) = row.state else {
         return Ok(None);
     };
-    let checks = own_checks(reader, run)?;
-    let named = |ruling| {
-        let ruled = checks.iter().filter(|row| row.verdict.ruling == ruling);
-        ruled.map(|row| row.verdict.name.to_string()).collect()
-    };
-    Ok(Some(CheckRunFindings {
-        passed: outcome == RunOutcome::Succeeded,
-        cancelled: outcome == RunOutcome::Cancelled,
-        failed_checks: named(CheckRuling::Fail),
-        unchecked: named(CheckRuling::Error),
-        reason: row.reason,
-    }))
+    let checks = own_checks(reader, run)?.into_iter().map(|row| row.verdict).collect();
+    let (reason, is_accepted) = (row.reason, row.accepted.is_some());
+    Ok(Some(ReconciliationRunEnd { outcome, reason, is_accepted, checks }))
+}
+
+/// The recorded result of a check run; `None` if it has not ended.
+pub fn check_result(reader: &StoreReader, run: &RunId) -> Result<Option<CheckRunFindings>, CommandError> {
+    Ok(run_end(reader, run)?.map(|end| end.findings()))
 }
 
 /// The rulings on the checks of the plan itself.
@@ -33,17 +28,9 @@ pub fn own_checks(reader: &StoreReader, run: &RunId) -> Result<Vec<CheckRow>, Co
 
 /// The recorded result of a repair.
 pub fn repair_result(reader: &StoreReader, run: &RunId) -> Result<RepairOutcome, CommandError> {
-    let row = reader.run(run)?;
-    Ok(match row.state {
-        RunState::Running => {
-            let short = run.short();
-            RepairOutcome::Waits(format!("for approval: wf approve {short}"))
-        }
-        RunState::Ended(RunOutcome::Succeeded) => match row.accepted {
-            None => RepairOutcome::Done,
-            Some(_) => RepairOutcome::Failed("it was accepted although some checks failed".into()),
-        },
-        RunState::Ended(RunOutcome::Cancelled) => RepairOutcome::Cancelled,
-        RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned) => RepairOutcome::Failed(row.reason),
-    })
+    let end = run_end(reader, run)?;
+    Ok(end.map_or_else(
+        || RepairOutcome::Waits(format!("for approval: wf approve {}", run.short())),
+        |end| end.repair_outcome(),
+    ))
 }

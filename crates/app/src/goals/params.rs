@@ -3,9 +3,8 @@ use serde_json::{Value, json};
 use crate::CommandError;
 use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
-use wf_core::machine::CheckRuling;
+use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_model::{Goal, GoalParam, JsonObject, Plan, resolve_params};
-use wf_store::CheckRow;
 
 /// The limit of the report of failed checks for a repair, in bytes.
 const REPORT_LIMIT: usize = 16 * 1024;
@@ -15,7 +14,7 @@ pub fn reconciliation_params(
     plan: &Plan,
     goal: &Goal,
     slot: Option<Moment>,
-    failed: &[CheckRow],
+    failed: &[CheckVerdict],
 ) -> Result<JsonObject, CommandError> {
     let prev = slot.and_then(|slot| goal.timing.prev(slot));
     let text = |moment: Option<Moment>| moment.map_or(String::new(), Moment::to_second);
@@ -32,12 +31,11 @@ pub fn reconciliation_params(
 }
 
 /// The results of failed checks, as JSON; cut to what fits into an argument of a program.
-fn failed_checks_json(failed: &[CheckRow]) -> String {
-    let refuted = failed.iter().filter(|row| row.verdict.ruling == CheckRuling::Fail);
+fn failed_checks_json(failed: &[CheckVerdict]) -> String {
+    let refuted = failed.iter().filter(|verdict| verdict.ruling == CheckRuling::Fail);
     let mut told: Vec<Value> = Vec::new();
     let mut size = 2;
-    for row in refuted {
-        let verdict = &row.verdict;
+    for verdict in refuted {
         let one = json!({
             "check": verdict.name,
             "expected": verdict.expected,

@@ -3,9 +3,9 @@ use std::path::Path;
 use super::cycle::ReconciliationRequest;
 use crate::Caller;
 use crate::approve::check_accepted;
-use crate::goals::notifications;
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError};
+use wf_core::goal::notifications;
 use wf_model::{Goal, GoalEvent};
 use wf_store::{SlotSkip, Store, StoreDurability};
 

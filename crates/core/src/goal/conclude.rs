@@ -66,7 +66,7 @@ impl ReconciliationHealth {
 }
 
 /// The findings of a check run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRunFindings {
     /// True if every check passed.
     pub passed: bool,
@@ -94,7 +94,7 @@ pub enum RepairOutcome {
 }
 
 /// The verdict of a reconciliation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoalOutcome {
     /// The health of the goal.
     pub health: ReconciliationHealth,

@@ -1,6 +1,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::known::instant_before;
 use super::row::SlotEntries;
 use super::{GoalLedgerState, OpenSlot, ReconciliationCause, SlotEntry, SlotState};
@@ -9,7 +11,7 @@ use wf_model::schedule::Slot;
 use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
 
 /// The decision about the scheduled times of a goal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotDecision {
     /// The changes to scheduled times since the last decision: new rows, and rows that replace those
     /// of the same times.

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_model::schedule::GoalSchedule;
@@ -7,7 +9,7 @@ use wf_model::schedule::GoalSchedule;
 use super::{ReconciliationCause, SlotState};
 
 /// The ledger's knowledge of a goal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalLedgerState {
     /// The schedule at the last decision; `None` if it cannot be read any more.
     pub timing: Option<GoalSchedule>,
@@ -25,7 +27,7 @@ pub struct GoalLedgerState {
 }
 
 /// A scheduled time whose reconciliation has not started yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenSlot {
     /// The scheduled time.
     pub slot: Moment,
@@ -38,7 +40,7 @@ pub struct OpenSlot {
 }
 
 /// A running reconciliation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveReconciliation {
     /// The scheduled time; `None`: the user asked for it.
     pub slot: Option<Moment>,

@@ -2,21 +2,23 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
-    ActiveReconciliation, GoalLedger, GoalLedgerState, OpenSlot, SlotDecision, SlotEntry, SlotState,
-    truncate_at,
+    ActiveReconciliation, GoalLedger, GoalLedgerState, OpenSlot, ReconciliationCause, SlotDecision,
+    SlotEntry, SlotState, truncate_at,
 };
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_model::Goal;
 
-/// A ledger in memory, for simulations. It behaves like the store.
-#[derive(Clone, Debug, Default)]
+/// A ledger in memory, for simulations and for goals on a backend. It behaves like the store.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InMemoryLedger {
     goals: HashMap<PlanId, GoalAccount>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct GoalAccount {
     known: GoalLedgerState,
     /// The rows in the order of their scheduled times, each with the time of its decision. Nearly all
@@ -25,6 +27,22 @@ struct GoalAccount {
 }
 
 impl InMemoryLedger {
+    /// Creates a ledger that goes on with the knowledge of another about a goal.
+    pub fn of(goal: PlanId, known: GoalLedgerState) -> Self {
+        let open = known.open_slots.iter();
+        let row = |open: &OpenSlot| (SlotEntry::of(open.slot, open.state, open.cause, ""), open.at);
+        let rows = open.map(row).collect();
+        Self { goals: HashMap::from([(goal, GoalAccount { known, rows })]) }
+    }
+
+    /// Drops the rows that no decision needs any more: the final ones up to the time that is accounted for.
+    pub fn drop_settled(&mut self, goal: &PlanId) {
+        if let Some(account) = self.goals.get_mut(goal) {
+            let decided = account.known.decided_until;
+            account.rows.retain(|(row, _)| !row.state.is_final() || row.last > decided);
+        }
+    }
+
     /// Returns the rows of a goal, in order, each with the time of its decision.
     pub fn rows(&self, goal: &PlanId) -> impl Iterator<Item = (&SlotEntry, Moment)> {
         let rows = self.goals.get(goal).into_iter().flat_map(|goal| &goal.rows);
@@ -58,6 +76,27 @@ impl InMemoryLedger {
         if let Some(account) = self.goals.get_mut(goal) {
             account.known.active.retain(|live| live.run != *run);
         }
+    }
+
+    /// Makes a time wait for its reconciliation, unless it was started or waits already; returns false then.
+    pub fn queue(&mut self, goal: &PlanId, slot: Moment, cause: ReconciliationCause, now: Moment) -> bool {
+        let Some(account) = self.goals.get_mut(goal) else {
+            return false;
+        };
+        let row = SlotEntry::of(slot, SlotState::Queued, cause, "");
+        match account.find(slot).map(|at| account.rows.get_mut(at)) {
+            Ok(Some((known, at)))
+                if matches!(known.state, SlotState::Skipped | SlotState::Missed) && known.count == 1 =>
+            {
+                (*known, *at) = (row, now);
+            }
+            Ok(_) => return false,
+            Err(place) => account.rows.insert(place, (row, now)),
+        }
+        let open = OpenSlot { slot, state: SlotState::Queued, cause, at: now };
+        let place = account.known.open_slots.partition_point(|other| other.slot < slot);
+        account.known.open_slots.insert(place, open);
+        true
     }
 
     /// Pauses a goal.

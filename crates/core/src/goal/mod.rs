@@ -12,6 +12,9 @@
 //! however many there are. [`next_step`] decides how a reconciliation ends, and [`health_notification`] the notification
 //! about it.
 //!
+//! A goal that is kept elsewhere has a [`GoalDriver`], which does what the daemon does without a clock or a disk; its
+//! [`GoalRecord`]s are what the workspace records later.
+//!
 //! [`count_samples`] counts the opinions on the repairs of a goal, [`advise`] proposes changes of its autonomy
 //! from them, and [`withdrawn_at`] tells if an approval was withdrawn.
 //!
@@ -23,10 +26,14 @@ mod agenda;
 mod autonomy;
 mod conclude;
 mod decide;
+mod driver;
 mod known;
 mod memory;
+mod notification;
 mod opinion;
+mod record;
 mod row;
+mod run_end;
 mod sim;
 #[cfg(test)]
 mod tests;
@@ -40,12 +47,18 @@ pub use conclude::{
     RepairOutcome, consecutive_failures, health_notification, next_step,
 };
 pub use decide::{SlotDecision, decide, paused_until, rescheduled};
+pub use driver::{
+    GoalAccountAtDeployment, GoalCommand, GoalDriver, GoalOccurrence, ReconciliationRun, RunPermits,
+};
 pub use known::{ActiveReconciliation, GoalLedgerState, OpenSlot};
 pub use memory::InMemoryLedger;
+pub use notification::{FollowUps, NotifiedReconciliation, follow_ups, missed_notifications, notifications};
 pub use opinion::{
     OpinionCounts, RepairOpinion, RepairSample, StandingApprovalLimits, count_samples, most_samples,
 };
+pub use record::{GoalFact, GoalRecord};
 pub use row::{ReconciliationCause, SlotEntry, SlotState, truncate_at};
+pub use run_end::ReconciliationRunEnd;
 pub use sim::{SimulationResult, SimulationScenario, simulate};
 pub use turn::{DueActions, GoalLedger, LedgerEntry, LedgerTurn, turn};
 pub use withdrawal::{ApprovalWithdrawal, withdrawn_at};

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
@@ -43,7 +44,7 @@ pub struct ApprovalContext<'a> {
 }
 
 /// A plan that a goal is about to start under a standing approval. The subject is the goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnedPlan {
     /// The digest of its form: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
     pub policy: Sha256Digest,

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
+use super::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
+use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::goal::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
 use wf_model::{Goal, GoalEvent, NotificationDelivery, NotificationRule, WebhookUrl};
-use wf_store::ReconciliationRow;
 
 /// The consequences of the end of a reconciliation besides its result.
 #[derive(Debug, Default)]
@@ -14,21 +14,30 @@ pub struct FollowUps {
     pub notices: Vec<Value>,
 }
 
-/// Returns the consequences of the end of a reconciliation, after those that ended before it,
-/// newest first. Failures before the goal was last resumed do not count.
+/// A reconciliation as notifications name it.
+#[derive(Clone, Copy, Debug)]
+pub struct NotifiedReconciliation<'a> {
+    /// Its check run.
+    pub look: &'a RunId,
+    /// Its repair, if there is one.
+    pub repair: Option<&'a RunId>,
+    /// Its scheduled time.
+    pub slot: Option<Moment>,
+}
+
+/// Returns the consequences of the end of a reconciliation. `before` are the ends of earlier ones, newest first; failures
+/// before the goal was last resumed do not count.
 pub fn follow_ups(
     goal: &Goal,
-    before: &[ReconciliationRow],
+    before: &[(Moment, ReconciliationHealth)],
     resumed: Option<Moment>,
-    cycle: &ReconciliationRow,
+    cycle: NotifiedReconciliation<'_>,
     verdict: &GoalOutcome,
     at: Moment,
 ) -> FollowUps {
-    let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
-    let ends = ends.map(|(at, health, _)| (*at, *health));
-    let mut healths = ends.clone().map(|(_, health)| health);
+    let mut healths = before.iter().map(|(_, health)| *health);
     let last = healths.find(|health| *health != ReconciliationHealth::Cancelled);
-    let in_a_row = consecutive_failures(ends, resumed);
+    let in_a_row = consecutive_failures(before.iter().copied(), resumed);
     let mut follows = FollowUps::default();
     if let Some(news) = health_notification(last, verdict.health) {
         follows.notices.extend(notifications(goal, news, &verdict.reason, Some(cycle), at));
@@ -44,21 +53,27 @@ pub fn follow_ups(
     follows
 }
 
+/// The notifications that scheduled times were missed.
+pub fn missed_notifications(goal: &Goal, missed: u64, at: Moment) -> Vec<Value> {
+    let reason = match missed {
+        0 => return Vec::new(),
+        1 => "1 slot was missed".to_owned(),
+        count => format!("{count} slots were missed"),
+    };
+    notifications(goal, GoalEvent::Missed, &reason, None, at)
+}
+
 /// The notifications to send: one for each subscribed recipient.
 pub fn notifications(
     goal: &Goal,
     news: GoalEvent,
     reason: &str,
-    cycle: Option<&ReconciliationRow>,
+    cycle: Option<NotifiedReconciliation<'_>>,
     at: Moment,
 ) -> Vec<Value> {
     let wants = |notify: &&NotificationRule| notify.on.contains(&news);
-    let runs: Vec<String> = cycle
-        .into_iter()
-        .flat_map(|cycle| [Some(&cycle.run), cycle.repair.as_ref()])
-        .flatten()
-        .map(ToString::to_string)
-        .collect();
+    let runs = cycle.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
+    let runs: Vec<String> = runs.flatten().map(ToString::to_string).collect();
     let message = json!({
         "goal": goal.id,
         "title": goal.title,

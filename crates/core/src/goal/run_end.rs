@@ -1,0 +1,49 @@
+use serde::{Deserialize, Serialize};
+
+use super::{CheckRunFindings, RepairOutcome};
+use crate::machine::{CheckRuling, CheckVerdict, RunOutcome};
+
+/// The end of a run of a reconciliation, as far as that depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReconciliationRunEnd {
+    /// The outcome of the run.
+    pub outcome: RunOutcome,
+    /// The reason, in its own words; empty if it succeeded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// True if a person accepted it although checks failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_accepted: bool,
+    /// The verdicts on the checks of its plan, without those of its steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckVerdict>,
+}
+
+impl ReconciliationRunEnd {
+    /// Returns what it says as a check run.
+    pub fn findings(&self) -> CheckRunFindings {
+        let named = |ruling| {
+            let ruled = self.checks.iter().filter(|verdict| verdict.ruling == ruling);
+            ruled.map(|verdict| verdict.name.to_string()).collect()
+        };
+        CheckRunFindings {
+            passed: self.outcome == RunOutcome::Succeeded,
+            cancelled: self.outcome == RunOutcome::Cancelled,
+            failed_checks: named(CheckRuling::Fail),
+            unchecked: named(CheckRuling::Error),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// Returns what it says as a repair.
+    pub fn repair_outcome(&self) -> RepairOutcome {
+        match self.outcome {
+            RunOutcome::Succeeded if self.is_accepted => {
+                RepairOutcome::Failed("it was accepted although some checks failed".into())
+            }
+            RunOutcome::Succeeded => RepairOutcome::Done,
+            RunOutcome::Cancelled => RepairOutcome::Cancelled,
+            RunOutcome::Failed | RunOutcome::Abandoned => RepairOutcome::Failed(self.reason.clone()),
+        }
+    }
+}

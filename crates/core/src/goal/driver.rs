@@ -125,6 +125,8 @@ pub struct GoalDriver {
     /// The reason why the last due reconciliation was not permitted to start.
     refusal: Option<String>,
     is_recalled: bool,
+    /// True once its recall is recorded, after which nothing is.
+    is_recorded_over: bool,
     wake: Option<Moment>,
     #[serde(skip)]
     now: Moment,
@@ -147,6 +149,7 @@ impl GoalDriver {
             resumed,
             refusal: None,
             is_recalled: false,
+            is_recorded_over: false,
             wake: None,
             now: Moment::default(),
             commands: Vec::new(),
@@ -173,6 +176,9 @@ impl GoalDriver {
         }
         self.consider(permits);
         self.ledger.drop_settled(&self.goal.id);
+        if self.is_over() && !std::mem::replace(&mut self.is_recorded_over, true) {
+            self.record(GoalFact::Recalled);
+        }
         std::mem::take(&mut self.commands)
     }
 
@@ -189,6 +195,11 @@ impl GoalDriver {
     /// Returns the time at which it is to be woken; `None`: only if something happens.
     pub fn wake(&self) -> Option<Moment> {
         self.wake.filter(|_| !self.is_recalled)
+    }
+
+    /// True if it is paused: then nothing is started, whoever asks for it.
+    pub fn is_paused(&self) -> bool {
+        self.known().is_some_and(|known| known.paused.is_some())
     }
 
     /// True if it was recalled, and nothing is under way but what waits for people.
@@ -369,7 +380,7 @@ impl GoalDriver {
     fn pause(&mut self, reason: String, permits: &mut dyn RunPermits) {
         // Times due before the pause are accounted for as such.
         self.consider(permits);
-        if self.known().is_some_and(|known| known.paused.is_none()) {
+        if !self.is_paused() {
             self.ledger.pause(&self.goal.id, &reason, self.now);
             self.record(GoalFact::Paused { reason });
         }
@@ -388,7 +399,9 @@ impl GoalDriver {
 
     fn request(&mut self, permits: &mut dyn RunPermits) {
         self.consider(permits);
-        if self.ledger.queue(&self.goal.id, self.now, ReconciliationCause::Person, self.now) {
+        if !self.is_paused()
+            && self.ledger.queue(&self.goal.id, self.now, ReconciliationCause::Person, self.now)
+        {
             self.record(GoalFact::Requested { slot: self.now });
         }
     }

@@ -164,7 +164,7 @@ fn from() -> Moment {
 }
 
 prop_compose! {
-    fn any_scenario()(
+    pub fn any_scenario()(
         goals in prop::collection::vec((any_goal(), prop_oneof![Just(0u64), 1..400u64, 1..9_000u64]), 1..7),
         hours in 1..30u64,
         downs in prop::collection::vec((1..9_000u64, 1..20_000u64), 0..4),
@@ -189,7 +189,7 @@ prop_compose! {
 }
 
 /// The whole ledger, a line for each row.
-fn rows(ledger: &InMemoryLedger, goals: &[Arc<Goal>]) -> Vec<String> {
+pub fn rows(ledger: &InMemoryLedger, goals: &[Arc<Goal>]) -> Vec<String> {
     let of = |goal: &Arc<Goal>| -> Vec<String> {
         let rows = ledger.rows(&goal.id);
         rows.map(|(row, at)| format!("{} {row:?} {at}", goal.id)).collect()

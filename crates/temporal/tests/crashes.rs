@@ -1,16 +1,19 @@
-//! Every process that works for a run is killed, one after the other, at points between its durable writes.
+//! Every process that works for a run is killed, one after the other, or cut off from the server, at points between its
+//! durable writes.
 //!
-//! A seed selects the points. `WF_TEST_SEED` is another seed than 0, and `WF_TEST_CASES` the number of kills.
+//! A seed selects the points. `WF_TEST_SEED` is another seed than 0, and `WF_TEST_CASES` the number of cases.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Child;
+use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
 
+use crate::cable::Cable;
 use crate::deaths::assert_whole;
 use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::programs::{Did, signal, until};
 
 /// A plan whose steps may all be interrupted, and whose end shows that each was done. Some are those of the worker in which
 /// points count, so that it has work in every run.
@@ -53,7 +56,7 @@ const PART: &str = r"steps:
     idempotent: true
     retry: {max: 5, on: [interrupted], backoff: 10ms}";
 
-/// The process that is killed.
+/// What breaks.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     /// A worker. What its steps started dies with it.
@@ -62,20 +65,31 @@ enum Victim {
     WorkerAndServer,
     /// The server, when a worker has come to a point.
     Server,
+    /// The network between a worker and the server. The worker goes on, and cannot say so for a while.
+    Network,
     /// The command that records the run.
     Engine,
     /// The program by which the command follows the run.
     Follower,
 }
 
-const VICTIMS: [Victim; 5] =
-    [Victim::Worker, Victim::Engine, Victim::WorkerAndServer, Victim::Follower, Victim::Server];
+const VICTIMS: [Victim; 6] = [
+    Victim::Worker,
+    Victim::Engine,
+    Victim::WorkerAndServer,
+    Victim::Follower,
+    Victim::Server,
+    Victim::Network,
+];
+
+/// The longest time that the network is cut, in seconds: a worker counts as lost after ten.
+const LONGEST_CUT: usize = 20;
 
 impl Victim {
     /// Returns the name of the process whose points count.
     fn role(self) -> &'static str {
         match self {
-            Self::Worker | Self::WorkerAndServer | Self::Server => "worker",
+            Self::Worker | Self::WorkerAndServer | Self::Server | Self::Network => "worker",
             Self::Engine => "engine",
             Self::Follower => "follower",
         }
@@ -125,6 +139,32 @@ impl CrashTest {
         lines(&list)
     }
 
+    /// Cuts a worker off from the server at a point, for some seconds, and lets the run end.
+    fn cut(&mut self, point: usize, seconds: usize) {
+        let cable = Cable::to(self.farm.server.socket());
+        let direct = std::mem::replace(&mut self.farm.address, cable.address());
+        let plan = format!("worker:stop={}", point + 1);
+        self.farm.start_worker_with("w1", &[("WF_CRASH", &plan)]);
+        self.farm.address = direct;
+        let mut run = self.farm.start(&["run", "--on", "farm", "any.md"]);
+        let worker = self.farm.pid("w1");
+        let mut has_ended = false;
+        until("the worker stops, or the run ended", || {
+            has_ended = run.try_wait().unwrap().is_some();
+            has_ended || is_stopped(worker)
+        });
+        if !has_ended {
+            cable.set_cut(true);
+            signal("CONT", worker);
+            std::thread::sleep(Duration::from_secs(seconds as u64));
+            cable.set_cut(false);
+        }
+        Did::ended(run).exits(0);
+        self.farm.runs().values().for_each(|run| assert_whole(&self.farm, run));
+        assert!(!self.farm.has_ended("w1"), "{}", self.farm.log("w1"));
+        self.farm.kill_host("w1");
+    }
+
     /// Kills a process at a point, lets the others go on, and the run end.
     fn kill(&mut self, victim: Victim, point: usize) {
         let before = self.runs();
@@ -165,13 +205,19 @@ impl CrashTest {
     }
 }
 
+/// True if a process is stopped.
+fn is_stopped(pid: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 fn lines(path: &Path) -> usize {
     std::fs::read_to_string(path).unwrap().lines().count()
 }
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
-fn whatever_is_killed_at_any_point_a_run_ends_as_it_should() {
+fn whatever_breaks_at_any_point_a_run_ends_as_it_should() {
     let mut farm = Farm::at("127.0.0.1");
     farm.plan("any", ANY).plan("part", PART);
     farm.start_worker("w2");
@@ -179,16 +225,19 @@ fn whatever_is_killed_at_any_point_a_run_ends_as_it_should() {
     let [worker, engine, follower] =
         [Victim::Worker, Victim::Engine, Victim::Follower].map(|victim| test.points(victim));
     assert!(worker > 5 && engine > 10 && follower > 10, "points: {worker}, {engine}, {follower}");
-    let (seed, cases) = (setting("WF_TEST_SEED", 0), setting("WF_TEST_CASES", 10));
+    let (seed, cases) = (setting("WF_TEST_SEED", 0), setting("WF_TEST_CASES", 12));
     for case in 0..usize::try_from(cases).unwrap() {
         let victim = VICTIMS[case % VICTIMS.len()];
         let count = match victim {
             Victim::Engine => engine,
             Victim::Follower => follower,
-            Victim::Worker | Victim::WorkerAndServer | Victim::Server => worker,
+            Victim::Worker | Victim::WorkerAndServer | Victim::Server | Victim::Network => worker,
         };
         let point = choose(seed, case, count);
         eprintln!("case {case} of seed {seed}: {victim:?} at point {point} of {count}");
-        test.kill(victim, point);
+        match victim {
+            Victim::Network => test.cut(point, 1 + choose(seed, case + count, LONGEST_CUT)),
+            victim => test.kill(victim, point),
+        }
     }
 }

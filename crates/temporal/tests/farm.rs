@@ -167,11 +167,16 @@ impl Farm {
 
     /// Returns the memory that a worker has in use, in KiB.
     pub fn memory(&self, name: &str) -> u64 {
-        let process = format!("/proc/{}/status", self.workers[name].id());
+        let process = format!("/proc/{}/status", self.pid(name));
         let status = std::fs::read_to_string(process).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let line = line.unwrap_or_else(|| panic!("{name} has ended: {}", self.log(name)));
         line.trim().trim_end_matches("kB").trim().parse().unwrap()
+    }
+
+    /// Returns the process of a worker.
+    pub fn pid(&self, name: &str) -> u32 {
+        self.workers[name].id()
     }
 
     /// True if a worker has ended.

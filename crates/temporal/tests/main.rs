@@ -5,6 +5,7 @@ mod agents;
 mod answers;
 mod beginnings;
 mod budgets;
+mod cable;
 mod caches;
 mod conversations;
 mod crashes;

@@ -1,6 +1,6 @@
 //! A Temporal server of a test, with a database of its own.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -67,6 +67,11 @@ impl TemporalServer {
     /// Returns the address, as `wf.yaml` has it.
     pub fn address(&self) -> String {
         format!("http://{}:{}", self.ip, self.port)
+    }
+
+    /// Returns the address of its socket.
+    pub fn socket(&self) -> SocketAddr {
+        SocketAddr::new(self.ip.parse().unwrap(), self.port)
     }
 
     /// Kills the server.

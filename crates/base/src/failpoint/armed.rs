@@ -13,6 +13,8 @@ enum CrashPlan {
     Kill(u64),
     /// Panics at the point with this number.
     Panic(u64),
+    /// Stops, until it is told to go on, at the point with this number.
+    Stop(u64),
     /// Writes the name of every point to this file.
     List(PathBuf),
 }
@@ -53,7 +55,10 @@ fn pass_point(plan: &CrashPlan, name: &str) {
             }
         }
         CrashPlan::Panic(at) if passed == *at => panic!("WF_CRASH asked for it at {name}"),
-        CrashPlan::Kill(_) | CrashPlan::Panic(_) => {}
+        CrashPlan::Stop(at) if passed == *at => {
+            let _ = kill_process(getpid(), Signal::STOP);
+        }
+        CrashPlan::Kill(_) | CrashPlan::Panic(_) | CrashPlan::Stop(_) => {}
         CrashPlan::List(path) => {
             let file = OpenOptions::new().create(true).append(true).open(path);
             // A list that cannot be written shows by being empty.
@@ -62,9 +67,11 @@ fn pass_point(plan: &CrashPlan, name: &str) {
     }
 }
 
-/// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
+/// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER`, `ROLE:stop=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
 fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, String> {
-    let wrong = || format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER or ROLE:list=FILE");
+    let wrong = || {
+        format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER, ROLE:stop=NUMBER or ROLE:list=FILE")
+    };
     let (owner, plan) = text.split_once(':').ok_or_else(wrong)?;
     if owner != role {
         return Ok(None);
@@ -72,6 +79,7 @@ fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, String> {
     let number = |text: &str| text.parse().map_err(|_| wrong());
     Ok(Some(match plan.split_once('=') {
         Some(("list", path)) => CrashPlan::List(path.into()),
+        Some(("stop", at)) => CrashPlan::Stop(number(at)?),
         Some(("panic", at)) => CrashPlan::Panic(number(at)?),
         _ => CrashPlan::Kill(number(plan)?),
     }))
@@ -86,6 +94,7 @@ mod tests {
         assert_eq!(parse("engine:7", "engine"), Ok(Some(CrashPlan::Kill(7))));
         assert_eq!(parse("engine:7", "keeper"), Ok(None));
         assert_eq!(parse("engine:panic=7", "engine"), Ok(Some(CrashPlan::Panic(7))));
+        assert_eq!(parse("worker:stop=7", "worker"), Ok(Some(CrashPlan::Stop(7))));
         assert!(parse("engine:panic=", "engine").is_err());
         let list = CrashPlan::List("/tmp/points".into());
         assert_eq!(parse("keeper:list=/tmp/points", "keeper"), Ok(Some(list)));

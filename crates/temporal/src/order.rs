@@ -331,6 +331,9 @@ pub struct RunNews {
     /// True if it is over, and results of it are still to be kept for reuse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_keeping: bool,
+    /// True if nothing happens until a person decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_waits_for_people: bool,
     /// The tasks that wait for a named lock that another one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LockClaim>,

@@ -154,14 +154,14 @@ fn answer_of(
     }
 }
 
-/// Stores what a run needs to start; `None`: it was started before and has begun, and must not begin again.
+/// Stores what a run needs to start; `None`: it was begun before, and must not begin again.
 async fn prepare(
     run: &BackendRun,
     backend: &Backend,
     host: &Host,
     objects: &Objects,
 ) -> Result<Option<RunOrder>, FollowError> {
-    if run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
+    if run.is_begun || run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
         return Ok(None);
     }
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };

@@ -215,6 +215,7 @@ impl Sites {
             approved: spec.approved,
             config: spec.config,
             claim: None,
+            begun: None,
         };
         let runs = RunFamily::open(&session, request).await?;
         Ok(RunSite {

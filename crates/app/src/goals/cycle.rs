@@ -67,6 +67,7 @@ pub fn start_reconciliation(
         slot: begin.slot,
         cause: begin.cause,
         token: begin.token,
+        by_backend: false,
     };
     let mut told = SignalListener::listen()?;
     let begun = start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe);
@@ -254,7 +255,7 @@ fn repair(
         }
         Err(failure) => return Err(failure),
     };
-    let claim = ReconciliationClaim::Repair { cycle: look.clone() };
+    let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false };
     if let Err(failure) =
         start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe)
     {

@@ -44,6 +44,7 @@ fn look(number: u8) -> EventBatch {
         slot: Some(minute(i64::from(number))),
         cause: ReconciliationCause::Schedule,
         token: None,
+        by_backend: false,
     };
     first(&run_id(number), NewRun { claim: Some(claim), ..new_run("lamp") }, vec![run_ended()])
 }
@@ -170,7 +171,7 @@ fn no_change_of_the_table_of_feedback_is_followed() {
         let dir = tempfile::tempdir().unwrap();
         let store = lived(dir.path());
         store.append(look(2)).wait().unwrap();
-        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(2) });
+        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(2), by_backend: false });
         let repair = first(&run_id(3), NewRun { claim, ..new_run("lamp") }, vec![run_ended()]);
         store.append(repair).wait().unwrap();
         let said = RepairFeedback {

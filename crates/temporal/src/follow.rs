@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
 use wf_base::failpoint;
+use wf_base::name::RunId;
 use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
@@ -89,7 +90,7 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         }
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
-    let mut local = LocalCopy::of(&run, objects);
+    let mut local = LocalCopy::of(&run, objects.clone());
     let (mut pause, mut answered) = (FIRST_POLL, Instant::now());
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
@@ -115,7 +116,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             _ = &mut end => pause = Duration::ZERO,
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let Some(news) = answer_of(news, &mut answered)? else {
+                let news = match news {
+                    Err(WorkflowQueryError::NotFound(_)) if run.is_begun => {
+                        last_news(&run.run, &objects, answered).await?
+                    }
+                    news => answer_of(news, &mut answered)?,
+                };
+                let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
                 };
@@ -152,6 +159,18 @@ fn answer_of(
             Ok(news.filter(|news| !news.is_keeping))
         }
     }
+}
+
+/// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it yet.
+async fn last_news(
+    run: &RunId,
+    objects: &Objects,
+    answered: Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    let Some(digest) = objects.named(&RunNews::name(run)).await? else {
+        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) };
+    };
+    Ok(Some(objects.get_json(&digest).await?))
 }
 
 /// Stores what a run needs to start; `None`: it was begun before, and must not begin again.

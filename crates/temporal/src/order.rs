@@ -339,6 +339,14 @@ pub struct RunNews {
     pub waits: Vec<LockClaim>,
 }
 
+impl RunNews {
+    /// Returns the name that the object with the last news of a run of a deployed goal has: its workspace may want to know how
+    /// the run went when the server has forgotten it.
+    pub fn name(run: &RunId) -> String {
+        format!("news/{run}")
+    }
+}
+
 /// The events and files that are not stored as a page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UnstoredLog {

@@ -100,6 +100,11 @@ pub(crate) fn of_deployment(config: Value, backend: &str, deployment: &str) -> V
     config
 }
 
+/// True if a deployment of a goal started a run, by its configuration: whoever follows it leaves it at an interrupt.
+pub fn is_of_deployment(config: &Value) -> bool {
+    config.get(DEPLOYMENT).is_some()
+}
+
 /// A recorded run on a backend, as it is followed again.
 pub struct RecordedBackendRun {
     /// The run, as it was started.
@@ -122,7 +127,7 @@ impl RecordedBackendRun {
         };
         let backend = backend_program(host, ready, name)?;
         let row = reader.run(run)?;
-        let begun = config.get(DEPLOYMENT).map(|_| row.created);
+        let begun = is_of_deployment(&config).then_some(row.created);
         let past = retried_run(reader, &row, &ready.plan)?;
         let request = RunRequest {
             run: run.clone(),

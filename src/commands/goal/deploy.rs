@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::Ui;
 use crate::execute::{OutputArgs, observer};
-use wf_app::goals::{GoalSyncOutcome, SyncExtent, deploy_goal, recall_goal, sync_goal};
+use wf_app::goals::{GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, recall_goal, sync_goal};
 use wf_app::load::LoadedPlan;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::time::Moment;
@@ -35,7 +35,7 @@ pub struct GoalSyncArgs {
     #[arg(value_name = "GOAL")]
     goal: String,
     /// Go on, until the goal is recalled
-    #[arg(long)]
+    #[arg(short, long)]
     follow: bool,
 }
 
@@ -67,30 +67,29 @@ pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
     let done = sync_goal(ui, &args.goal, extent, &|ready| shown(ui, ready))?;
     let records = plural(usize::try_from(done.count).unwrap_or(usize::MAX), "new record");
     ui.print_info_line(&format!("{} on {} · {records}", done.goal, done.backend));
-    print_end(ui, &done);
-    Ok(CliExitCode::Ok)
+    Ok(print_end(ui, &done))
 }
 
 /// Recalls a goal.
 pub fn recall(ui: &Ui, args: &GoalRecallArgs) -> Result<CliExitCode, CommandError> {
     let done = recall_goal(ui, &args.goal, args.cancel, &|ready| shown(ui, ready))?;
-    if !done.is_over {
-        let GoalSyncOutcome { goal, backend, .. } = &done;
-        ui.print_info_line(&format!(
-            "{goal} starts nothing more on {backend}; record the end of what is under way: wf goal sync {goal}"
-        ));
-        return Ok(CliExitCode::Interrupted);
-    }
-    print_end(ui, &done);
-    Ok(CliExitCode::Ok)
+    Ok(print_end(ui, &done))
 }
 
-fn print_end(ui: &Ui, done: &GoalSyncOutcome) {
-    if done.is_over {
-        ui.print_info_line(&format!(
-            "{} is back from {}: its daemon decides about it",
-            done.goal, done.backend
-        ));
+fn print_end(ui: &Ui, done: &GoalSyncOutcome) -> CliExitCode {
+    let GoalSyncOutcome { goal, backend, end, .. } = done;
+    match end {
+        SyncEnd::UpToDate => CliExitCode::Ok,
+        SyncEnd::Recalled => {
+            ui.print_info_line(&format!("{goal} is back from {backend}: its daemon decides about it"));
+            CliExitCode::Ok
+        }
+        SyncEnd::Interrupted => {
+            ui.print_info_line(&format!(
+                "{goal} goes on on {backend}; to record what happens: wf goal sync {goal}"
+            ));
+            CliExitCode::Interrupted
+        }
     }
 }
 

@@ -1,19 +1,22 @@
 //! The deployment of a goal as its workspace has it, and the acts of people on it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::find::find_path;
 use super::goal_backend::{GoalBackend, PreparedGoal};
 use super::sync_lock::{is_synced, lock_sync};
-use super::{DeployedGoal, FileLock, GoalAct, GoalSource, SyncExtent};
+use super::{DeployedGoal, FileLock, GoalAct, GoalSource, ObserverFactory, SyncExtent};
 use crate::load::{LoadedPlan, configuration};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
-use wf_base::name::PlanId;
+use wf_base::name::{PlanId, RunId};
 use wf_core::observe::RunObserver;
 use wf_lang::DiskFiles;
 use wf_report::follow::CombinedObserver;
-use wf_store::{GoalRow, LedgerGoal, Store, StoreDurability, StoreReader, allow_no_state};
+use wf_store::{GoalRow, LedgerGoal, Store, StoreDurability, StoreError, StoreReader, allow_no_state};
 
 /// Returns the deployment in a record.
 pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
@@ -23,26 +26,30 @@ pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
     })
 }
 
-/// Returns the account of a deployed goal by its id or its file; refused if it is not deployed.
-fn find_deployed(host: &Host, name: &str) -> Result<(GoalRow, DeployedGoal), CommandError> {
+/// Refuses a goal that is deployed, for what only its workspace does.
+pub fn check_not_deployed(reader: &StoreReader, goal: &PlanId) -> Result<(), CommandError> {
+    match reader.deployment(goal)? {
+        None => Ok(()),
+        Some(_) => Err(StoreError::Deployed(goal.clone()).into()),
+    }
+}
+
+/// Returns the account of a deployed goal by its id or its file; `None`: it is not deployed.
+fn find_deployed(host: &Host, name: &str) -> Result<Option<(GoalRow, DeployedGoal)>, CommandError> {
     let workspace = host.workspace();
     let reader = allow_no_state(StoreReader::open(&workspace.state))?;
     let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.goals())?;
     rows.retain(|row| row.deployment.is_some());
-    let named = match rows.iter().position(|row| row.id.as_str() == name) {
-        Some(at) => Some(at),
-        None => {
-            let path = find_path(host, &workspace, &GoalSource::Disk, name)?;
-            rows.iter().position(|row| row.path == path)
-        }
-    };
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    // Its file may be broken, or gone.
+    let path = find_path(host, &workspace, &GoalSource::Disk, name).ok();
+    let named = rows.iter().position(|row| row.id.as_str() == name);
+    let named = named.or_else(|| rows.iter().position(|row| Some(&row.path) == path.as_ref()));
     let row = named.map(|at| rows.swap_remove(at));
     let found = row.and_then(|row| Some((read_deployment(row.deployment.as_ref()?), row)));
-    let Some((deployed, row)) = found else {
-        return Err(CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
-            .hint(format!("deploy it: wf goal deploy {name}")));
-    };
-    Ok((row, deployed?))
+    found.map(|(deployed, row)| Ok((row, deployed?))).transpose()
 }
 
 /// A deployed goal that people act on.
@@ -57,11 +64,19 @@ pub(super) struct OperatedDeployment<'a> {
 impl<'a> OperatedDeployment<'a> {
     /// Finds a goal by its id or its file; refused if it is not deployed.
     pub(super) fn find(caller: &'a dyn Caller, name: &str) -> Result<Self, CommandError> {
-        let (row, deployed) = find_deployed(caller.host(), name)?;
+        Self::find_any(caller, name)?.ok_or_else(|| {
+            CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
+                .hint(format!("deploy it: wf goal deploy {name}"))
+        })
+    }
+
+    /// Finds a goal by its id or its file; `None`: it is not deployed.
+    pub(super) fn find_any(caller: &'a dyn Caller, name: &str) -> Result<Option<Self>, CommandError> {
+        let Some((row, deployed)) = find_deployed(caller.host(), name)? else { return Ok(None) };
         let workspace = caller.host().workspace();
         let (config, _) = configuration(caller, &DiskFiles::new(&workspace.root), &workspace)?;
         let backend = GoalBackend::of(caller.host(), &config, &workspace, &deployed.backend)?;
-        Ok(Self { caller, workspace, row, deployed, backend })
+        Ok(Some(Self { caller, workspace, row, deployed, backend }))
     }
 
     /// Returns the goal.
@@ -74,19 +89,58 @@ impl<'a> OperatedDeployment<'a> {
         self.backend.name()
     }
 
+    /// Returns the state folder.
+    pub(super) fn state(&self) -> &Path {
+        &self.workspace.state
+    }
+
+    /// True if it is paused, as far as that is recorded.
+    pub(super) fn is_paused(&self) -> bool {
+        self.row.paused.is_some()
+    }
+
+    /// Refuses a goal that is paused: nothing would come of a request.
+    pub(super) fn require_active(&self) -> Result<(), CommandError> {
+        let goal = self.goal();
+        if !self.is_paused() {
+            return Ok(());
+        }
+        Err(CommandError::new(CliExitCode::Usage, format!("{goal} is paused"))
+            .hint(format!("resume it first: wf goal resume {goal}")))
+    }
+
+    /// Returns the goal with what has happened there recorded here; another process may be about to do that.
+    pub(super) fn synced(
+        self,
+        extent: SyncExtent,
+        observe: ObserverFactory<'_>,
+    ) -> Result<Self, CommandError> {
+        let (caller, goal) = (self.caller, self.goal().clone());
+        if !is_synced(&self.workspace.state, &goal) {
+            DeployedAccount::of(self)?.sync(extent, observe)?;
+        }
+        Self::find(caller, goal.as_str())
+    }
+
+    /// Returns the goal with what is over there recorded here.
+    pub(super) fn refreshed(self) -> Result<Self, CommandError> {
+        self.synced(SyncExtent::Settled, &silent_observer)
+    }
+
     /// Passes an act on, and records here what is over by then, unless another process does that.
     pub(super) fn act(self, act: GoalAct) -> Result<(), CommandError> {
-        let silent =
-            |_: &LoadedPlan| -> Box<dyn RunObserver + Send> { Box::new(CombinedObserver::default()) };
-        let workflow = self.deployed.workflow.clone();
         if is_synced(&self.workspace.state, self.goal()) {
-            return self.backend.act(&workflow, act);
+            return self.backend.act(&self.deployed.workflow, act);
         }
         let account = DeployedAccount::of(self)?;
         account.start_if_new()?;
         account.act(act)?;
-        account.sync(SyncExtent::Settled, &silent).map(drop)
+        account.sync(SyncExtent::Settled, &silent_observer).map(drop)
     }
+}
+
+fn silent_observer(_: &LoadedPlan) -> Box<dyn RunObserver + Send> {
+    Box::new(CombinedObserver::default())
 }
 
 /// The account of a deployed goal, in the hands of the only process that records what happens to it.
@@ -99,6 +153,8 @@ pub(super) struct DeployedAccount<'a> {
     pub(super) backend: GoalBackend,
     /// The store, while no run is followed: that has its own.
     store: Option<Store>,
+    /// The number of answers that the runs which waited for people had, when they were passed on.
+    pub(super) answers: BTreeMap<RunId, usize>,
     _hold: FileLock,
 }
 
@@ -112,14 +168,30 @@ impl<'a> DeployedAccount<'a> {
         let OperatedDeployment { caller, workspace, row, backend, .. } = operated;
         let hold = lock_sync(&workspace.state, &row.id)?;
         // The process that had it before may have gone further.
-        let (row, deployed) = find_deployed(caller.host(), row.id.as_str())?;
+        let found = find_deployed(caller.host(), row.id.as_str())?;
+        let Some((row, deployed)) = found else {
+            return Err(CommandError::new(
+                CliExitCode::Usage,
+                format!("{} is not deployed any more", row.id),
+            ));
+        };
         let reader = StoreReader::open(&workspace.state)?;
         let timing = reader.known(&row.id)?.and_then(|known| known.timing).ok_or_else(|| {
             CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
         })?;
         let ledger = LedgerGoal { id: row.id.clone(), path: row.path, timing };
         let goal = row.id;
-        Ok(Self { caller, workspace, goal, ledger, deployed, backend, store: None, _hold: hold })
+        Ok(Self {
+            caller,
+            workspace,
+            goal,
+            ledger,
+            deployed,
+            backend,
+            store: None,
+            answers: BTreeMap::new(),
+            _hold: hold,
+        })
     }
 
     /// Starts the goal, if it may not have been: its workspace records the deployment before that.

@@ -28,6 +28,7 @@ mod params;
 mod part_run;
 mod poke;
 mod recall;
+mod request;
 mod signals;
 mod sync;
 mod sync_lock;
@@ -40,7 +41,7 @@ pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
 };
 pub use deploy::{GoalDeployOutcome, deploy_goal};
-pub use deployed::read_deployment;
+pub use deployed::{check_not_deployed, read_deployment};
 pub use deployment::{
     DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };
@@ -57,5 +58,6 @@ pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
 pub use recall::recall_goal;
-pub use sync::{GoalSyncOutcome, SyncExtent, sync_goal};
+pub use request::run_deployed;
+pub use sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
 pub use tighten::{GoalTightenOutcome, tighten_goal};

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::deployed::{DeployedAccount, OperatedDeployment};
 use super::signals::SignalListener;
 use super::sync_lock::is_synced;
-use super::{GoalAct, GoalSyncOutcome, ObserverFactory, SyncExtent};
+use super::{GoalAct, GoalSyncOutcome, ObserverFactory, SyncEnd, SyncExtent};
 use crate::keys::author;
 use crate::{Caller, CommandError, watch};
 use wf_store::StoreReader;
@@ -39,9 +39,13 @@ pub fn recall_goal(
     watch::record_quietly(caller, act);
     // The process that records what happens there records the end.
     let mut told = SignalListener::listen()?;
-    let mut is_over = false;
-    while !is_over && !told.exit_requested_within(POLL) {
-        is_over = StoreReader::open(&state)?.deployment(&goal)?.is_none();
-    }
-    Ok(GoalSyncOutcome { goal, backend, count: 0, is_over })
+    let end = loop {
+        if StoreReader::open(&state)?.deployment(&goal)?.is_none() {
+            break SyncEnd::Recalled;
+        }
+        if told.exit_requested_within(POLL) {
+            break SyncEnd::Interrupted;
+        }
+    };
+    Ok(GoalSyncOutcome { goal, backend, count: 0, end })
 }

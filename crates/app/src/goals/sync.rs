@@ -1,6 +1,5 @@
 //! The record of a deployed goal: what happened on its backend becomes part of the state of its workspace.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::deployed::DeployedAccount;
@@ -37,8 +36,19 @@ pub struct GoalSyncOutcome {
     pub backend: String,
     /// The number of new records.
     pub count: u64,
-    /// True if the deployment is over.
-    pub is_over: bool,
+    /// Its end.
+    pub end: SyncEnd,
+}
+
+/// The end of a synchronisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncEnd {
+    /// All that was wanted is recorded.
+    UpToDate,
+    /// The deployment is over.
+    Recalled,
+    /// A signal ended it.
+    Interrupted,
 }
 
 /// Starts a deployed goal if that is not done yet, and records here what happened to it on its backend.
@@ -60,35 +70,23 @@ impl DeployedAccount<'_> {
     ) -> Result<GoalSyncOutcome, CommandError> {
         let mut told = SignalListener::listen()?;
         let before = self.deployed.recorded;
-        let mut answers = BTreeMap::new();
         self.start_if_new()?;
-        let is_over = loop {
-            let end = match self.take_new(extent, observe) {
-                Ok(end) => end,
+        let end = loop {
+            match self.take_new(extent, observe) {
                 // The program got the same signal.
-                Err(_) if told.exit_requested() => break false,
+                Err(_) if told.exit_requested() => break SyncEnd::Interrupted,
                 Err(failure) => return Err(failure),
-            };
-            match end {
-                BatchEnd::Over => break true,
-                BatchEnd::UnderWay => break false,
-                BatchEnd::More if !told.exit_requested() => continue,
-                BatchEnd::More => break false,
-                BatchEnd::Nothing => {}
-            }
-            if extent != SyncExtent::Settled {
-                self.pass_on_answers(&mut answers, observe)?;
-            }
-            if extent != SyncExtent::Future || told.exit_requested_within(POLL) {
-                break false;
+                Ok(BatchEnd::Over) => break SyncEnd::Recalled,
+                Ok(BatchEnd::UnderWay) => break SyncEnd::UpToDate,
+                Ok(BatchEnd::More) if told.exit_requested() => break SyncEnd::Interrupted,
+                Ok(BatchEnd::More) => {}
+                Ok(BatchEnd::Nothing) if extent != SyncExtent::Future => break SyncEnd::UpToDate,
+                Ok(BatchEnd::Nothing) if told.exit_requested_within(POLL) => break SyncEnd::Interrupted,
+                Ok(BatchEnd::Nothing) => {}
             }
         };
-        Ok(GoalSyncOutcome {
-            goal: self.goal.clone(),
-            backend: self.deployed.backend.clone(),
-            count: self.deployed.recorded - before,
-            is_over,
-        })
+        let (goal, backend) = (self.goal.clone(), self.deployed.backend.clone());
+        Ok(GoalSyncOutcome { goal, backend, count: self.deployed.recorded - before, end })
     }
 
     /// Records the next records.
@@ -99,6 +97,9 @@ impl DeployedAccount<'_> {
     ) -> Result<BatchEnd, CommandError> {
         let records = self.backend.records(&self.deployed.workflow, self.deployed.recorded)?;
         if records.is_empty() {
+            if extent != SyncExtent::Settled {
+                self.pass_on_answers(observe)?;
+            }
             return Ok(BatchEnd::Nothing);
         }
         for (at, record) in records.iter().enumerate() {
@@ -184,12 +185,8 @@ impl DeployedAccount<'_> {
         Ok(())
     }
 
-    /// Passes on the answers to the runs that waited for people; `answers` is the number of those that each had before.
-    fn pass_on_answers(
-        &mut self,
-        answers: &mut BTreeMap<RunId, usize>,
-        observe: ObserverFactory<'_>,
-    ) -> Result<(), CommandError> {
+    /// Passes on the answers to the runs that waited for people.
+    fn pass_on_answers(&mut self, observe: ObserverFactory<'_>) -> Result<(), CommandError> {
         self.close();
         let reader = StoreReader::from_log(&self.workspace.state)?;
         let (resumable, _) = resumable_reconciliations(&reader, self.caller.host().now())?;
@@ -198,7 +195,7 @@ impl DeployedAccount<'_> {
                 continue;
             };
             let run = cycle.repair.as_ref().unwrap_or(&cycle.run);
-            let is_new = answers.insert(open.run.clone(), open.answers) != Some(open.answers);
+            let is_new = self.answers.insert(open.run.clone(), open.answers) != Some(open.answers);
             if is_new && reader.run(run)?.state == RunState::Running {
                 follow_recorded(self.caller, run, observe)?;
             }

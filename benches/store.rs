@@ -88,8 +88,11 @@ fn report(what: &str, work: impl FnOnce()) {
 /// A reconciliation whose repair ends it.
 fn reconcile(store: &Store) {
     let (goal, cause) = (PlanId::parse("bench").expect("a name"), ReconciliationCause::Person);
-    let look = record(store, Some(ReconciliationClaim::Look { goal, slot: None, cause, token: None }));
-    let repair = record(store, Some(ReconciliationClaim::Repair { cycle: look.clone() }));
+    let look = record(
+        store,
+        Some(ReconciliationClaim::Look { goal, slot: None, cause, token: None, by_backend: false }),
+    );
+    let repair = record(store, Some(ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false }));
     append(store, &repair, vec![run_ended()]);
     let verdict = GoalOutcome { health: ReconciliationHealth::Repaired, reason: String::new() };
     let end = ReconciliationEnd { run: look, verdict, at: NOW, pause: None, notices: vec![] };

@@ -266,7 +266,8 @@ CREATE TABLE notes (
 
 -- Accounts of goals. These tables, `notifications` and `feedback` can be rebuilt from the events
 -- `rows_recorded` of the log, and nothing reads them to decide. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
--- `slots`, or was forgotten. `resumed_at`: failures before it do not count towards the next pause.
+-- `slots`, or was forgotten. `resumed_at`: failures before it do not count towards the next pause. `deployment`: the goal as it is
+-- deployed on a backend, which then decides about it, as JSON.
 CREATE TABLE goals (
     id            TEXT PRIMARY KEY,
     path          TEXT NOT NULL,
@@ -274,7 +275,8 @@ CREATE TABLE goals (
     decided_until INTEGER NOT NULL,
     paused_at     INTEGER,
     reason        TEXT NOT NULL DEFAULT '',
-    resumed_at    INTEGER
+    resumed_at    INTEGER,
+    deployment    TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each slot, or for `count` slots in a row from `slot` to `last_slot` that were all left

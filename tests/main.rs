@@ -22,6 +22,7 @@ mod converge;
 mod crash;
 mod daemon;
 mod decisions;
+mod deployed;
 mod docs;
 mod escapes;
 mod examples;

@@ -99,6 +99,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         approved: Some(entered.approved),
         config: ready.options.write_to(Value::Null),
         claim: None,
+        begun: None,
     };
     match engine::run(&session, request) {
         Ok(finished) if finished.outcome == wf_core::machine::RunOutcome::Cancelled => {

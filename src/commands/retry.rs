@@ -156,6 +156,7 @@ fn start_retry(
         approved: Some(entered.approved),
         config: start.config,
         claim: None,
+        begun: None,
     };
     let finished = match &start.backend {
         Some(backend) => engine::run_on(&session, request, backend),

@@ -77,6 +77,7 @@ fn begun(goal: &Goal, slot: Moment, run: &RunId, now: Moment) -> EventBatch {
         slot: Some(slot),
         cause: ReconciliationCause::Schedule,
         token: None,
+        by_backend: false,
     };
     let new = NewRun {
         plan: goal.id.clone(),

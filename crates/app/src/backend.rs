@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::config::{Backend, WorkspaceConfig};
 use crate::given::approval_of_run;
 use crate::lineage::retried_run;
 use crate::load::LoadedPlan;
@@ -20,34 +21,65 @@ const PROGRAM: &str = "wf-temporal";
 /// The key of the configuration of a run that names its backend.
 const BACKEND: &str = "backend";
 
+/// The key of the configuration of a run that names the deployment of a goal which started it there.
+const DEPLOYMENT: &str = "deployment";
+
+/// The program of a backend, as it is started.
+pub(crate) struct BackendCommand {
+    /// The program.
+    pub(crate) program: PathBuf,
+    /// Its arguments.
+    pub(crate) args: [String; 2],
+    /// Its environment.
+    pub(crate) env: Vec<(String, String)>,
+}
+
 /// Returns the program of a backend for a plan, which is refused if it names queues that the backend has not.
 pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
-    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
-    let backend = ready.config.backends.iter().find(|(known, _)| known.as_str() == name);
-    let Some((_, backend)) = backend else {
-        let known: Vec<&str> = ready.config.backends.keys().map(Name::as_str).collect();
-        let hint = match known.as_slice() {
-            [] => "add it under `backends` in wf.yaml".to_owned(),
-            known => format!("wf.yaml has {}", known.join(", ")),
-        };
-        return Err(usage(format!("there is no backend `{name}`")).hint(hint));
-    };
+    let backend = find_backend(&ready.config, name)?;
     for plan in family(&ready.plan) {
         let mut queues = plan.steps().iter().filter_map(|step| Some((step, step.runs_on.as_ref()?)));
         if let Some((step, queue)) = queues.find(|(_, queue)| !backend.queues.contains_key(queue.as_str())) {
             let message =
                 format!("backend `{name}` has no queue `{queue}`, on which step `{}` runs", step.id);
-            return Err(usage(message).hint(format!("add it under `queues` of `{name}` in wf.yaml")));
+            return Err(CommandError::new(CliExitCode::Usage, message)
+                .hint(format!("add it under `queues` of `{name}` in wf.yaml")));
         }
     }
+    let BackendCommand { program, args, env } = backend_command(host, &ready.config, name, "follow")?;
+    let argv = [program.display().to_string()].into_iter().chain(args).collect();
+    Ok(BackendProgram { name: name.to_owned(), argv, env, cancels: false, leaves: false })
+}
+
+/// Returns the program of a backend of a workspace for a purpose, which is its first argument.
+pub(crate) fn backend_command(
+    host: &Host,
+    config: &WorkspaceConfig,
+    name: &str,
+    purpose: &str,
+) -> Result<BackendCommand, CommandError> {
+    find_backend(config, name)?;
     let program = find_program(host).ok_or_else(|| {
-        usage(format!("the program `{PROGRAM}` is neither beside wf nor in a folder of PATH"))
+        let message = format!("the program `{PROGRAM}` is neither beside wf nor in a folder of PATH");
+        CommandError::new(CliExitCode::Usage, message)
             .hint("install it: cargo install --path crates/temporal")
     })?;
-    let argv = [program.display().to_string(), "follow".to_owned(), name.to_owned()].into();
     // The program is a part of the run as a supervisor is, so tests reach it in the same way.
     let env = host.vars().into_iter().chain(host.vars_named(&["WF_CRASH"])).collect();
-    Ok(BackendProgram { name: name.to_owned(), argv, env, cancels: false })
+    Ok(BackendCommand { program, args: [purpose.to_owned(), name.to_owned()], env })
+}
+
+/// Returns a backend of a workspace by its name.
+fn find_backend<'c>(config: &'c WorkspaceConfig, name: &str) -> Result<&'c Backend, CommandError> {
+    let found = config.backends.iter().find(|(known, _)| known.as_str() == name);
+    found.map(|(_, backend)| backend).ok_or_else(|| {
+        let known: Vec<&str> = config.backends.keys().map(Name::as_str).collect();
+        let hint = match known.as_slice() {
+            [] => "add it under `backends` in wf.yaml".to_owned(),
+            known => format!("wf.yaml has {}", known.join(", ")),
+        };
+        CommandError::new(CliExitCode::Usage, format!("there is no backend `{name}`")).hint(hint)
+    })
 }
 
 /// Returns the configuration of a run on a backend.
@@ -59,6 +91,18 @@ pub fn on_backend(config: Value, name: &str) -> Value {
         }
         _ => json!({ BACKEND: name }),
     }
+}
+
+/// Returns the configuration of the runs that a deployment of a goal on a backend starts.
+pub(crate) fn of_deployment(config: Value, backend: &str, deployment: &str) -> Value {
+    let mut config = on_backend(config, backend);
+    config[DEPLOYMENT] = json!(deployment);
+    config
+}
+
+/// True if a deployment of a goal started a run, by its configuration: whoever follows it leaves it at an interrupt.
+pub fn is_of_deployment(config: &Value) -> bool {
+    config.get(DEPLOYMENT).is_some()
 }
 
 /// A recorded run on a backend, as it is followed again.
@@ -83,6 +127,7 @@ impl RecordedBackendRun {
         };
         let backend = backend_program(host, ready, name)?;
         let row = reader.run(run)?;
+        let begun = is_of_deployment(&config).then_some(row.created);
         let past = retried_run(reader, &row, &ready.plan)?;
         let request = RunRequest {
             run: run.clone(),
@@ -95,6 +140,7 @@ impl RecordedBackendRun {
             approved: approval_of_run(reader, run)?,
             config,
             claim: None,
+            begun,
         };
         Ok(Some(Self { request, backend }))
     }

@@ -77,6 +77,7 @@ impl From<StoreError> for CommandError {
             | StoreError::Session(_)
             | StoreError::Undo(..)
             | StoreError::Suggestion(_)
+            | StoreError::Deployed(_)
             | StoreError::Exists(_)
             | StoreError::NotABackup { .. } => CliExitCode::Usage,
             // Another run, or the withdrawal, was faster.

@@ -9,6 +9,7 @@ use super::{
 use crate::Caller;
 use crate::backend_names::check_backends;
 use crate::config::WorkspaceConfig;
+use crate::goals::StartedRun;
 use crate::{APPROVERS, CONFIG};
 use wf_base::diag::Severity;
 use wf_base::name::{GateId, RunId};
@@ -31,7 +32,7 @@ mod within;
 
 use diagnostics::declaration_sites;
 use other::NonPlanFile;
-use recorded::RecordedFiles;
+use recorded::{RecordedFiles, memory_files};
 
 pub use diagnostics::diagnostics_by_file;
 pub use generated::SnapshotReader;
@@ -277,6 +278,17 @@ pub fn load_recorded_as(
     let part = part.or(begun.part);
     let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
     load_plan(caller, &files, caller.host().workspace(), path, begun)
+}
+
+/// The plan of a run that the backend of a deployed goal started.
+pub(crate) fn load_started(
+    caller: &dyn Caller,
+    workspace: Workspace,
+    started: &StartedRun,
+) -> Result<LoadedPlan, CommandError> {
+    let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&started.config) };
+    let files = memory_files(started.sources.clone());
+    load_plan(caller, &files, workspace, started.path.clone(), begun)
 }
 
 /// A file and all files that it uses, including the gates of the workspace, with all their

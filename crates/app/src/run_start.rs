@@ -58,6 +58,7 @@ impl RunStart {
             approved: Some(entered.approved),
             config,
             claim: None,
+            begun: None,
         };
         let finished = match &backend {
             Some(backend) => engine::run_on(&session, request, backend),

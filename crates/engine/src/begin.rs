@@ -97,8 +97,19 @@ impl BegunRun {
         token: FencingToken,
         request: RunRequest,
     ) -> Result<Self, EngineError> {
-        let RunRequest { run, plan, path, sources, params, session: name, past, approved, config, claim } =
-            request;
+        let RunRequest {
+            run,
+            plan,
+            path,
+            sources,
+            params,
+            session: name,
+            past,
+            approved,
+            config,
+            claim,
+            begun,
+        } = request;
         let new = NewRun {
             plan: plan.id().clone(),
             path,
@@ -107,7 +118,7 @@ impl BegunRun {
             retry_of: past.as_ref().and_then(|past| past.run().cloned()),
             session: name.clone(),
             sources,
-            created: session.clock.now(),
+            created: begun.unwrap_or_else(|| session.clock.now()),
             config,
             claim,
         };

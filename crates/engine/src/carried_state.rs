@@ -1,14 +1,15 @@
 //! The part of the state of a workspace that a run elsewhere may need.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use wf_base::name::{Name, SessionName};
 use wf_core::memory::MemoryBundle;
 use wf_exec::view::family;
-use wf_model::Step;
-use wf_store::{CacheEntry, MegramSelection, StoreError};
+use wf_model::{Plan, Step};
+use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
 use super::run::RunContext;
 use super::{EngineError, EngineSession, PastRuns, memory};
@@ -37,7 +38,18 @@ impl CarriedState {
     /// Reads what a run may need.
     pub(super) fn of(run: &RunContext) -> Result<Self, StoreError> {
         let (session, reader) = (&run.session, run.session.store.reader()?);
-        let plans = family(&run.plan);
+        let past = match &run.past {
+            Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
+            None => PastRuns::default(),
+        };
+        let mut carried = Self::of_plan(&run.plan, &reader, session.reuses)?;
+        carried.results.extend(past.cached_results(&reader)?);
+        Ok(Self { session: run.session_name.clone(), past, ..carried })
+    }
+
+    /// Reads what the runs of a plan may need, whichever they are; `reuses`: they find cached results.
+    pub fn of_plan(plan: &Arc<Plan>, reader: &StoreReader, reuses: bool) -> Result<Self, StoreError> {
+        let plans = family(plan);
         let memory = if plans.iter().any(|plan| memory::may_be_asked(plan)) {
             let megrams = reader.memory(&MegramSelection::All)?;
             Some(MemoryBundle { megrams, notes: reader.notes()? })
@@ -45,16 +57,11 @@ impl CarriedState {
             None
         };
         let steps = plans.iter().flat_map(|plan| plan.steps()).flat_map(Step::ways);
-        let cached = steps.filter(|step| session.reuses && step.cache.is_some());
+        let cached = steps.filter(|step| reuses && step.cache.is_some());
         let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
         let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
-        let mut results: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
-        let past = match &run.past {
-            Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
-            None => PastRuns::default(),
-        };
-        results.extend(past.cached_results(&reader)?);
-        Ok(Self { session: run.session_name.clone(), memory, past, results })
+        let results: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
+        Ok(Self { session: None, memory, past: PastRuns::default(), results })
     }
 
     /// Returns the paths of the files that results of the repeated run are compared with, and those that they restore.

@@ -56,6 +56,8 @@ pub struct BackendProgram {
     pub env: Vec<(String, String)>,
     /// True if the run is to end.
     pub cancels: bool,
+    /// True if an interrupt of this program ends the following only, and not the run.
+    pub leaves: bool,
 }
 
 impl BackendProgram {
@@ -171,6 +173,9 @@ pub struct BackendRun {
     pub approvers: Approvers,
     /// The configuration that it runs under.
     pub config: Value,
+    /// True if it was begun there, so that it is not to be started.
+    #[serde(default)]
+    pub is_begun: bool,
 }
 
 impl BackendRun {
@@ -188,7 +193,7 @@ impl BackendRun {
     ) -> Result<Self, EngineError> {
         let (recorded, opening) = (family.recorded_count(&session.store)?, family.outermost().opening());
         let message = Self { recorded, opening: opening.to_vec(), ..self };
-        if message.is_started() {
+        if message.is_started() || message.is_begun {
             return Ok(message);
         }
         let carried = CarriedState::of(&family.outermost().run)?;
@@ -216,12 +221,13 @@ impl BackendRun {
             approved: request.approved.clone(),
             approvers: session.approvers.clone(),
             config: request.config.clone(),
+            is_begun: request.begun.is_some(),
         }
     }
 }
 
 /// Starts a run on a backend, or follows one that was started there, until it is over. The first interrupt of this program
-/// cancels the run.
+/// cancels the run, unless that is left there.
 pub fn run_on(
     session: &Arc<EngineSession>,
     request: RunRequest,
@@ -285,6 +291,9 @@ async fn follow(
                 FromBackend::Ready | FromBackend::Failed(_) => {}
             },
             Ok(()) = stop.changed() => {
+                if backend.leaves {
+                    return Err(EngineError::Cancelled);
+                }
                 let wanted = *stop.borrow_and_update();
                 link.cancel(wanted).await;
             }

@@ -8,7 +8,7 @@ use crate::memory::RecordedCalibrations;
 use crate::remote_workspace::RemoteWorkspace;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
-use wf_base::time::Clock;
+use wf_base::time::{Clock, Moment};
 use wf_core::machine::{
     CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
 };
@@ -162,6 +162,8 @@ pub struct RunRequest {
     pub config: serde_json::Value,
     /// The claim on a goal that it is begun for, if any.
     pub claim: Option<ReconciliationClaim>,
+    /// The time at which it was begun elsewhere; `None`: it begins here and now.
+    pub begun: Option<Moment>,
 }
 
 /// The end of a run.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::column::{JsonColumn, MomentColumn, WordColumn};
 use super::run_end::{self, RunEnd, RunEndLog};
 use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket, goals};
+use super::{Store, StoreError, StoreReader, WriteTicket, deployment, goals};
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -27,11 +27,15 @@ pub enum ReconciliationClaim {
         cause: ReconciliationCause,
         /// The token of the daemon that decided about the scheduled time, if one did.
         token: Option<u64>,
+        /// True if the backend that the goal is deployed on started it.
+        by_backend: bool,
     },
     /// The repair of a reconciliation.
     Repair {
         /// The first run of the reconciliation.
         cycle: RunId,
+        /// True if the backend that the goal is deployed on started it.
+        by_backend: bool,
     },
 }
 
@@ -264,8 +268,9 @@ pub(super) fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
 }
 
 /// Records the part of a goal that a run is started for. Refused with [`StoreError::NotDue`] if its
-/// scheduled time is not due, or with [`StoreError::NotOpen`] if its reconciliation already has a
-/// repair or has ended, or another repair of the goal is running.
+/// scheduled time is not due, with [`StoreError::NotOpen`] if its reconciliation already has a
+/// repair or has ended, or another repair of the goal is running, or with [`StoreError::Deployed`] if its goal is deployed and
+/// the run was not started by its backend.
 pub(super) fn claim(
     writing: &WriteContext<'_>,
     run: &RunId,
@@ -274,8 +279,11 @@ pub(super) fn claim(
 ) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     match claim {
-        ReconciliationClaim::Look { goal, slot, cause, token } => {
+        ReconciliationClaim::Look { goal, slot, cause, token, by_backend } => {
             goals::check_leadership(writing, *token)?;
+            if !by_backend {
+                deployment::require_local(writing, goal)?;
+            }
             if let Some(slot) = slot {
                 start(writing.connection, run, goal, *slot)
                     .map_err(failed)?
@@ -293,7 +301,10 @@ pub(super) fn claim(
                 .map(drop)
                 .map_err(failed)
         }
-        ReconciliationClaim::Repair { cycle } => {
+        ReconciliationClaim::Repair { cycle, by_backend } => {
+            if !by_backend && let Some(goal) = goal_of(writing.connection, cycle).map_err(failed)? {
+                deployment::require_local(writing, &goal)?;
+            }
             // Two repairs of one goal at once would undo each other.
             let others = other_repairs(writing.connection, cycle).map_err(failed)?;
             if !run_end::all_ended(writing, others)? {
@@ -309,6 +320,13 @@ pub(super) fn claim(
             }
         }
     }
+}
+
+/// Returns the goal of a reconciliation.
+fn goal_of(connection: &Connection, cycle: &RunId) -> rusqlite::Result<Option<PlanId>> {
+    let sql = "SELECT goal FROM reconciliations WHERE run = ?1";
+    let goal = connection.query_row(sql, [cycle.as_str()], |row| row.get::<_, WordColumn<PlanId>>(0));
+    Ok(goal.optional()?.map(|goal| goal.0))
 }
 
 /// Returns the repairs of the same goal in other reconciliations that may still run. Those of all others

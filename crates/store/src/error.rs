@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 
 use super::{BrokenChain, FileTypeError, RunLease, StateFault};
-use wf_base::name::RunId;
+use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::session::SessionRefusal;
 use wf_core::suggestion::SuggestionRefusal;
@@ -180,6 +180,9 @@ pub enum StoreError {
         /// The scheduled time.
         slot: Moment,
     },
+    /// A backend decides about the goal, and starts its runs.
+    #[error("goal `{0}` is deployed: its backend starts its runs")]
+    Deployed(PlanId),
     /// The reconciliation has a repair already, or has ended.
     #[error("reconciliation {} is running elsewhere, or has finished", .0.short())]
     NotOpen(RunId),
@@ -256,6 +259,7 @@ impl StoreError {
             Self::Undo(_, refusal) => refusal.remedy(),
             Self::Suggestion(refusal) => refusal.remedy(),
             Self::NotDue { .. } => "see its result with `wf goal history`",
+            Self::Deployed(_) => "take it back with `wf goal recall`",
             Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
             Self::Superseded { .. } => "only one daemon is active; this one stays idle",
             Self::Altered(_) => "remove the file; the step that created it must run again",

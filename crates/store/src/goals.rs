@@ -1,8 +1,10 @@
 //! The ledger of goals. [`wf_core::goal`] defines the decisions it records.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
+use serde_json::Value;
 
 use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::deployment::is_deployed;
 use super::writer::WriteContext;
 use super::{Store, StoreError, StoreReader, WriteTicket};
 use wf_base::name::{PlanId, RunId};
@@ -35,6 +37,8 @@ pub struct GoalRow {
     pub decided: Moment,
     /// The start of its pause and the reason, if it is paused.
     pub paused: Option<(Moment, String)>,
+    /// Its deployment on a backend, if it has one.
+    pub deployment: Option<Value>,
 }
 
 /// The ledger's entry for a scheduled time, or for several in a row.
@@ -74,8 +78,8 @@ impl Store {
 
     /// Records a decision about the scheduled times of a goal, atomically. `after` is the time up
     /// to which they were accounted for when it was made: if another decision was recorded
-    /// meanwhile, nothing is written and the result is false. Under a token that is not the newest
-    /// it is refused with [`StoreError::Superseded`].
+    /// meanwhile, nothing is written and the result is false; so it is for a daemon if the goal is deployed. Under a token that
+    /// is not the newest it is refused with [`StoreError::Superseded`].
     pub fn record_decision(
         &self,
         goal: LedgerGoal,
@@ -86,6 +90,10 @@ impl Store {
     ) -> WriteTicket<bool> {
         self.row_job(now, move |writing| {
             check_leadership(writing, token)?;
+            let failed = |error| writing.failed(&error);
+            if token.is_some() && is_deployed(writing.connection, &goal.id).map_err(failed)? {
+                return Ok(false);
+            }
             write(writing, &goal, after, &decision, now).map_err(|error| writing.failed(&error))
         })
     }
@@ -128,7 +136,7 @@ impl StoreReader {
 
     /// Returns the goals known to the ledger, by id.
     pub fn goals(&self) -> Result<Vec<GoalRow>, StoreError> {
-        let sql = "SELECT id, path, decided_until, paused_at, reason FROM goals ORDER BY id";
+        let sql = "SELECT id, path, decided_until, paused_at, reason, deployment FROM goals ORDER BY id";
         self.folded_rows(sql, [], |row| {
             let paused: Option<MomentColumn> = row.get("paused_at")?;
             let reason: String = row.get("reason")?;
@@ -137,6 +145,7 @@ impl StoreReader {
                 path: row.get("path")?,
                 decided: row.get::<_, MomentColumn>("decided_until")?.0,
                 paused: paused.map(|at| (at.0, reason)),
+                deployment: row.get::<_, Option<JsonColumn<_>>>("deployment")?.map(|json| json.0),
             })
         })
     }

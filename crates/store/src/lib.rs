@@ -28,6 +28,7 @@ mod column;
 mod connect;
 mod connections;
 mod cycles;
+mod deployment;
 mod difference;
 mod erase;
 mod error;

@@ -32,7 +32,7 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
-        rest: &["path", "timing", "decided_until", "paused_at", "reason", "resumed_at"],
+        rest: &["path", "timing", "decided_until", "paused_at", "reason", "resumed_at", "deployment"],
     },
     RecordedTable {
         name: "slots",

@@ -16,18 +16,17 @@ use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
-use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
+use wf_base::name::RunId;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::{BackendRun, CarriedState, FromBackend, STOP_REASON, ToBackend};
+use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
 use crate::driver::DEFAULT_QUEUE;
-use crate::local_copy::{self, LocalCopy};
+use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
-use crate::results::StoredResults;
+use crate::stored_workspace::{StoredWorkspace, store_state};
 use crate::terminal::note;
-use crate::tree_files::store_tree;
 use crate::workflow::RunWorkflow;
 
 /// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
@@ -86,11 +85,12 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         say(&FromBackend::Ready);
         let Some(ToBackend::Start) = messages.recv().await else { return Ok(()) };
         if let Some(order) = order {
-            start(&client, backend, order).await?;
+            let queue = backend.queues.get(DEFAULT_QUEUE).map_or("", String::as_str);
+            start(&client, queue, order).await?;
         }
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
-    let mut local = LocalCopy::of(&run, objects);
+    let mut local = LocalCopy::of(&run, objects.clone());
     let (mut pause, mut answered) = (FIRST_POLL, Instant::now());
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
@@ -116,7 +116,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             _ = &mut end => pause = Duration::ZERO,
             () = tokio::time::sleep(pause) => {
                 let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let Some(news) = answer_of(news, &mut answered)? else {
+                let news = match news {
+                    Err(WorkflowQueryError::NotFound(_)) if run.is_begun => {
+                        last_news(&run.run, &objects, answered).await?
+                    }
+                    news => answer_of(news, &mut answered)?,
+                };
+                let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
                 };
@@ -155,23 +161,34 @@ fn answer_of(
     }
 }
 
-/// Stores what a run needs to start; `None`: it was started before and has begun, and must not begin again.
+/// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it yet.
+async fn last_news(
+    run: &RunId,
+    objects: &Objects,
+    answered: Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    let Some(digest) = objects.named(&RunNews::name(run)).await? else {
+        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) };
+    };
+    Ok(Some(objects.get_json(&digest).await?))
+}
+
+/// Stores what a run needs to start; `None`: it was begun before, and must not begin again.
 async fn prepare(
     run: &BackendRun,
     backend: &Backend,
     host: &Host,
     objects: &Objects,
 ) -> Result<Option<RunOrder>, FollowError> {
-    if run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
+    if run.is_begun || run.recorded > 0 && objects.has_json(&BegunRunMark { begun: run.run.clone() }).await? {
         return Ok(None);
     }
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
-    let files = wf_app::workspace_files(&workspace, &host.vars())
-        .map_err(|error| FollowError::Files(error.message))?;
     // Steps that run again rely on what others made, which git may ignore.
     let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
-    let files = files.map(|files| files.into_iter().chain(artifacts).collect());
-    let state = store_state(run, objects).await?;
+    let StoredWorkspace { tree, state_folder, is_repository } =
+        StoredWorkspace::of(&workspace, artifacts, host, objects).await?;
+    let state = store_state(&run.carried, &run.state, objects).await?;
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,
         path: run.path.clone(),
@@ -187,36 +204,17 @@ async fn prepare(
             earlier => Some(objects.put_json(earlier).await?),
         },
         state,
-        state_folder: run.state.strip_prefix(&run.root).unwrap_or(&run.state).to_owned(),
-        is_repository: run.root.join(".git").symlink_metadata().is_ok(),
-        tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
+        state_folder,
+        is_repository,
+        tree,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
     Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
 }
 
-/// Stores the part of the state that goes with a run, and the cached results that the object store lacks.
-async fn store_state(run: &BackendRun, objects: &Objects) -> Result<Option<Sha256Digest>, FollowError> {
-    let CarriedState { results, .. } = &run.carried;
-    let (shared, blobs) = (StoredResults(objects.clone()), local_copy::blobs(&run.state));
-    for entry in results {
-        // One whose files were removed cannot be used here either.
-        let is_whole = entry.files.iter().all(|file| blobs.path(&file.digest).exists());
-        if is_whole && !shared.has(&entry.key).await? {
-            shared.put(entry, &blobs).await?;
-        }
-    }
-    let state = CarriedState { results: Vec::new(), ..run.carried.clone() };
-    if state == CarriedState::default() {
-        return Ok(None);
-    }
-    Ok(Some(objects.put_json(&state).await?))
-}
-
-/// Starts the workflow of a run. If it was started before, it is that one.
-async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<(), FollowError> {
-    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
+/// Starts the workflow of a run on a task queue. If it was started before, it is that one.
+pub(crate) async fn start(client: &Client, queue: &str, order: RunOrder) -> Result<(), FollowError> {
     let options = WorkflowStartOptions::new(queue, order.run.as_str())
         .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
@@ -255,6 +253,6 @@ fn messages() -> mpsc::UnboundedReceiver<ToBackend> {
     receiver
 }
 
-fn refused(doing: &'static str, error: &impl std::fmt::Display) -> FollowError {
+pub(crate) fn refused(doing: &'static str, error: &impl std::fmt::Display) -> FollowError {
     FollowError::Server { doing, reason: error.to_string() }
 }

@@ -1,6 +1,7 @@
 //! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
+mod notification;
 mod session;
 mod worktrees;
 
@@ -214,6 +215,7 @@ impl Sites {
             approved: spec.approved,
             config: spec.config,
             claim: None,
+            begun: None,
         };
         let runs = RunFamily::open(&session, request).await?;
         Ok(RunSite {

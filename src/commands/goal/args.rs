@@ -1,6 +1,8 @@
 use clap::{Args, Subcommand};
 
-use super::{accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
+use super::{
+    accept, autonomy, backfill, deploy, feedback, history, list, next, pause, run as goal_run, tighten,
+};
 use crate::Ui;
 use wf_app::goals;
 use wf_app::{CliExitCode, CommandError};
@@ -20,6 +22,9 @@ enum GoalCommand {
     Accept(accept::GoalAcceptArgs),
     Pause(pause::GoalPauseArgs),
     Resume(pause::GoalResumeArgs),
+    Deploy(deploy::GoalDeployArgs),
+    Sync(deploy::GoalSyncArgs),
+    Recall(deploy::GoalRecallArgs),
     History(history::GoalHistoryArgs),
     Backfill(backfill::GoalBackfillArgs),
     Autonomy(autonomy::GoalAutonomyArgs),
@@ -46,6 +51,9 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
         GoalCommand::Accept(args) => accept::run(ui, args),
         GoalCommand::Pause(args) => pause::pause(ui, args),
         GoalCommand::Resume(args) => pause::resume(ui, args),
+        GoalCommand::Deploy(args) => deploy::deploy(ui, args),
+        GoalCommand::Sync(args) => deploy::sync(ui, args),
+        GoalCommand::Recall(args) => deploy::recall(ui, args),
         GoalCommand::History(args) => history::run(ui, args),
         GoalCommand::Backfill(args) => backfill::run(ui, args),
         GoalCommand::Autonomy(args) => autonomy::run(ui, args),

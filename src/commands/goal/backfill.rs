@@ -6,8 +6,8 @@ use crate::Ui;
 use crate::execute::{OutputArgs, observer};
 use wf_app::goals::{FileLock, LEADER_LOCK};
 use wf_app::goals::{
-    ReconciliationRequest, ledger_of, load_by_name, send_notifications, start_reconciliation, wake_daemon,
-    with_recorded_schedule,
+    ReconciliationRequest, check_not_deployed, ledger_of, load_by_name, send_notifications,
+    start_reconciliation, wake_daemon, with_recorded_schedule,
 };
 use wf_app::{CliExitCode, CommandError, Host, load, watch};
 use wf_base::time::Moment;
@@ -59,6 +59,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
         return Ok(CliExitCode::Ok);
     }
     let (store, reader) = ledger_of(&ui.host, &ready)?;
+    check_not_deployed(&reader, &goal.id)?;
     let now = ui.host.now();
     let mut ledger = wf_app::goals::StoreLedger { store: &store, reader: &reader, token: None };
     turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;

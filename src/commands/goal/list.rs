@@ -76,7 +76,15 @@ fn row(listing: &GoalListing) -> Vec<GoalListCell> {
         Some(next) => plain(&next.to_second()),
         None => ("never".to_owned(), DIM),
     };
+    let deployed = listing
+        .deployment()
+        .map(|one| format!("deployed on {} since {}", one.backend, one.since.to_second()));
+    let reason = match (deployed, first_line(reason)) {
+        (None, reason) => reason.to_owned(),
+        (Some(deployed), "") => deployed,
+        (Some(deployed), reason) => format!("{deployed} · {reason}"),
+    };
     let since = since.map_or(String::new(), Moment::to_second);
     let id = (goal.id.to_string(), BOLD);
-    vec![id, word, plain(&since), next, path, plain(first_line(reason))]
+    vec![id, word, plain(&since), next, path, plain(&reason)]
 }

@@ -6,6 +6,7 @@ mod accept;
 mod args;
 mod autonomy;
 mod backfill;
+mod deploy;
 mod feedback;
 mod history;
 mod list;

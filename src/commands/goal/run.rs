@@ -7,7 +7,7 @@ use wf_app::approve::awaited_acceptance;
 use wf_app::goals::ObserverFactory;
 use wf_app::goals::{
     self, GoalSource, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, find_path,
-    send_notifications, start_reconciliation, wake_daemon,
+    run_deployed, send_notifications, start_reconciliation, wake_daemon,
 };
 use wf_app::load::LoadedPlan;
 use wf_app::{CliExitCode, CommandError, GitRevision, load};
@@ -71,6 +71,8 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
         let run = RunArg::by_name(run).resolve(&reader)?;
         drop(reader);
         adopt_reconciliation(ui, &run, &observe)?
+    } else if let Some(ended) = deployed(ui, args, &observe)? {
+        ended
     } else {
         cycle(ui, args, &observe)?
     };
@@ -90,6 +92,18 @@ pub fn run_now(ui: &Ui, goal: &str) -> Result<CliExitCode, CommandError> {
         ui,
         &GoalRunArgs { goal, json: false, commit: None, slot: None, cause: None, token: None, cycle: None },
     )
+}
+
+/// Reconciles a goal that is deployed, and not started for a scheduled time here, on its backend.
+fn deployed(
+    ui: &Ui,
+    args: &GoalRunArgs,
+    observe: ObserverFactory<'_>,
+) -> Result<Option<ReconciliationResult>, CommandError> {
+    match (&args.goal, &args.commit, args.slot) {
+        (Some(goal), None, None) => run_deployed(ui, goal, observe),
+        _ => Ok(None),
+    }
 }
 
 fn cycle(

@@ -46,6 +46,7 @@ impl Daemon<'_> {
             token: self.leadership.token,
             commit: self.goals.commit(),
             now: self.test_clock.as_ref().map(|_| self.caller.host().now()),
+            follows: !self.options.once,
         };
         let started = self.children.start(&way, errand);
         if let Err(failure) = &started {
@@ -57,6 +58,7 @@ impl Daemon<'_> {
     /// Records the exit of a process.
     pub(super) fn record_exit(&mut self, gone: &ChildExit) {
         self.record_orphan(&gone.purpose);
+        self.record_sync_exit(gone);
         let ChildPurpose::Slot(start) = &gone.purpose else {
             return;
         };
@@ -89,7 +91,7 @@ impl Daemon<'_> {
                 *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
             }
             ChildPurpose::Adopt(run) => cycle.run == *run,
-            ChildPurpose::Cancel(_) | ChildPurpose::Notify => false,
+            ChildPurpose::Cancel(_) | ChildPurpose::Notify | ChildPurpose::Sync(_) => false,
         });
         if let Some(cycle) = left {
             // The process that resumes it must be asked to exit anew.
@@ -140,7 +142,9 @@ impl Daemon<'_> {
 
     /// Resumes reconciliations that other processes left.
     pub(super) fn resume_abandoned(&mut self) -> Result<(), CommandError> {
-        for cycle in self.leadership.reader.live_cycles()? {
+        let mut live = self.leadership.reader.live_cycles()?;
+        live.retain(|cycle| !self.deployed.contains_key(&cycle.goal));
+        for cycle in live {
             self.resume_reconciliation(&cycle.run)?;
         }
         Ok(())
@@ -161,6 +165,9 @@ impl Daemon<'_> {
         // If that cannot be read, it is read the next time.
         let (answered, over) = resumable_reconciliations(&self.leadership.reader, now).unwrap_or_default();
         for cycle in answered {
+            if self.is_of_deployed(&cycle.run) {
+                continue;
+            }
             let before = self.answers_at_resume.insert(cycle.run.clone(), cycle.answers);
             if before != Some(cycle.answers)
                 && let Err(failure) = self.resume_reconciliation(&cycle.run)

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::look::DueReconciliation;
 use crate::{CliExitCode, CommandError, keep};
-use wf_base::name::RunId;
+use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 
 /// The purpose of a process.
@@ -20,6 +20,8 @@ pub enum ChildPurpose {
     Cancel(RunId),
     /// Notifications to be sent.
     Notify,
+    /// The record of a deployed goal, which is kept up to date.
+    Sync(PlanId),
 }
 
 /// The running child processes.
@@ -48,12 +50,26 @@ pub struct SpawnContext<'a> {
     pub commit: Option<&'a str>,
     /// The simulated time, where it is not the clock's.
     pub now: Option<Moment>,
+    /// True if the records of deployed goals are followed.
+    pub follows: bool,
 }
 
 impl ChildProcesses {
-    /// The number of processes.
+    /// The number of processes, without those that record what happens elsewhere.
     pub fn len(&self) -> usize {
-        self.running.len()
+        self.running.iter().filter(|(errand, _)| !matches!(errand, ChildPurpose::Sync(_))).count()
+    }
+
+    /// True if there is no process at all.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Asks those that record what happens elsewhere to exit: it goes on there.
+    pub fn leave_deployed_goals(&self) {
+        for (_, pid) in self.running.iter().filter(|(errand, _)| matches!(errand, ChildPurpose::Sync(_))) {
+            let _ = kill_process(*pid, Signal::TERM);
+        }
     }
 
     /// True if there is one for this purpose.
@@ -137,6 +153,10 @@ impl SpawnContext<'_> {
             }
             ChildPurpose::Notify => {
                 command.args(["goal", "tell"]);
+            }
+            ChildPurpose::Sync(goal) => {
+                command.args(["goal", "sync", goal.as_str()]);
+                command.args(self.follows.then_some("--follow"));
             }
         }
         if let Some(now) = self.now {

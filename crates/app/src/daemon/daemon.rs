@@ -87,6 +87,7 @@ fn lead_and_schedule(
         orphans: BTreeMap::new(),
         answers_at_resume: BTreeMap::new(),
         replaced: BTreeSet::new(),
+        deployed: BTreeMap::new(),
         notification_retry_at: None,
         ledger_failures: 0,
         health: watch::Sender::new(DaemonHealth::default()),
@@ -131,6 +132,8 @@ pub(super) struct Daemon<'a> {
     pub(super) answers_at_resume: BTreeMap<RunId, usize>,
     /// The reconciliations that were asked to exit since a later scheduled time replaces them.
     pub(super) replaced: BTreeSet<RunId>,
+    /// The deployed goals: the number of failures in a row to record what happens to each, and the end of the pause.
+    pub(super) deployed: BTreeMap<PlanId, (u32, Moment)>,
     /// The time at which failed notifications are tried again.
     pub(super) notification_retry_at: Option<Moment>,
     /// The number of consecutive failures to use the ledger.
@@ -171,7 +174,7 @@ impl Daemon<'_> {
             self.caller.info_line(&format!("leader, {}", self.status(wake)));
         }
         loop {
-            if self.options.once && self.children.len() == 0 {
+            if self.options.once && self.children.is_empty() {
                 return Ok(self.single_check_exit_code());
             }
             let event = self.next_event(&mut waits, &mut stop, wake).await?;
@@ -218,7 +221,8 @@ impl Daemon<'_> {
     fn mark_all_due(&mut self) {
         self.agenda = GoalAgenda::default();
         self.forget_removed_goals();
-        for goal in self.goals.goals().keys() {
+        self.find_deployed();
+        for goal in self.goals.goals().keys().filter(|goal| !self.deployed.contains_key(*goal)) {
             self.agenda.add(goal.clone());
         }
     }
@@ -256,6 +260,7 @@ impl Daemon<'_> {
         let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
         wakes.extend(self.resume_answered(now));
         wakes.extend(self.resume_orphans(now));
+        wakes.extend(self.sync_deployed(now));
         for (goal, turn) in &looked.turns {
             for (slot, cause) in &turn.start {
                 // It is due until its process claims it.
@@ -279,7 +284,8 @@ impl Daemon<'_> {
     /// Reads the goals again.
     async fn reload_goals(&mut self, waits: &mut DaemonEventSources) -> Result<(), CommandError> {
         // Times of schedules that are about to change are accounted for under the old schedule.
-        let goals: Vec<Arc<Goal>> = self.goals.goals().values().cloned().collect();
+        let goals = self.goals.goals().values().filter(|goal| !self.deployed.contains_key(&goal.id));
+        let goals: Vec<Arc<Goal>> = goals.cloned().collect();
         examine_goals(&self.leadership, &goals, self.caller.host().now()).await?;
         // Watched first, then read: a change in between is seen as one more change.
         waits.file_watcher = self.watch();
@@ -298,6 +304,7 @@ impl Daemon<'_> {
     /// Starts nothing more; waits for running reconciliations, but not forever.
     async fn shut_down(mut self, mut stop: StopSignals) -> Result<CliExitCode, CommandError> {
         let _ = self.systemd.stopping();
+        self.children.leave_deployed_goals();
         let end = tokio::time::Instant::now() + self.options.drain;
         let mut insists = 0;
         while self.children.len() > 0 {

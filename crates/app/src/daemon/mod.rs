@@ -18,6 +18,7 @@ mod begin;
 mod children;
 #[expect(clippy::module_inception, reason = "the module is named after what it is")]
 mod daemon;
+mod deployed;
 mod lead;
 mod look;
 mod reload;

@@ -5,7 +5,7 @@ use super::signals::SignalListener;
 use crate::approve::{authorize_goal, check_programs_accepted};
 use crate::goals::FileLock;
 use crate::goals::reconciliation_params;
-use crate::goals::{check_result, own_checks, repair_result};
+use crate::goals::{check_not_deployed, check_result, own_checks, repair_result};
 use crate::load::{self, LoadedPlan};
 use crate::session::open_store;
 use crate::{Caller, CliExitCode, CommandError, Host};
@@ -19,7 +19,7 @@ use wf_core::observe::RunObserver;
 use wf_model::{Goal, GoalApproval};
 use wf_store::{
     ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
-    StoreReader,
+    StoreReader, allow_no_state,
 };
 
 /// The number of ended reconciliations examined to decide on notifications.
@@ -59,6 +59,9 @@ pub fn start_reconciliation(
     let slot = begin.slot.map_or_else(|| caller.host().now().to_string(), |slot| slot.to_string());
     let run = run_id(caller.host(), &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
+    if let Some(reader) = allow_no_state(StoreReader::open(state))? {
+        check_not_deployed(&reader, &goal.id)?;
+    }
     let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
     let entered = authorize_goal(caller, ready, ReconciliationPart::Look, &run, &given)?;
     let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
@@ -67,6 +70,7 @@ pub fn start_reconciliation(
         slot: begin.slot,
         cause: begin.cause,
         token: begin.token,
+        by_backend: false,
     };
     let mut told = SignalListener::listen()?;
     let begun = start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe);
@@ -100,6 +104,7 @@ pub fn adopt_reconciliation(
         hold.remove();
         return Ok(ReconciliationResult { goal: cycle.goal, verdict: GoalOutcome { health, reason } });
     }
+    check_not_deployed(&StoreReader::open(&state)?, &cycle.goal)?;
     let mut told = SignalListener::listen()?;
     let runs = [Some(run), cycle.repair.as_ref()];
     for run in runs.into_iter().flatten() {
@@ -254,7 +259,7 @@ fn repair(
         }
         Err(failure) => return Err(failure),
     };
-    let claim = ReconciliationClaim::Repair { cycle: look.clone() };
+    let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false };
     if let Err(failure) =
         start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe)
     {

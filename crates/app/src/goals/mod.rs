@@ -5,14 +5,20 @@
 //! All that is needed to resume is recorded: the successor of a process that died takes the lock,
 //! reads the progress, and resumes. It reads its result from the record ([`check_result`], [`repair_result`]), never from the
 //! process that ran it; [`FileLock`] keeps two processes from working on one.
+//!
+//! A goal that names a backend can be deployed there ([`deploy_goal`]): the workspace then decides nothing about it, and
+//! records what happens there ([`sync_goal`]), until it is recalled ([`recall_goal`]).
 
 mod apart;
 mod attended;
 mod autonomy;
 mod cycle;
+mod deploy;
+mod deployed;
 mod deployment;
 mod file_lock;
 mod find;
+mod goal_backend;
 mod ledger;
 mod left;
 mod notify;
@@ -21,7 +27,11 @@ mod outcome;
 mod params;
 mod part_run;
 mod poke;
+mod recall;
+mod request;
 mod signals;
+mod sync;
+mod sync_lock;
 mod tighten;
 
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
@@ -30,6 +40,8 @@ pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
 };
+pub use deploy::{GoalDeployOutcome, deploy_goal};
+pub use deployed::{check_not_deployed, read_deployment};
 pub use deployment::{
     DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };
@@ -40,9 +52,12 @@ pub use find::{
 };
 pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
-pub use notify::send_notifications;
+pub use notify::{send_goal_notification, send_notifications};
 pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
+pub use recall::recall_goal;
+pub use request::run_deployed;
+pub use sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
 pub use tighten::{GoalTightenOutcome, tighten_goal};

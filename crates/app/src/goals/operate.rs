@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::deployed::OperatedDeployment;
 use super::{
-    FileLock, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
+    FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
     with_recorded_schedule,
 };
 use crate::approve::awaited_acceptance;
@@ -68,21 +69,72 @@ pub fn pause_goal(
     reason: &str,
     origin: ActOrigin,
 ) -> Result<GoalPauseOutcome, CommandError> {
+    let paused = match OperatedDeployment::find_any(caller, name)? {
+        Some(deployed) => {
+            let (is_new, goal) = (!deployed.is_paused(), deployed.goal().clone());
+            deployed.act(GoalAct::Pause { reason: reason.to_owned() })?;
+            GoalPauseOutcome { goal, is_new }
+        }
+        None => pause_here(caller, name, reason, origin)?,
+    };
+    if paused.is_new {
+        let (goal, (key, browser)) = (paused.goal.clone(), origin.author(caller));
+        watch::record_quietly(caller, WorkspaceAction::GoalPaused { goal, key, browser });
+    }
+    wake_daemon(&caller.host().workspace().state);
+    Ok(paused)
+}
+
+/// Pauses a goal that its workspace decides about.
+fn pause_here(
+    caller: &dyn Caller,
+    name: &str,
+    reason: &str,
+    origin: ActOrigin,
+) -> Result<GoalPauseOutcome, CommandError> {
     let open = OperatedLedger::of(caller, name, origin)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     // Times due before the pause are accounted for as such.
     turn(&open.goal, &mut open.ledger(), now)?;
     let is_new = open.store.pause_goal(&goal, reason, now).wait()?;
-    if is_new {
-        let (key, browser) = origin.author(caller);
-        watch::record_quietly(caller, WorkspaceAction::GoalPaused { goal: goal.clone(), key, browser });
-    }
-    wake_daemon(&open.ready.workspace.state);
     Ok(GoalPauseOutcome { goal, is_new })
 }
 
 /// Ends the pause of a goal at its next scheduled time, without catching up.
 pub fn resume_goal(
+    caller: &dyn Caller,
+    name: &str,
+    origin: ActOrigin,
+) -> Result<GoalResumeOutcome, CommandError> {
+    let resumed = match OperatedDeployment::find_any(caller, name)? {
+        Some(deployed) => resume_there(caller, deployed.refreshed()?)?,
+        None => resume_here(caller, name, origin)?,
+    };
+    if resumed.was_paused {
+        let (goal, (key, browser)) = (resumed.goal.clone(), origin.author(caller));
+        watch::record_quietly(caller, WorkspaceAction::GoalResumed { goal, key, browser });
+        wake_daemon(&caller.host().workspace().state);
+    }
+    Ok(resumed)
+}
+
+/// Ends the pause of a deployed goal.
+fn resume_there(
+    caller: &dyn Caller,
+    deployed: OperatedDeployment<'_>,
+) -> Result<GoalResumeOutcome, CommandError> {
+    let (goal, was_paused) = (deployed.goal().clone(), deployed.is_paused());
+    if !was_paused {
+        return Ok(GoalResumeOutcome { goal, was_paused, next: None });
+    }
+    deployed.act(GoalAct::Resume)?;
+    let known = StoreReader::open(&caller.host().workspace().state)?.known(&goal)?;
+    let next = known.and_then(|known| known.timing?.next(caller.host().now()));
+    Ok(GoalResumeOutcome { goal, was_paused, next: next.map(|slot| slot.at) })
+}
+
+/// Ends the pause of a goal that its workspace decides about.
+fn resume_here(
     caller: &dyn Caller,
     name: &str,
     origin: ActOrigin,
@@ -102,19 +154,24 @@ pub fn resume_goal(
         }
     };
     open.store.resume_goal(&goal, now).wait()?;
-    let (key, browser) = origin.author(caller);
-    watch::record_quietly(caller, WorkspaceAction::GoalResumed { goal: goal.clone(), key, browser });
     let next = open.goal.timing.next(decision.decided_until).map(|slot| slot.at);
-    wake_daemon(&open.ready.workspace.state);
     Ok(GoalResumeOutcome { goal, was_paused: true, next })
 }
 
 /// Makes a reconciliation of the goal with an id due now, at the request of a browser, for the daemon to start. It is refused where nothing would come of it: without a
-/// daemon, in a pause, and while the goal waits for acceptance.
+/// daemon, in a pause, and while the goal waits for acceptance. That of a deployed goal starts on its backend.
 pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, CommandError> {
     let refused =
         |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     let state = caller.host().workspace().state;
+    if let Some(deployed) = OperatedDeployment::find_any(caller, id)? {
+        let deployed = deployed.refreshed()?;
+        deployed.require_active()?;
+        let (goal, slot) = (deployed.goal().clone(), caller.host().now());
+        deployed.act(GoalAct::Request)?;
+        watch::record_quietly(caller, WorkspaceAction::GoalRequested { goal: goal.clone(), slot });
+        return Ok(goal);
+    }
     if !FileLock::is_locked(&state, LEADER_LOCK) {
         let message = format!("no daemon runs here that would reconcile {id}");
         return refused(

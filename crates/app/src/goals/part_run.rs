@@ -1,18 +1,21 @@
 //! The runs of a reconciliation, its check run and its repair: on this machine, or on the backend of the goal.
 
+use std::sync::Arc;
+
+use super::StartedRun;
 use super::cycle::ObserverFactory;
 use crate::approve::{RunAuthorization, reauthorize};
-use crate::backend::{RecordedBackendRun, backend_program, on_backend};
+use crate::backend::{RecordedBackendRun, backend_of, backend_program, on_backend};
 use crate::given::{approval_of_run, secrets_of_run};
 use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
 use crate::outdated::warn_of_changed_results;
-use crate::session::{open_run_session, prune};
-use crate::{Caller, CommandError, Host};
+use crate::session::{open_run_session, open_session, prune};
+use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{Name, RunId};
-use wf_engine::{self as engine, EngineError, FinishedRun, RunRequest};
+use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};
 use wf_model::JsonObject;
-use wf_store::{ReconciliationClaim, RunState, StoreReader};
+use wf_store::{ReconciliationClaim, RunState, StoreError, StoreReader};
 
 /// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
 pub(super) fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> {
@@ -42,6 +45,7 @@ pub(super) fn run_request(
             None => config,
         },
         claim: Some(claim),
+        begun: None,
     }
 }
 
@@ -95,6 +99,80 @@ pub(super) fn resume(
     let session = open()?;
     engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
+}
+
+/// Records a run that the backend of a deployed goal started, and follows it to its end, or until it waits for people. An
+/// interrupt ends that, and not the run.
+pub(super) fn follow_started(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    started: &StartedRun,
+    claim: ReconciliationClaim,
+    observe: ObserverFactory<'_>,
+) -> Result<(), CommandError> {
+    if has_ended(&StoreReader::from_log(&workspace.state)?, &started.run)? {
+        return Ok(());
+    }
+    let ready = load::load_started(caller, workspace.clone(), started)?;
+    let StartedRun { run, path, sources, params, approved, config, at } = started.clone();
+    let name = backend_of(&config).ok_or_else(|| {
+        CommandError::new(CliExitCode::State, "a run of a deployed goal was started on no backend")
+    })?;
+    let backend = backend_program(caller.host(), &ready, name)?;
+    let request = RunRequest {
+        run,
+        plan: Arc::clone(&ready.plan),
+        path,
+        sources,
+        params,
+        session: None,
+        past: None,
+        approved: Some(approved),
+        config,
+        claim: Some(claim),
+        begun: Some(at),
+    };
+    leave_on_interrupt(caller, &ready, RecordedBackendRun { request, backend }, observe)
+}
+
+/// Follows a recorded run of a deployed goal, if it has not ended.
+pub(super) fn follow_recorded(
+    caller: &dyn Caller,
+    run: &RunId,
+    observe: ObserverFactory<'_>,
+) -> Result<(), CommandError> {
+    let reader = StoreReader::from_log(&caller.host().workspace().state)?;
+    if has_ended(&reader, run)? {
+        return Ok(());
+    }
+    let ready = load::load_recorded_as(caller, &reader, run, None)?;
+    match RecordedBackendRun::read(caller.host(), &reader, run, &ready)? {
+        Some(elsewhere) => leave_on_interrupt(caller, &ready, elsewhere, observe),
+        None => Ok(()),
+    }
+}
+
+/// True if a run is recorded with its end.
+fn has_ended(reader: &StoreReader, run: &RunId) -> Result<bool, CommandError> {
+    match reader.run(run) {
+        Ok(row) => Ok(row.state != RunState::Running),
+        Err(StoreError::UnknownRun(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Follows a run which an interrupt does not cancel.
+fn leave_on_interrupt(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    elsewhere: RecordedBackendRun,
+    observe: ObserverFactory<'_>,
+) -> Result<(), CommandError> {
+    let backend = BackendProgram { leaves: true, ..elsewhere.backend };
+    let session = open_session(caller, ready, false, observe(ready))?;
+    let done = run_outcome(engine::run_on(&session, elsewhere.request, &backend));
+    prune(caller, &session, ready);
+    done
 }
 
 /// The outcome of a run is read from its record; a suspended one is no error.

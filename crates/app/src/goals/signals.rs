@@ -36,6 +36,11 @@ impl SignalListener {
 
     /// True if a request to exit arrived since the last call.
     pub fn exit_requested(&mut self) -> bool {
+        self.exit_requested_within(SIGNAL_WAIT)
+    }
+
+    /// Waits for a request to exit since the last call; false if none arrives in time.
+    pub fn exit_requested_within(&mut self, wait: Duration) -> bool {
         let [one, two, three] = &mut self.signals;
         self.runtime.block_on(async {
             tokio::select! {
@@ -43,7 +48,7 @@ impl SignalListener {
                 _ = one.recv() => true,
                 _ = two.recv() => true,
                 _ = three.recv() => true,
-                () = tokio::time::sleep(SIGNAL_WAIT) => false,
+                () = tokio::time::sleep(wait) => false,
             }
         })
     }

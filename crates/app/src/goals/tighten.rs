@@ -1,4 +1,5 @@
-use super::{AutonomyStatus, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
+use super::deployed::OperatedDeployment;
+use super::{AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
 use crate::keys::author;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
 use wf_store::feed::{LogAnchor, WorkspaceAction};
@@ -53,5 +54,16 @@ pub fn tighten_goal(
         watch::record_quietly(caller, act);
     }
     wake_daemon(&ready.workspace.state);
+    drop(store);
+    if let Some(deployed) = OperatedDeployment::find_any(caller, id.as_str())? {
+        let backend = deployed.backend().to_owned();
+        deployed.act(GoalAct::Withdraw).map_err(|failure| CommandError {
+            message: format!(
+                "the approval is withdrawn here, and {id} goes on under it on {backend}, which was not told: {}",
+                failure.message
+            ),
+            ..failure.hint(format!("do it again once the backend answers: wf goal tighten {id}"))
+        })?;
+    }
     Ok(GoalTightenOutcome { status, reader, is_new })
 }

@@ -195,6 +195,8 @@ struct RecordedGoalRow {
     paused_at: Option<i64>,
     reason: String,
     resumed_at: Option<i64>,
+    #[serde(rename = "deployment")]
+    _deployment: Value,
 }
 
 impl RecordedGoalRow {
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn a_pause_is_told_of_when_it_begins_and_ends() {
         let told = |since: Value, resumed: Value, at: i64| {
-            let row = json!(["mirror", "goals/mirror.md", {}, 1, since, "rain", resumed]);
+            let row = json!(["mirror", "goals/mirror.md", {}, 1, since, "rain", resumed, null]);
             RecordedGoalRow::deserialize(&row).unwrap().sentence(Moment::from_millis(at)).map(|one| one.text)
         };
         assert_eq!(told(json!(5), Value::Null, 5).unwrap(), "the goal `mirror` was paused: rain");

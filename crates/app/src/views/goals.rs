@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::state_reader;
-use crate::goals::{GoalFile, list_goals_with_acceptance};
+use crate::goals::{DeployedGoal, GoalFile, list_goals_with_acceptance, read_deployment};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
 use wf_model::Goal;
@@ -52,6 +52,11 @@ impl GoalListing {
         Ok(listing)
     }
 
+    /// Returns its deployment, if it has one.
+    pub fn deployment(&self) -> Option<DeployedGoal> {
+        read_deployment(self.row.as_ref()?.deployment.as_ref()?).ok()
+    }
+
     /// Returns the goal as a document.
     pub fn json(&self) -> Value {
         let path = &self.found.path;
@@ -70,6 +75,7 @@ impl GoalListing {
             "since": ended.map(|(at, _, _)| at),
             "paused": paused.map(|(since, reason)| json!({"since": since, "reason": reason})),
             "next": self.next,
+            "deployed": self.deployment().map(|deployed| json!({"on": deployed.backend, "since": deployed.since})),
             "waits": self.found.awaited_acceptance,
         })
     }

@@ -214,6 +214,28 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         browser: bool,
     },
+    /// A goal was deployed on a backend, which decides about it from then on.
+    GoalDeployed {
+        /// The goal.
+        goal: PlanId,
+        /// The name of the backend.
+        backend: String,
+        /// The id of its workflow there.
+        workflow: String,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+    },
+    /// A deployed goal was recalled: its workspace decides about it again, once what is under way has ended.
+    GoalRecalled {
+        /// The goal.
+        goal: PlanId,
+        /// The name of the backend.
+        backend: String,
+        /// The user's key, by its id; absent: they have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Sha256Digest>,
+    },
     /// A browser asked for a reconciliation now.
     GoalRequested {
         /// The goal.

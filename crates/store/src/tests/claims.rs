@@ -22,6 +22,7 @@ fn look_with(store: &Store, number: u8, facts: Vec<EventKind>) {
         slot: None,
         cause: ReconciliationCause::Person,
         token: None,
+        by_backend: false,
     };
     let new = NewRun { claim: Some(claim), ..new_run("lamp") };
     store.append(first(&run_id(number), new, facts)).wait().unwrap();
@@ -29,7 +30,7 @@ fn look_with(store: &Store, number: u8, facts: Vec<EventKind>) {
 
 /// A run that repairs in the reconciliation of another.
 fn repair(store: &Store, number: u8, cycle: u8, facts: Vec<EventKind>) -> Result<(), StoreError> {
-    let claim = Some(ReconciliationClaim::Repair { cycle: run_id(cycle) });
+    let claim = Some(ReconciliationClaim::Repair { cycle: run_id(cycle), by_backend: false });
     let new = NewRun { claim, ..new_run("lamp") };
     store.append(first(&run_id(number), new, facts)).wait().map(drop)
 }

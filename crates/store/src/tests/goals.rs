@@ -23,6 +23,11 @@ fn minute(number: i64) -> Moment {
 
 /// Decides about the slot of a minute, after the one before it.
 fn decide(store: &Store, number: i64) -> Result<bool, StoreError> {
+    decide_as(store, number, None)
+}
+
+/// The same, under the token of a daemon.
+fn decide_as(store: &Store, number: i64, token: Option<u64>) -> Result<bool, StoreError> {
     let rule = TimingRule::Cron {
         expression: CronExpression::parse("* * * * *").unwrap(),
         zone: ScheduleZone::utc(),
@@ -34,16 +39,22 @@ fn decide(store: &Store, number: i64) -> Result<bool, StoreError> {
     let decision =
         SlotDecision { rows: vec![slot], decided_until: decided, cancels_running: false, wake: None };
     let after = (number > 1).then(|| minute(number - 1));
-    store.record_decision(goal, after, decision, None, decided).wait()
+    store.record_decision(goal, after, decision, token, decided).wait()
 }
 
 /// The run that looks at the goal at the slot of a minute.
 fn look(number: u8) -> EventBatch {
+    look_by(number, false)
+}
+
+/// The same, started by the backend or here.
+fn look_by(number: u8, by_backend: bool) -> EventBatch {
     let claim = ReconciliationClaim::Look {
         goal: lamp(),
         slot: Some(minute(i64::from(number))),
         cause: ReconciliationCause::Schedule,
         token: None,
+        by_backend,
     };
     first(&run_id(number), NewRun { claim: Some(claim), ..new_run("lamp") }, vec![run_ended()])
 }
@@ -170,7 +181,7 @@ fn no_change_of_the_table_of_feedback_is_followed() {
         let dir = tempfile::tempdir().unwrap();
         let store = lived(dir.path());
         store.append(look(2)).wait().unwrap();
-        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(2) });
+        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(2), by_backend: false });
         let repair = first(&run_id(3), NewRun { claim, ..new_run("lamp") }, vec![run_ended()]);
         store.append(repair).wait().unwrap();
         let said = RepairFeedback {
@@ -323,4 +334,51 @@ fn what_was_before_a_snapshot_is_not_read() {
     assert_eq!(shown(&store.reader().unwrap()), before);
     assert!(change(">") > 0);
     assert!(store.reader().unwrap().known(&lamp()).is_err());
+}
+
+#[test]
+fn a_deployed_goal_is_decided_about_and_started_by_its_backend_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    assert_eq!(decide(&store, 1), Ok(true));
+    let reader = store.reader().unwrap();
+    let known = reader.known(&lamp()).unwrap().unwrap();
+    let deployment = |recorded: u64| serde_json::json!({"backend": "farm", "recorded": recorded});
+    let deploy = |carried| store.deploy_goal(&lamp(), deployment(0), carried, NOW).wait();
+    assert_eq!(
+        store.record_deployment(&lamp(), Some(deployment(1)), NOW).wait(),
+        Ok(false),
+        "it is not deployed"
+    );
+    assert_eq!(decide(&store, 2), Ok(true));
+    assert_eq!(deploy(known), Ok(false), "the ledger went on meanwhile");
+    let known = reader.known(&lamp()).unwrap().unwrap();
+    assert_eq!(deploy(known.clone()), Ok(true));
+    assert_eq!(deploy(known), Ok(false), "it is deployed");
+    // What a daemon decides does not count.
+    let token = store.take_leadership(1, NOW).wait().unwrap();
+    assert_eq!(decide_as(&store, 3, Some(token)), Ok(false));
+    assert_eq!(store.append(look(1)).wait().map(drop), Err(StoreError::Deployed(lamp())));
+    // What its backend decided and started does.
+    assert_eq!(decide(&store, 3), Ok(true));
+    store.append(look_by(3, true)).wait().unwrap();
+    let repair = |by_backend| {
+        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(3), by_backend });
+        let new = NewRun { claim, ..new_run("lamp") };
+        store.append(first(&run_id(4), new, vec![run_ended()])).wait().map(drop)
+    };
+    assert_eq!(repair(false), Err(StoreError::Deployed(lamp())));
+    assert_eq!(repair(true), Ok(()));
+    assert_eq!(store.record_deployment(&lamp(), Some(deployment(1)), NOW).wait(), Ok(true));
+    let goals = "UPDATE goals SET deployment = NULL";
+    stranger(dir.path()).execute_batch(goals).unwrap();
+    let found = differences(dir.path());
+    assert!(found.iter().any(|found| found.contains("`deployment` is nothing")), "{found:#?}");
+    let reader = StoreReader::open(dir.path()).unwrap();
+    assert_eq!(reader.deployment(&lamp()), Ok(Some(deployment(1))));
+    assert_eq!(reader.goals().unwrap()[0].deployment, Some(deployment(1)));
+    assert_eq!(store.record_deployment(&lamp(), None, NOW).wait(), Ok(true));
+    assert_eq!(store.reader().unwrap().deployment(&lamp()), Ok(None));
+    assert_eq!(decide_as(&store, 4, Some(token)), Ok(true));
+    assert_eq!(differences(dir.path()), [""; 0]);
 }

@@ -26,10 +26,11 @@ fn cycle(store: &Store, of: &str, look: u8, repair: u8, facts: Vec<EventKind>) {
         slot: None,
         cause: ReconciliationCause::Person,
         token: None,
+        by_backend: false,
     };
     let batch = first(&look, claimed(claim), vec![run_ended()]);
     store.append(batch).wait().unwrap();
-    let claim = ReconciliationClaim::Repair { cycle: look };
+    let claim = ReconciliationClaim::Repair { cycle: look, by_backend: false };
     let batch = first(&run_id(repair), claimed(claim), facts);
     store.append(batch).wait().unwrap();
 }
@@ -69,11 +70,12 @@ fn of_two_repairs_of_a_goal_one_begins() {
         slot: None,
         cause: ReconciliationCause::Person,
         token: None,
+        by_backend: false,
     };
     let batch = first(&run_id(5), claimed(look), vec![run_ended()]);
     store.append(batch).wait().unwrap();
     let repair = || {
-        let claim = ReconciliationClaim::Repair { cycle: run_id(5) };
+        let claim = ReconciliationClaim::Repair { cycle: run_id(5), by_backend: false };
         store.append(first(&run_id(6), claimed(claim), vec![]))
     };
     let refused = repair().wait();

@@ -85,7 +85,7 @@ fn the_record_says_which_run_counts() {
     assert_eq!(ask(&store, of_run, 3, "fetch"), GIVEN);
     for (run, cause) in [(4, ReconciliationCause::Schedule), (5, ReconciliationCause::Person)] {
         let goal = PlanId::parse("report").unwrap();
-        let claim = ReconciliationClaim::Look { goal, slot: None, cause, token: None };
+        let claim = ReconciliationClaim::Look { goal, slot: None, cause, token: None, by_backend: false };
         append(run, NewRun { claim: Some(claim), ..new_run("report") });
         assert_eq!(ask(&store, of_run, run, "fetch"), GIVEN);
     }

@@ -1,0 +1,67 @@
+use super::children::{ChildExit, ChildPurpose};
+use super::daemon::Daemon;
+use super::look::backoff_pause;
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+
+impl Daemon<'_> {
+    /// Finds the goals that are deployed, about which this daemon decides nothing.
+    pub(super) fn find_deployed(&mut self) {
+        // If that cannot be read, what it would start for them is refused.
+        let rows = self.leadership.reader.goals().unwrap_or_default().into_iter();
+        let deployed = rows.filter(|row| row.deployment.is_some()).map(|row| row.id);
+        let known = std::mem::take(&mut self.deployed);
+        self.deployed = deployed
+            .map(|goal| {
+                let failures = known.get(&goal).copied().unwrap_or_default();
+                (goal, failures)
+            })
+            .collect();
+    }
+
+    /// Keeps a process for each deployed goal that records here what happens there; returns the times to try again.
+    pub(super) fn sync_deployed(&mut self, now: Moment) -> Vec<Moment> {
+        let mut later = Vec::new();
+        for (goal, (failures, until)) in self.deployed.clone() {
+            let errand = ChildPurpose::Sync(goal.clone());
+            // A single check does it once.
+            if self.children.runs_for(&errand) || self.options.once && failures > 0 {
+                continue;
+            }
+            if until > now {
+                later.push(until);
+            } else if !self.spawn(errand) {
+                later.push(self.pause_sync(&goal));
+            }
+        }
+        later
+    }
+
+    /// Records the exit of a process that records what happens to a deployed goal: it is started again, unless the goal was
+    /// recalled.
+    pub(super) fn record_sync_exit(&mut self, gone: &ChildExit) {
+        let ChildPurpose::Sync(goal) = &gone.purpose else { return };
+        if gone.code != Some(0) || self.options.once {
+            self.pause_sync(goal);
+            return;
+        }
+        self.find_deployed();
+        match self.deployed.get_mut(goal) {
+            Some(pause) => *pause = (0, Moment::default()),
+            None => self.agenda.add(goal.clone()),
+        }
+    }
+
+    fn pause_sync(&mut self, goal: &PlanId) -> Moment {
+        let (count, _) = self.deployed.get(goal).copied().unwrap_or_default();
+        let until = self.caller.host().now().after(backoff_pause(count + 1));
+        self.deployed.insert(goal.clone(), (count + 1, until));
+        until
+    }
+
+    /// True if a reconciliation is of a deployed goal.
+    pub(super) fn is_of_deployed(&self, run: &RunId) -> bool {
+        let cycle = self.leadership.reader.cycle(run).ok().flatten();
+        cycle.is_some_and(|cycle| self.deployed.contains_key(&cycle.goal))
+    }
+}

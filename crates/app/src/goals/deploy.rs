@@ -1,0 +1,223 @@
+//! The deployment of a goal: its backend decides about it from then on.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::goal_backend::{GoalBackend, PreparedGoal};
+use super::sync_lock::lock_sync;
+use super::{
+    DeployedGoal, DeployedPart, GoalDeployment, StoreLedger, ledger_of, load_by_name, reconciliation_params,
+    wake_daemon,
+};
+use crate::approve::{CarriedApproval, awaited_acceptance, check_accepted, refuse_run, withdrawal_time};
+use crate::backend::{backend_program, of_deployment};
+use crate::keys::author;
+use crate::load::{self, LoadedPlan};
+use crate::{Caller, CliExitCode, CommandError, watch};
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::{GoalAccountAtDeployment, GoalLedgerState, ReconciliationPart, turn};
+use wf_engine::CarriedState;
+use wf_lang::DiskFiles;
+use wf_model::{Goal, OnUnmet};
+use wf_sign::approval::{ApprovalRefusal, ApprovalToken};
+use wf_store::feed::WorkspaceAction;
+use wf_store::{Store, StoreReader};
+
+/// The number of ended reconciliations that a backend gets to know, at most.
+const KNOWN_ENDS: usize = 1000;
+
+/// The number of attempts to deploy a goal about which a daemon decides meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// A goal that was deployed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalDeployOutcome {
+    /// The goal.
+    pub goal: PlanId,
+    /// Its deployment.
+    pub deployed: DeployedGoal,
+    /// Its next scheduled time; `None`: there is none.
+    pub next: Option<Moment>,
+}
+
+/// Deploys a goal on its backend, which decides about it, starts its runs and sends its notifications from then on.
+pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome, CommandError> {
+    let goal = DeployableGoal::load(caller, name)?;
+    let workspace = &goal.look.workspace;
+    let _hold = lock_sync(&workspace.state, &goal.goal.id)?;
+    let (store, reader) = ledger_of(caller.host(), &goal.look)?;
+    goal.require_free(&reader)?;
+    goal.require_accepted(caller)?;
+    let (deployed, prepared) = goal.record(caller, &store, &reader)?;
+    drop((store, reader));
+    let id = &goal.goal.id;
+    let act = WorkspaceAction::GoalDeployed {
+        goal: id.clone(),
+        backend: deployed.backend.clone(),
+        workflow: deployed.workflow.clone(),
+        key: author(caller.host()).map(|key| key.public.id()),
+    };
+    watch::record_quietly(caller, act);
+    wake_daemon(&workspace.state);
+    goal.backend.start(prepared).map_err(|failure| CommandError {
+        message: format!("{id} is deployed, and not started yet: {}", failure.message),
+        ..failure.hint(format!("start it: wf goal sync {id}"))
+    })?;
+    let next = goal.goal.timing.next(caller.host().now()).map(|slot| slot.at);
+    Ok(GoalDeployOutcome { goal: id.clone(), deployed, next })
+}
+
+/// A goal that names a backend, with the plans of its parts.
+struct DeployableGoal {
+    goal: Arc<Goal>,
+    backend: GoalBackend,
+    look: LoadedPlan,
+    /// The plan of its repair, or of its steps; `None`: it reports only.
+    repair: Option<LoadedPlan>,
+}
+
+impl DeployableGoal {
+    fn load(caller: &dyn Caller, name: &str) -> Result<Self, CommandError> {
+        let (look, goal) = load_by_name(caller, name)?;
+        let Some(backend) = &goal.backend else {
+            let message = format!("{} names no backend, so {} cannot be deployed", look.path, goal.id);
+            return Err(CommandError::new(CliExitCode::Usage, message)
+                .hint("add `backend: NAME` to it, with a name under `backends` in wf.yaml"));
+        };
+        let host = caller.host();
+        let repair = match goal.on_failure {
+            OnUnmet::Report => None,
+            OnUnmet::SpawnPlan => {
+                let files = DiskFiles::new(&look.workspace.root);
+                let (workspace, part) = (look.workspace.clone(), ReconciliationPart::Repair);
+                Some(load::load_goal(caller, &files, workspace, &look.path, part)?.0)
+            }
+        };
+        for part in [Some(&look), repair.as_ref()].into_iter().flatten() {
+            backend_program(host, part, backend.as_str())?;
+        }
+        let backend = GoalBackend::of(host, &look.config, &look.workspace, backend.as_str())?;
+        Ok(Self { goal, backend, look, repair })
+    }
+
+    /// Refuses a goal that is deployed, or has something under way here.
+    fn require_free(&self, reader: &StoreReader) -> Result<(), CommandError> {
+        let id = &self.goal.id;
+        let refused =
+            |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        if reader.deployment(id)?.is_some() {
+            return refused(
+                format!("{id} is deployed already"),
+                format!("take it back first: wf goal recall {id}"),
+            );
+        }
+        let live = reader.live_cycles()?.into_iter();
+        let waiting = reader.waiting_cycles()?.into_iter();
+        let Some(open) = live.chain(waiting).find(|cycle| cycle.goal == *id) else { return Ok(()) };
+        let run = open.repair.as_ref().unwrap_or(&open.run).short();
+        refused(
+            format!("{id} has a reconciliation under way here: run {run}"),
+            format!("wait until it has ended, or end it: wf cancel {run}"),
+        )
+    }
+
+    /// Refuses a goal that no person accepted as it is.
+    fn require_accepted(&self, caller: &dyn Caller) -> Result<(), CommandError> {
+        let (path, id) = (&self.look.path, &self.goal.id);
+        if let Some(awaited) = awaited_acceptance(caller, &self.look)? {
+            let failure = CommandError::new(CliExitCode::Approval, format!("{path} {awaited}"));
+            return Err(failure.hint(format!("accept it: wf goal accept {id}")));
+        }
+        check_accepted(caller, &self.look)?
+            .map_err(|refusal| refuse_run(caller, &self.look.workspace, path, &refusal))
+    }
+
+    /// Prepares the goal on its backend, and records that it is deployed.
+    fn record(
+        &self,
+        caller: &dyn Caller,
+        store: &Store,
+        reader: &StoreReader,
+    ) -> Result<(DeployedGoal, PreparedGoal), CommandError> {
+        let id = &self.goal.id;
+        for _ in 0..ATTEMPTS {
+            let now = caller.host().now();
+            turn(&*self.goal, &mut StoreLedger { store, reader, token: None }, now)?;
+            self.require_free(reader)?;
+            let Some(known) = reader.known(id)? else { continue };
+            let prepared = self.backend.prepare(self.deployment(caller, reader, known.clone())?)?;
+            let deployed = DeployedGoal {
+                backend: self.backend.name().to_owned(),
+                workflow: prepared.workflow.clone(),
+                spec: prepared.spec,
+                since: now,
+                recorded: 0,
+            };
+            let json = serde_json::to_value(&deployed).unwrap_or_default();
+            if store.deploy_goal(id, json, known, now).wait()? {
+                return Ok((deployed, prepared));
+            }
+        }
+        let message = format!("a daemon decides about {id} faster than it can be deployed");
+        Err(CommandError::new(CliExitCode::State, message)
+            .hint(format!("pause it meanwhile: wf goal pause {id}; after that, wf goal resume {id}")))
+    }
+
+    /// Returns what is carried to the backend.
+    fn deployment(
+        &self,
+        caller: &dyn Caller,
+        reader: &StoreReader,
+        known: GoalLedgerState,
+    ) -> Result<GoalDeployment, CommandError> {
+        let (goal, host) = (&self.goal, caller.host());
+        let id = host.random_id(&format!("deployment of {} at {}", goal.id, host.now()))?;
+        let name = format!("{}-{}", goal.id, RunId::from_bytes(id));
+        let ended = reader.cycles(&goal.id, KNOWN_ENDS)?.into_iter().filter_map(|cycle| cycle.ended);
+        let account = GoalAccountAtDeployment {
+            known,
+            ends: ended.map(|(at, health, _)| (at, health)).collect(),
+            resumed: reader.resumed(&goal.id)?,
+        };
+        let look = self.part(caller, &self.look, &name)?;
+        let repair = self.repair.as_ref().map(|ready| self.part(caller, ready, &name)).transpose()?;
+        let whole = self.repair.as_ref().unwrap_or(&self.look);
+        let token = look.approval.token.clone();
+        Ok(GoalDeployment {
+            name,
+            goal: Goal::clone(goal),
+            account,
+            path: self.look.path.clone(),
+            sources: self.look.sources.iter().cloned().chain([token]).collect(),
+            look,
+            repair,
+            carried: CarriedState::of_plan(&whole.plan, reader, !whole.options.no_cache)?,
+            root: whole.workspace.root.clone(),
+            state: whole.workspace.state.clone(),
+        })
+    }
+
+    /// Returns what the backend needs for the runs of a part, which an approver allowed in advance.
+    fn part(
+        &self,
+        caller: &dyn Caller,
+        ready: &LoadedPlan,
+        deployment: &str,
+    ) -> Result<DeployedPart, CommandError> {
+        let (workspace, now) = (&ready.workspace, caller.host().now());
+        let part = ready.options.part.unwrap_or(ReconciliationPart::Look);
+        let params = reconciliation_params(&ready.plan, &self.goal, None, &[])?;
+        let approval = CarriedApproval::read(caller, ready, part, &params)?;
+        let refused = |refusal: ApprovalRefusal| refuse_run(caller, workspace, &ready.path, &refusal);
+        let token = ApprovalToken::parse(&approval.token.1).map_err(refused)?;
+        if let Some(at) = withdrawal_time(workspace, &self.goal.id, token.statement(), now)? {
+            return Err(refused(ApprovalRefusal::Withdrawn(at)));
+        }
+        let run = RunId::from_bytes([0; 16]);
+        approval.authorize(part, &run, &params, approval.used, now).map_err(refused)?;
+        let config = of_deployment(ready.options.write_to(Value::Null), self.backend.name(), deployment);
+        Ok(DeployedPart { config, approval })
+    }
+}

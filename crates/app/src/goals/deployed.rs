@@ -1,0 +1,224 @@
+//! The deployment of a goal as its workspace has it, and the acts of people on it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::find::find_path;
+use super::goal_backend::{GoalBackend, PreparedGoal};
+use super::sync_lock::{is_synced, lock_sync};
+use super::{DeployedGoal, FileLock, GoalAct, GoalSource, ObserverFactory, SyncExtent};
+use crate::load::{LoadedPlan, configuration};
+use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
+use wf_base::name::{PlanId, RunId};
+use wf_core::observe::RunObserver;
+use wf_lang::DiskFiles;
+use wf_report::follow::CombinedObserver;
+use wf_store::{GoalRow, LedgerGoal, Store, StoreDurability, StoreError, StoreReader, allow_no_state};
+
+/// Returns the deployment in a record.
+pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
+    DeployedGoal::deserialize(recorded).map_err(|error| {
+        let message = format!("the deployment of a goal cannot be read: {error}");
+        CommandError::new(CliExitCode::State, message).hint("use the wf version that deployed it")
+    })
+}
+
+/// Refuses a goal that is deployed, for what only its workspace does.
+pub fn check_not_deployed(reader: &StoreReader, goal: &PlanId) -> Result<(), CommandError> {
+    match reader.deployment(goal)? {
+        None => Ok(()),
+        Some(_) => Err(StoreError::Deployed(goal.clone()).into()),
+    }
+}
+
+/// Returns the account of a deployed goal by its id or its file; `None`: it is not deployed.
+fn find_deployed(host: &Host, name: &str) -> Result<Option<(GoalRow, DeployedGoal)>, CommandError> {
+    let workspace = host.workspace();
+    let reader = allow_no_state(StoreReader::open(&workspace.state))?;
+    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.goals())?;
+    rows.retain(|row| row.deployment.is_some());
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    // Its file may be broken, or gone.
+    let path = find_path(host, &workspace, &GoalSource::Disk, name).ok();
+    let named = rows.iter().position(|row| row.id.as_str() == name);
+    let named = named.or_else(|| rows.iter().position(|row| Some(&row.path) == path.as_ref()));
+    let row = named.map(|at| rows.swap_remove(at));
+    let found = row.and_then(|row| Some((read_deployment(row.deployment.as_ref()?), row)));
+    found.map(|(deployed, row)| Ok((row, deployed?))).transpose()
+}
+
+/// A deployed goal that people act on.
+pub(super) struct OperatedDeployment<'a> {
+    caller: &'a dyn Caller,
+    workspace: Workspace,
+    row: GoalRow,
+    deployed: DeployedGoal,
+    backend: GoalBackend,
+}
+
+impl<'a> OperatedDeployment<'a> {
+    /// Finds a goal by its id or its file; refused if it is not deployed.
+    pub(super) fn find(caller: &'a dyn Caller, name: &str) -> Result<Self, CommandError> {
+        Self::find_any(caller, name)?.ok_or_else(|| {
+            CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
+                .hint(format!("deploy it: wf goal deploy {name}"))
+        })
+    }
+
+    /// Finds a goal by its id or its file; `None`: it is not deployed.
+    pub(super) fn find_any(caller: &'a dyn Caller, name: &str) -> Result<Option<Self>, CommandError> {
+        let Some((row, deployed)) = find_deployed(caller.host(), name)? else { return Ok(None) };
+        let workspace = caller.host().workspace();
+        let (config, _) = configuration(caller, &DiskFiles::new(&workspace.root), &workspace)?;
+        let backend = GoalBackend::of(caller.host(), &config, &workspace, &deployed.backend)?;
+        Ok(Some(Self { caller, workspace, row, deployed, backend }))
+    }
+
+    /// Returns the goal.
+    pub(super) fn goal(&self) -> &PlanId {
+        &self.row.id
+    }
+
+    /// Returns the name of the backend.
+    pub(super) fn backend(&self) -> &str {
+        self.backend.name()
+    }
+
+    /// Returns the state folder.
+    pub(super) fn state(&self) -> &Path {
+        &self.workspace.state
+    }
+
+    /// True if it is paused, as far as that is recorded.
+    pub(super) fn is_paused(&self) -> bool {
+        self.row.paused.is_some()
+    }
+
+    /// Refuses a goal that is paused: nothing would come of a request.
+    pub(super) fn require_active(&self) -> Result<(), CommandError> {
+        let goal = self.goal();
+        if !self.is_paused() {
+            return Ok(());
+        }
+        Err(CommandError::new(CliExitCode::Usage, format!("{goal} is paused"))
+            .hint(format!("resume it first: wf goal resume {goal}")))
+    }
+
+    /// Returns the goal with what has happened there recorded here; another process may be about to do that.
+    pub(super) fn synced(
+        self,
+        extent: SyncExtent,
+        observe: ObserverFactory<'_>,
+    ) -> Result<Self, CommandError> {
+        let (caller, goal) = (self.caller, self.goal().clone());
+        if !is_synced(&self.workspace.state, &goal) {
+            DeployedAccount::of(self)?.sync(extent, observe)?;
+        }
+        Self::find(caller, goal.as_str())
+    }
+
+    /// Returns the goal with what is over there recorded here.
+    pub(super) fn refreshed(self) -> Result<Self, CommandError> {
+        self.synced(SyncExtent::Settled, &silent_observer)
+    }
+
+    /// Passes an act on, and records here what is over by then, unless another process does that.
+    pub(super) fn act(self, act: GoalAct) -> Result<(), CommandError> {
+        if is_synced(&self.workspace.state, self.goal()) {
+            return self.backend.act(&self.deployed.workflow, act);
+        }
+        let account = DeployedAccount::of(self)?;
+        account.start_if_new()?;
+        account.act(act)?;
+        account.sync(SyncExtent::Settled, &silent_observer).map(drop)
+    }
+}
+
+fn silent_observer(_: &LoadedPlan) -> Box<dyn RunObserver + Send> {
+    Box::new(CombinedObserver::default())
+}
+
+/// The account of a deployed goal, in the hands of the only process that records what happens to it.
+pub(super) struct DeployedAccount<'a> {
+    pub(super) caller: &'a dyn Caller,
+    pub(super) workspace: Workspace,
+    pub(super) goal: PlanId,
+    pub(super) ledger: LedgerGoal,
+    pub(super) deployed: DeployedGoal,
+    pub(super) backend: GoalBackend,
+    /// The store, while no run is followed: that has its own.
+    store: Option<Store>,
+    /// The number of answers that the runs which waited for people had, when they were passed on.
+    pub(super) answers: BTreeMap<RunId, usize>,
+    _hold: FileLock,
+}
+
+impl<'a> DeployedAccount<'a> {
+    /// Takes the account of a goal into its hands; refused if it is not deployed, or another process has it.
+    pub(super) fn open(caller: &'a dyn Caller, name: &str) -> Result<Self, CommandError> {
+        Self::of(OperatedDeployment::find(caller, name)?)
+    }
+
+    pub(super) fn of(operated: OperatedDeployment<'a>) -> Result<Self, CommandError> {
+        let OperatedDeployment { caller, workspace, row, backend, .. } = operated;
+        let hold = lock_sync(&workspace.state, &row.id)?;
+        // The process that had it before may have gone further.
+        let found = find_deployed(caller.host(), row.id.as_str())?;
+        let Some((row, deployed)) = found else {
+            return Err(CommandError::new(
+                CliExitCode::Usage,
+                format!("{} is not deployed any more", row.id),
+            ));
+        };
+        let reader = StoreReader::open(&workspace.state)?;
+        let timing = reader.known(&row.id)?.and_then(|known| known.timing).ok_or_else(|| {
+            CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
+        })?;
+        let ledger = LedgerGoal { id: row.id.clone(), path: row.path, timing };
+        let goal = row.id;
+        Ok(Self {
+            caller,
+            workspace,
+            goal,
+            ledger,
+            deployed,
+            backend,
+            store: None,
+            answers: BTreeMap::new(),
+            _hold: hold,
+        })
+    }
+
+    /// Starts the goal, if it may not have been: its workspace records the deployment before that.
+    pub(super) fn start_if_new(&self) -> Result<(), CommandError> {
+        let DeployedGoal { workflow, spec, recorded, .. } = self.deployed.clone();
+        if recorded > 0 { Ok(()) } else { self.backend.start(PreparedGoal { workflow, spec }) }
+    }
+
+    /// Acts on the goal.
+    pub(super) fn act(&self, act: GoalAct) -> Result<(), CommandError> {
+        self.backend.act(&self.deployed.workflow, act)
+    }
+
+    /// Returns the store, which is opened if it is not.
+    pub(super) fn store(&mut self) -> Result<&Store, CommandError> {
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => {
+                let (host, state) = (self.caller.host(), &self.workspace.state);
+                Store::open_with_lease(state, StoreDurability::Full, host.clock(), host.lease()?)?
+            }
+        };
+        Ok(self.store.insert(store))
+    }
+
+    /// Closes the store.
+    pub(super) fn close(&mut self) {
+        self.store = None;
+    }
+}

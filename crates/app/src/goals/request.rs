@@ -1,0 +1,75 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::deployed::OperatedDeployment;
+use super::signals::SignalListener;
+use super::{GoalAct, ObserverFactory, ReconciliationResult, SyncExtent};
+use crate::{Caller, CliExitCode, CommandError};
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::goal::{GoalOutcome, ReconciliationCause, SlotState};
+use wf_store::StoreReader;
+
+/// The pause between two looks for what came of a request.
+const POLL: Duration = Duration::from_secs(1);
+
+/// The number of reconciliations and scheduled times among which those of a request are.
+const RECENT: usize = 100;
+
+/// Asks the backend of a deployed goal for a reconciliation now, and records here what came of it; `None`: it is not deployed.
+pub fn run_deployed(
+    caller: &dyn Caller,
+    name: &str,
+    observe: ObserverFactory<'_>,
+) -> Result<Option<ReconciliationResult>, CommandError> {
+    let Some(operated) = OperatedDeployment::find_any(caller, name)? else { return Ok(None) };
+    let operated = operated.refreshed()?;
+    operated.require_active()?;
+    let before = RequestedWork::read(&operated)?;
+    let (goal, mut told) = (operated.goal().clone(), SignalListener::listen()?);
+    operated.act(GoalAct::Request)?;
+    loop {
+        let operated = OperatedDeployment::find(caller, goal.as_str())?;
+        let operated = operated.synced(SyncExtent::Present, observe)?;
+        if let Some(ended) = RequestedWork::read(&operated)?.since(&before) {
+            return ended.map(|verdict| Some(ReconciliationResult { goal, verdict }));
+        }
+        if told.exit_requested_within(POLL) {
+            let message = format!("{goal} is reconciled on {}, which goes on", operated.backend());
+            return Err(CommandError::new(CliExitCode::Interrupted, message)
+                .hint(format!("record what comes of it: wf goal sync {goal}")));
+        }
+    }
+}
+
+/// What came of the latest requests of people for a goal.
+struct RequestedWork {
+    ended: Vec<(RunId, GoalOutcome)>,
+    skipped: Vec<(Moment, String)>,
+}
+
+impl RequestedWork {
+    fn read(operated: &OperatedDeployment<'_>) -> Result<Self, CommandError> {
+        let reader = StoreReader::open(operated.state())?;
+        let asked = |cause| cause == ReconciliationCause::Person;
+        let cycles = reader.cycles(operated.goal(), RECENT)?.into_iter().filter(|cycle| asked(cycle.cause));
+        let ended = cycles.filter_map(|cycle| {
+            let (_, health, reason) = cycle.ended?;
+            Some((cycle.run, GoalOutcome { health, reason }))
+        });
+        let slots = reader.latest_slots(operated.goal(), RECENT)?.into_iter();
+        let skipped = slots.filter(|row| asked(row.cause) && row.state == SlotState::Skipped);
+        Ok(Self { ended: ended.collect(), skipped: skipped.map(|row| (row.slot, row.reason)).collect() })
+    }
+
+    /// Returns what is new; the error is the reason why nothing was started.
+    fn since(self, before: &Self) -> Option<Result<GoalOutcome, CommandError>> {
+        let runs: BTreeSet<&RunId> = before.ended.iter().map(|(run, _)| run).collect();
+        let slots: BTreeSet<Moment> = before.skipped.iter().map(|(slot, _)| *slot).collect();
+        if let Some((_, verdict)) = self.ended.into_iter().find(|(run, _)| !runs.contains(run)) {
+            return Some(Ok(verdict));
+        }
+        let (_, reason) = self.skipped.into_iter().find(|(slot, _)| !slots.contains(slot))?;
+        Some(Err(CommandError::new(CliExitCode::Approval, reason)))
+    }
+}

@@ -1,0 +1,84 @@
+//! The deployments of goals on backends.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::Value;
+
+use super::column::JsonColumn;
+use super::goals::known;
+use super::writer::WriteContext;
+use super::{Store, StoreError, StoreReader, WriteTicket};
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::GoalLedgerState;
+
+impl Store {
+    /// Records that a goal is deployed, which its backend then decides about. False if it is already, or if its ledger differs
+    /// from the one that is carried to the backend: nothing is recorded then.
+    pub fn deploy_goal(
+        &self,
+        goal: &PlanId,
+        deployment: Value,
+        carried: GoalLedgerState,
+        now: Moment,
+    ) -> WriteTicket<bool> {
+        let goal = goal.clone();
+        self.row_job(now, move |writing| {
+            let failed = |error| writing.failed(&error);
+            let connection = writing.connection;
+            if is_deployed(connection, &goal).map_err(failed)?
+                || known(connection, &goal).map_err(failed)? != Some(carried)
+            {
+                return Ok(false);
+            }
+            set(connection, &goal, Some(&deployment)).map_err(failed)
+        })
+    }
+
+    /// Records the deployment of a goal as it is now; `None`: it is over. False if it was over before.
+    pub fn record_deployment(
+        &self,
+        goal: &PlanId,
+        deployment: Option<Value>,
+        now: Moment,
+    ) -> WriteTicket<bool> {
+        let goal = goal.clone();
+        self.row_job(now, move |writing| {
+            let failed = |error| writing.failed(&error);
+            let connection = writing.connection;
+            Ok(is_deployed(connection, &goal).map_err(failed)?
+                && set(connection, &goal, deployment.as_ref()).map_err(failed)?)
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns the deployment of a goal on a backend, if it has one.
+    pub fn deployment(&self, goal: &PlanId) -> Result<Option<Value>, StoreError> {
+        let sql = "SELECT deployment FROM goals WHERE id = ?1 AND deployment IS NOT NULL";
+        let found = self.folded_rows(sql, [goal.as_str()], |row| row.get::<_, JsonColumn<Value>>(0))?;
+        Ok(found.into_iter().next().map(|deployment| deployment.0))
+    }
+}
+
+/// True if a goal is deployed.
+pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM goals WHERE id = ?1 AND deployment IS NOT NULL";
+    connection
+        .prepare_cached(sql)?
+        .query_row([goal.as_str()], |_| Ok(()))
+        .optional()
+        .map(|found| found.is_some())
+}
+
+/// Refuses what the workspace would start for a goal that is deployed.
+pub(super) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
+    match is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
+        true => Err(StoreError::Deployed(goal.clone())),
+        false => Ok(()),
+    }
+}
+
+fn set(connection: &Connection, goal: &PlanId, deployment: Option<&Value>) -> rusqlite::Result<bool> {
+    let sql = "UPDATE goals SET deployment = ?2 WHERE id = ?1";
+    Ok(connection.execute(sql, (goal.as_str(), deployment.map(JsonColumn)))? > 0)
+}

@@ -1,0 +1,98 @@
+use clap::Args;
+
+use crate::Ui;
+use crate::execute::{OutputArgs, observer};
+use wf_app::goals::{GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, recall_goal, sync_goal};
+use wf_app::load::LoadedPlan;
+use wf_app::{CliExitCode, CommandError};
+use wf_base::time::Moment;
+use wf_base::units::plural;
+
+/// Deploy a goal: its backend keeps it, and nothing at the workspace has to run
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The backend that the file of the goal names decides about its scheduled times, starts its checks and
+repairs, and sends its notifications. Everything starts under the approval of the goal, which is
+needed in advance: `wf approve GOAL --executions N --expires DURATION`. The runs begin with the files
+of the workspace as they are now, and with what repairs changed since; deploy the goal again after a
+change.
+
+`wf goal sync` and the daemon record here what happens there. `wf goal recall` takes the goal back.")]
+pub struct GoalDeployArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL")]
+    goal: String,
+}
+
+/// Record what happened to a deployed goal on its backend
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Records the decisions about the goal, and its runs with all their events, as if they had happened
+here. A run under way is shown and followed to its end; Ctrl-C leaves it alone. A daemon does all of
+that by itself.")]
+pub struct GoalSyncArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// Go on, until the goal is recalled
+    #[arg(short, long)]
+    follow: bool,
+}
+
+/// Take a deployed goal back from its backend
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The backend starts nothing more for the goal. What is under way there is followed to its end, and
+recorded; then the workspace decides about the goal again. Ctrl-C leaves that to `wf goal sync`.")]
+pub struct GoalRecallArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// Cancel what is under way
+    #[arg(long)]
+    cancel: bool,
+}
+
+/// Deploys a goal.
+pub fn deploy(ui: &Ui, args: &GoalDeployArgs) -> Result<CliExitCode, CommandError> {
+    let done = deploy_goal(ui, &args.goal)?;
+    let next = done.next.map_or("never".to_owned(), Moment::to_second);
+    ui.print_info_line(&format!("{} is deployed on {} · next {next}", done.goal, done.deployed.backend));
+    Ok(CliExitCode::Ok)
+}
+
+/// Records what happened to a deployed goal.
+pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
+    let extent = if args.follow { SyncExtent::Future } else { SyncExtent::Present };
+    let done = sync_goal(ui, &args.goal, extent, &|ready| shown(ui, ready))?;
+    let records = plural(usize::try_from(done.count).unwrap_or(usize::MAX), "new record");
+    ui.print_info_line(&format!("{} on {} · {records}", done.goal, done.backend));
+    Ok(print_end(ui, &done))
+}
+
+/// Recalls a goal.
+pub fn recall(ui: &Ui, args: &GoalRecallArgs) -> Result<CliExitCode, CommandError> {
+    let done = recall_goal(ui, &args.goal, args.cancel, &|ready| shown(ui, ready))?;
+    Ok(print_end(ui, &done))
+}
+
+fn print_end(ui: &Ui, done: &GoalSyncOutcome) -> CliExitCode {
+    let GoalSyncOutcome { goal, backend, end, .. } = done;
+    match end {
+        SyncEnd::UpToDate => CliExitCode::Ok,
+        SyncEnd::Recalled => {
+            ui.print_info_line(&format!("{goal} is back from {backend}: its daemon decides about it"));
+            CliExitCode::Ok
+        }
+        SyncEnd::Interrupted => {
+            ui.print_info_line(&format!(
+                "{goal} goes on on {backend}; to record what happens: wf goal sync {goal}"
+            ));
+            CliExitCode::Interrupted
+        }
+    }
+}
+
+fn shown(ui: &Ui, ready: &LoadedPlan) -> Box<dyn wf_core::observe::RunObserver + Send> {
+    observer(ui, ready, &OutputArgs::default())
+}

@@ -40,8 +40,6 @@ pub struct GoalKeeper {
     permits: GoalPermits,
     log: GoalLog,
     objects: Objects,
-    /// True if the last of its records is written.
-    is_over: bool,
 }
 
 impl GoalKeeper {
@@ -64,7 +62,7 @@ impl GoalKeeper {
         let mut permits = GoalPermits::open(&order.spec, Arc::clone(&spec), account, plans, objects.clone())?;
         permits.now = now;
         let log = GoalLog::new(records, objects.clone());
-        Ok(Self { order, spec, driver, permits, log, objects, is_over: false })
+        Ok(Self { order, spec, driver, permits, log, objects })
     }
 
     /// Begins, or goes on: its runs are waited for again.
@@ -123,14 +121,22 @@ impl GoalKeeper {
         self.driver.wake()
     }
 
-    /// True if it was recalled: no act changes anything more.
-    pub fn is_recalled(&self) -> bool {
-        self.driver.is_recalled()
+    /// Returns the reason why an act is refused, if it is. A recall may be repeated, to cancel what it did not.
+    pub fn refusal(&self, act: &GoalAct) -> Option<String> {
+        let id = &self.driver.goal().id;
+        match act {
+            GoalAct::Recall { .. } => None,
+            _ if self.driver.is_recalled() => Some("the goal was recalled".into()),
+            GoalAct::Request if self.driver.is_paused() => {
+                Some(format!("{id} is paused; resume it first: wf goal resume {id}"))
+            }
+            _ => None,
+        }
     }
 
     /// True if all is over, and recorded.
     pub fn is_over(&self) -> bool {
-        self.is_over
+        self.driver.is_over()
     }
 
     /// Returns what whoever reads its records needs to know.
@@ -155,11 +161,7 @@ impl GoalKeeper {
         let now = self.permits.now;
         let commands = self.driver.step(now, occurrence, &mut self.permits);
         self.permits.take_failure()?;
-        let mut records = self.driver.take_records();
-        if !self.is_over && self.driver.is_over() {
-            self.is_over = true;
-            records.push(GoalRecord { at: now, fact: GoalFact::Recalled });
-        }
+        let records = self.driver.take_records();
         let records = records.into_iter().map(|record| self.stored(record)).collect();
         self.log.add(records)?;
         Ok(commands.into_iter().flat_map(|command| self.duties(command)).collect())

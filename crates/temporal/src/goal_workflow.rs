@@ -94,17 +94,15 @@ impl GoalWorkflow {
         }
     }
 
-    /// Refuses an act on a goal that was recalled. A recall may be repeated, to cancel what it did not.
+    /// Refuses an act that would change nothing.
     #[update_validator(act)]
     fn check_act(
         &self,
         _: &WorkflowContextView,
         act: &GoalAct,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let is_recall = |act: &GoalAct| matches!(act, GoalAct::Recall { .. });
-        let is_recalled =
-            self.keeper.as_ref().is_some_and(GoalKeeper::is_recalled) || self.inbox.iter().any(is_recall);
-        if is_recalled && !is_recall(act) { Err("the goal was recalled".into()) } else { Ok(()) }
+        let refusal = self.keeper.as_ref().and_then(|keeper| keeper.refusal(act));
+        refusal.map_or(Ok(()), |reason| Err(reason.into()))
     }
 
     /// Takes the act of a person.

@@ -164,6 +164,9 @@ impl GoalDriver {
         occurrence: GoalOccurrence,
         permits: &mut dyn RunPermits,
     ) -> Vec<GoalCommand> {
+        if self.is_recorded_over {
+            return Vec::new();
+        }
         self.now = self.now.max(at);
         match occurrence {
             GoalOccurrence::Woke => {}
@@ -282,7 +285,7 @@ impl GoalDriver {
     fn on_end(&mut self, run: &RunId, end: ReconciliationRunEnd, permits: &mut dyn RunPermits) {
         let Some((look, is_repair)) = self.reconciliation_of(run) else { return };
         if is_repair {
-            self.conclude(&look, Some(end.repair_outcome()), permits);
+            self.conclude(&look, Some(&end.repair_outcome()), permits);
         } else {
             if let Some(open) = self.open.get_mut(&look) {
                 open.look = Some(end);
@@ -311,9 +314,9 @@ impl GoalDriver {
     }
 
     /// Goes on with a reconciliation whose check run has ended, and its repair if there was one.
-    fn conclude(&mut self, look: &RunId, repaired: Option<RepairOutcome>, permits: &mut dyn RunPermits) {
+    fn conclude(&mut self, look: &RunId, repaired: Option<&RepairOutcome>, permits: &mut dyn RunPermits) {
         let Some(found) = self.open.get(look).and_then(|open| open.look.clone()) else { return };
-        let repaired = match next_step(&self.goal, &found.findings(), repaired.as_ref()) {
+        let repaired = match next_step(&self.goal, &found.findings(), repaired) {
             ReconciliationStep::End(verdict) => return self.end(look, verdict, false),
             ReconciliationStep::Repair => match self.repair(look, found.checks.clone(), permits) {
                 None => return,

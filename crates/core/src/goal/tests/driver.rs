@@ -311,12 +311,12 @@ fn a_repair_that_waits_for_people_blocks_no_slot_and_ends_anew() {
 
 #[test]
 fn a_goal_pauses_after_failures_and_goes_on_when_it_is_resumed() {
+    use SlotState::{Skipped, Started};
     let mut goal = repaired_goal();
     (goal.auto_pause_after, goal.on_failure) = (Some(2), OnUnmet::Report);
     let mut keeper = Keeper::new(&goal, start());
     keeper.ends = [unmet(), passed()];
     (1..=4).for_each(|number| keeper.look(minute(number)));
-    use SlotState::{Skipped, Started};
     let states =
         |keeper: &Keeper| -> Vec<_> { keeper.states(start()).into_iter().map(|(_, state)| state).collect() };
     assert_eq!(states(&keeper), [Started, Started, Skipped, Skipped]);
@@ -345,6 +345,7 @@ fn a_goal_that_is_recalled_starts_nothing_and_is_over_with_what_runs() {
         assert_eq!((keeper.driver.is_over(), keeper.driver.wake()), (cancels, None));
         keeper.look(minute(2));
         keeper.look(minute(10));
+        keeper.step(minute(11), GoalOccurrence::Pause { reason: "too late".into() });
         assert!(keeper.driver.is_over());
         assert_eq!(keeper.begun.len(), 1);
         let health = if cancels { ReconciliationHealth::Cancelled } else { ReconciliationHealth::Healthy };

@@ -48,7 +48,7 @@ impl DeployedPlace {
 
     fn approved() -> Self {
         let place = Self::new();
-        place.wf(&["approve", "goals/lamp.md", "--executions", "5", "--expires", "30d", "--yes"]).exits(0);
+        place.wf(&["approve", "goals/lamp.md", "--executions", "5", "--expires", "7d", "--yes"]).exits(0);
         place
     }
 
@@ -207,6 +207,7 @@ fn acts_on_a_deployed_goal_are_passed_on_and_nothing_starts_here() {
     place.happens("2026-11-21T09:40:00.000Z", json!({"fact": "recalled"}));
     place.wf(&["goal", "recall", "lamp", "--cancel"]).exits(0).says("lamp is back from farm");
     assert!(place.asked().contains(&r#"act {"recall":{"cancels":true}}"#.to_owned()));
+    place.wf(&["goal", "deploy", "lamp"]).exits(4).says("withdrawn");
     let acts = place.wf(&["audit", "tail", "-n", "50"]).out;
     for act in ["goal_deployed", "goal_recalled"] {
         assert!(acts.contains(act), "{acts}");
@@ -227,4 +228,15 @@ fn a_daemon_records_what_happens_there_and_takes_the_goal_back() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(daemon.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_goal_whose_backend_is_lost_is_taken_back_without_it() {
+    let place = DeployedPlace::deployed();
+    place.sandbox.file("silent", "");
+    place.wf(&["goal", "recall", "lamp"]).exits(6).says("backend `farm`: no server answers");
+    assert_eq!(place.recorded(), Some(0));
+    place.wf(&["goal", "recall", "lamp", "--forget"]).exits(0).says("lamp is back");
+    assert_eq!(place.recorded(), None);
+    place.wf(&["goal", "pause", "lamp"]).exits(0).says("lamp is paused");
 }

@@ -9,6 +9,7 @@ use crate::support::{Did, Sandbox, until};
 
 /// The program of the backend: it writes down what it is asked, and answers from files.
 const BACKEND: &str = r#"#!/bin/sh
+cd "${0%/*}"
 request=$(cat)
 printf '%s\n' "$request" >> asked
 test ! -e silent || { echo 'no server answers' >&2; exit 1; }
@@ -48,7 +49,7 @@ impl DeployedPlace {
 
     fn approved() -> Self {
         let place = Self::new();
-        place.wf(&["approve", "goals/lamp.md", "--executions", "5", "--expires", "30d", "--yes"]).exits(0);
+        place.wf(&["approve", "goals/lamp.md", "--executions", "5", "--expires", "7d", "--yes"]).exits(0);
         place
     }
 
@@ -58,16 +59,21 @@ impl DeployedPlace {
         place
     }
 
+    /// The path of a file of the backend.
+    fn there(&self, name: &str) -> PathBuf {
+        self.programs.path().join(name)
+    }
+
     /// Makes this the program of the backend.
     fn program(&self, text: &str) {
-        let path: PathBuf = self.programs.path().join("wf-temporal");
+        let path = self.there("wf-temporal");
         std::fs::write(&path, text).unwrap();
         let script = Command::new("chmod").arg("+x").arg(&path).status();
         assert!(script.unwrap().success());
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.sandbox.program(self.programs.path().join("wf").to_str().unwrap());
+        let mut command = self.sandbox.program(self.there("wf").to_str().unwrap());
         command.args(args);
         command
     }
@@ -78,7 +84,7 @@ impl DeployedPlace {
 
     /// The words for what the backend was asked, in order.
     fn asked(&self) -> Vec<String> {
-        let asked = self.sandbox.read("asked");
+        let asked = std::fs::read_to_string(self.there("asked")).unwrap_or_default();
         let word = |line: &str| {
             let request: Value = serde_json::from_str(line).unwrap();
             let (word, of) = request.as_object().unwrap().iter().next().unwrap();
@@ -96,7 +102,8 @@ impl DeployedPlace {
         let mut record = fact;
         record["at"] = json!(at);
         let line = json!({"record": record, "started": null});
-        self.sandbox.file("records", format!("{}{line}\n", self.sandbox.read("records")));
+        let before = std::fs::read_to_string(self.there("records")).unwrap_or_default();
+        std::fs::write(self.there("records"), format!("{before}{line}\n")).unwrap();
     }
 
     fn goal(&self) -> Value {
@@ -114,13 +121,13 @@ impl DeployedPlace {
 #[test]
 fn a_goal_is_prepared_recorded_and_started_in_this_order() {
     let place = DeployedPlace::approved();
-    place.sandbox.file("unstarted", "");
+    std::fs::write(place.there("unstarted"), "").unwrap();
     let failed = place.wf(&["goal", "deploy", "lamp"]).exits(6);
     let failed = failed.says("lamp is deployed, and not started yet: backend `farm`: the server is full");
     failed.says("start it: wf goal sync lamp");
     assert_eq!(place.asked(), ["prepare", "start"]);
     assert_eq!(place.recorded(), Some(0), "it is recorded before it starts");
-    std::fs::remove_file(place.sandbox.at("unstarted")).unwrap();
+    std::fs::remove_file(place.there("unstarted")).unwrap();
     place.wf(&["goal", "sync", "lamp"]).exits(0).says("lamp on farm · 0 new records");
     assert_eq!(place.asked()[2..], ["start", "records 0"]);
     let goal = place.goal();
@@ -142,7 +149,7 @@ fn what_is_needed_for_a_deployment_is_asked_for() {
     place.sandbox.file("goals/lamp.md", GOAL.replace("backend: farm\n", ""));
     place.wf(&["goal", "deploy", "lamp"]).exits(2).says("add `backend: NAME` to it");
     place.sandbox.file("goals/lamp.md", GOAL);
-    std::fs::remove_file(place.programs.path().join("wf-temporal")).unwrap();
+    std::fs::remove_file(place.there("wf-temporal")).unwrap();
     place.wf(&["goal", "deploy", "lamp"]).exits(2).says("neither beside wf nor in a folder of PATH");
     assert_eq!(place.asked(), [""; 0]);
 }
@@ -200,13 +207,14 @@ fn acts_on_a_deployed_goal_are_passed_on_and_nothing_starts_here() {
     place.wf(&slot).says("goal `lamp` is deployed");
     place.wf(&["goal", "tighten", "lamp"]).exits(0);
     assert_eq!(place.asked().iter().filter(|act| *act == r#"act "withdraw""#).count(), 1);
-    place.sandbox.file("silent", "");
+    std::fs::write(place.there("silent"), "").unwrap();
     let unheard = place.wf(&["goal", "tighten", "lamp"]).exits(6);
     unheard.says("goes on under it on farm, which was not told").says("no server answers");
-    std::fs::remove_file(place.sandbox.at("silent")).unwrap();
+    std::fs::remove_file(place.there("silent")).unwrap();
     place.happens("2026-11-21T09:40:00.000Z", json!({"fact": "recalled"}));
     place.wf(&["goal", "recall", "lamp", "--cancel"]).exits(0).says("lamp is back from farm");
     assert!(place.asked().contains(&r#"act {"recall":{"cancels":true}}"#.to_owned()));
+    place.wf(&["goal", "deploy", "lamp"]).exits(4).says("the approval was revoked");
     let acts = place.wf(&["audit", "tail", "-n", "50"]).out;
     for act in ["goal_deployed", "goal_recalled"] {
         assert!(acts.contains(act), "{acts}");
@@ -227,4 +235,15 @@ fn a_daemon_records_what_happens_there_and_takes_the_goal_back() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(daemon.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_goal_whose_backend_is_lost_is_taken_back_without_it() {
+    let place = DeployedPlace::deployed();
+    std::fs::write(place.there("silent"), "").unwrap();
+    place.wf(&["goal", "recall", "lamp"]).exits(6).says("backend `farm`: no server answers");
+    assert_eq!(place.recorded(), Some(0));
+    place.wf(&["goal", "recall", "lamp", "--forget"]).exits(0).says("lamp is back");
+    assert_eq!(place.recorded(), None);
+    place.wf(&["goal", "pause", "lamp"]).exits(0).says("lamp is paused");
 }

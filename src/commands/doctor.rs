@@ -6,7 +6,7 @@ use crate::Ui;
 use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
-use wf_app::goals::check_goals_scheduled;
+use wf_app::goals::{check_goals_scheduled, read_deployment};
 use wf_app::repair::repair_state;
 use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
 use wf_base::diag::CheckedFile;
@@ -21,6 +21,7 @@ use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
 use wf_sign::approval::Approvers;
 use wf_store::feed::WorkspaceAction;
+use wf_store::{GoalRow, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -59,6 +60,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     findings.push(sandbox(&ui.host));
     let calls = RecordedCalls::read(&ui.host);
     findings.extend(models(ui, &calls));
+    findings.extend(deployments(&ui.host));
     findings.extend(connection_findings(&ui.host, &calls).unwrap_or_default());
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
@@ -131,6 +133,18 @@ fn models(ui: &Ui, calls: &RecordedCalls) -> Vec<DoctorFinding> {
     let mut findings = model_findings(&ui.host, &table, calls);
     findings.extend(server_findings(&ui.host, &table, calls));
     findings
+}
+
+/// Reports the goals that are deployed.
+fn deployments(host: &Host) -> Vec<DoctorFinding> {
+    let rows = StoreReader::open(&host.workspace().state).and_then(|reader| reader.goals());
+    let deployed = |row: &GoalRow| {
+        let one = read_deployment(row.deployment.as_ref()?).ok()?;
+        let records = plural(usize::try_from(one.recorded).unwrap_or(usize::MAX), "record");
+        let (goal, since) = (&row.id, one.since.to_second());
+        Some(good_finding("deployed", format!("{goal} on {} since {since} · {records} here", one.backend)))
+    };
+    rows.unwrap_or_default().iter().filter_map(deployed).collect()
 }
 
 /// Reports the approvers of the workspace.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use temporalio_client::tonic::Code;
 use temporalio_client::{
-    Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::{WorkflowQueryError, WorkflowStartError},
+    errors::{WorkflowGetResultError, WorkflowQueryError, WorkflowStartError},
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -63,6 +63,9 @@ pub enum FollowError {
         /// The answer.
         reason: String,
     },
+    /// The run did not come to its end.
+    #[error("{0}; its record here stays without an end")]
+    Forced(String),
     /// No worker drives the run.
     #[error(
         "no worker answers for the run; start one with `wf-temporal worker NAME`, or look at the log of those there are"
@@ -91,37 +94,21 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(&run, objects.clone());
-    let (mut pause, mut answered) = (FIRST_POLL, Instant::now());
+    let (mut pause, mut answered, mut forced) = (FIRST_POLL, Instant::now(), None);
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
         tokio::select! {
             message = messages.recv() => match message {
-                Some(ToBackend::Cancel) => {
-                    let reason = STOP_REASON.to_owned();
-                    let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
-                    told.await.map_err(|error| refused("cancel the run", &error))?;
-                }
-                Some(ToBackend::Answer { run, request, token }) => {
-                    let answer = RequestAnswer { run, request, token };
-                    let options = WorkflowExecuteUpdateOptions::default();
-                    if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
-                        note(&format!("an answer to request {request} was refused: {error}"));
-                    }
-                    say(&FromBackend::Delivered);
-                }
-                Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
+                Some(message) => pass_on(message, &handle).await?,
                 None => return Ok(()),
             },
-            _ = &mut end => pause = Duration::ZERO,
+            end = &mut end => {
+                pause = Duration::ZERO;
+                forced = end.err().as_ref().and_then(forced_end);
+            }
             () = tokio::time::sleep(pause) => {
-                let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let news = match news {
-                    Err(WorkflowQueryError::NotFound(_)) if run.is_begun => {
-                        last_news(&run.run, &objects, answered).await?
-                    }
-                    news => answer_of(news, &mut answered)?,
-                };
+                let news = ask_for_news(&run, &handle, &objects, &mut answered).await?;
                 let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
@@ -136,8 +123,48 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 if is_over && count == 0 {
                     return Ok(());
                 }
+                if let Some(reason) = forced.take_if(|_| count == 0) {
+                    return Err(FollowError::Forced(reason));
+                }
             }
         }
+    }
+}
+
+/// Passes a message of the command that started this program on to the run.
+async fn pass_on(
+    message: ToBackend,
+    handle: &WorkflowHandle<Client, RunWorkflow>,
+) -> Result<(), FollowError> {
+    match message {
+        ToBackend::Cancel => {
+            let reason = STOP_REASON.to_owned();
+            let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
+            told.await.map_err(|error| refused("cancel the run", &error))
+        }
+        ToBackend::Answer { run, request, token } => {
+            let answer = RequestAnswer { run, request, token };
+            let options = WorkflowExecuteUpdateOptions::default();
+            if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
+                note(&format!("an answer to request {request} was refused: {error}"));
+            }
+            say(&FromBackend::Delivered);
+            Ok(())
+        }
+        ToBackend::Follow(_) | ToBackend::Start => Err(FollowError::Protocol),
+    }
+}
+
+/// Asks a run for news; `None`: it has none now.
+async fn ask_for_news(
+    run: &BackendRun,
+    handle: &WorkflowHandle<Client, RunWorkflow>,
+    objects: &Objects,
+    answered: &mut Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    match handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await {
+        Err(WorkflowQueryError::NotFound(_)) if run.is_begun => last_news(&run.run, objects, *answered).await,
+        news => answer_of(news, answered),
     }
 }
 
@@ -159,6 +186,13 @@ fn answer_of(
             Ok(news.filter(|news| !news.is_keeping))
         }
     }
+}
+
+/// Returns the reason why a workflow ended before its run did; `None`: it did not, as far as known.
+pub(crate) fn forced_end(error: &WorkflowGetResultError) -> Option<String> {
+    use WorkflowGetResultError::{Cancelled, Failed, Terminated, TimedOut};
+    let is_forced = matches!(error, Failed(_) | Cancelled { .. } | Terminated { .. } | TimedOut);
+    is_forced.then(|| format!("the workflow of the run was ended on the Temporal server: {error}"))
 }
 
 /// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it yet.

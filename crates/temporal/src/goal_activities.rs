@@ -20,7 +20,7 @@ use wf_core::machine::RunOutcome;
 use wf_engine::STOP_REASON;
 
 use crate::bring_back::latest_entries;
-use crate::follow::start;
+use crate::follow::{forced_end, start};
 use crate::goal_order::{NotificationErrand, RunErrand, RunReport};
 use crate::log::news_since;
 use crate::objects::{ObjectError, Objects};
@@ -159,7 +159,7 @@ impl GoalActivities {
         match end {
             Ok(_) => {}
             Err(error) => {
-                let reason = ended_by_force(&error).ok_or(error)?;
+                let reason = unknown_end(&error).ok_or(error)?;
                 return Ok(RunReport::Ended { end: ReconciliationRunEnd::failure(reason), tree: None });
             }
         }
@@ -194,14 +194,12 @@ impl GoalActivities {
     }
 }
 
-/// Returns the reason why a run ended that did not end by itself; `None`: it is not known to have ended.
-fn ended_by_force(error: &WorkflowGetResultError) -> Option<String> {
-    use WorkflowGetResultError::{Cancelled, Failed, NotFound, Terminated, TimedOut};
+/// Returns the reason why nobody can tell how a run ended; `None`: it is not known to have ended.
+fn unknown_end(error: &WorkflowGetResultError) -> Option<String> {
     match error {
-        Failed(_) | Cancelled { .. } | Terminated { .. } | TimedOut => {
-            Some(format!("its workflow was ended on the Temporal server: {error}"))
+        WorkflowGetResultError::NotFound(_) => {
+            Some("the Temporal server has forgotten the run: its retention is too short".into())
         }
-        NotFound(_) => Some("the Temporal server has forgotten the run: its retention is too short".into()),
-        _ => None,
+        error => forced_end(error),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use wf_app::goals::GoalAct;
+use wf_app::goals::{GoalAct, GoalDeployment};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalCommand, GoalDriver, GoalFact, GoalOccurrence, GoalRecord};
@@ -13,8 +13,8 @@ use wf_core::goal::{GoalCommand, GoalDriver, GoalFact, GoalOccurrence, GoalRecor
 use crate::driver::DEFAULT_QUEUE;
 use crate::goal_log::{GoalLog, run_of};
 use crate::goal_order::{
-    BegunGoalMark, GoalNews, GoalOrder, GoalProgress, GoalSpec, NotificationErrand, RunErrand, RunReport,
-    StoredRecord,
+    BegunGoalMark, GoalNews, GoalOrder, GoalProgress, GoalSpec, NotificationErrand, RecordChain, RunErrand,
+    RunReport, StoredRecord,
 };
 use crate::goal_permits::GoalPermits;
 use crate::objects::Objects;
@@ -49,16 +49,15 @@ impl GoalKeeper {
         require_own_rules(spec.logic_version)?;
         let stored: Option<GoalProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
-        let (driver, account, records, now) = match stored {
-            Some(GoalProgress { driver, permits, records, now }) => (driver, Some(permits), records, now),
-            None => {
-                let deployment = &spec.deployment;
-                let (goal, account) = (deployment.goal.clone(), deployment.account.clone());
-                objects.put_json_now(&BegunGoalMark { begun_goal: deployment.name.clone() })?;
-                let driver = GoalDriver::new(goal, deployment.name.clone(), account);
-                (driver, None, Default::default(), Moment::default())
-            }
-        };
+        let (driver, account, records, now) =
+            if let Some(GoalProgress { driver, permits, records, now }) = stored {
+                (driver, Some(permits), records, now)
+            } else {
+                let GoalDeployment { name, goal, account, .. } = &spec.deployment;
+                objects.put_json_now(&BegunGoalMark { begun_goal: name.clone() })?;
+                let driver = GoalDriver::new(goal.clone(), name.clone(), account.clone());
+                (driver, None, RecordChain::default(), Moment::default())
+            };
         let mut permits = GoalPermits::open(&order.spec, Arc::clone(&spec), account, plans, objects.clone())?;
         permits.now = now;
         let log = GoalLog::new(records, objects.clone());

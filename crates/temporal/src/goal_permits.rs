@@ -71,7 +71,8 @@ impl GoalPermits {
         part: &DeployedPart,
         params: &JsonObject,
     ) -> Result<RunApproval, ApprovalRefusal> {
-        if let Some(at) = self.account.withdrawn {
+        // Checks go on, as they do where the approval was withdrawn.
+        if let Some(at) = self.account.withdrawn.filter(|_| run.part != ReconciliationPart::Look) {
             return Err(ApprovalRefusal::Withdrawn(at));
         }
         let used = part.approval.used.saturating_add(self.account.uses);

@@ -6,26 +6,28 @@ use wf_core::goal::ReconciliationHealth;
 use wf_store::{ReconciliationRow, StoreReader};
 
 use crate::farm::Farm;
+use crate::histories::SHORT;
 use crate::programs::{is_working_in, until};
 
-/// A goal that a file exists, checked each second. `repair` is what its repair does.
-fn goal(farm: &Farm, repair: &str) {
+/// A goal that a file exists, checked each second; it tells when it was repaired. `repair` are the steps of its repair.
+pub fn goal(farm: &Farm, repair: &str) {
     farm.file(
         "goals/sum.md",
         format!(
-            "---\nkind: goal\nid: sum\nschedule: \"* * * * * *\"\nbackend: farm\nverify: [{{name: there, run: test -f out/sum.txt}}]\n\
-             on_failure: spawn_plan\napproval: standing\nrepair:\n  steps:\n{repair}\n---\n# A goal\n"
+            "---\nkind: goal\nid: sum\nschedule: \"* * * * * *\"\nbackend: farm\nnotify: [{{on: [repaired], exec: [tee, -a, {}]}}]\nverify: [{{name: there, run: test -f out/sum.txt}}]\n\
+             on_failure: spawn_plan\napproval: standing\nrepair:\n  steps:\n{repair}\n---\n# A goal\n",
+            farm.path("told").display()
         ),
     );
 }
 
 /// The step of a repair that does something and leaves the file.
-fn step(run: &str) -> String {
+pub fn step(run: &str) -> String {
     format!("    - {{id: make, run: '{run} mkdir -p out; echo 4 > out/sum.txt', artifacts: [out/sum.txt]}}")
 }
 
 /// Approves the goal for a number of repairs, and deploys it.
-fn deploy(farm: &Farm, executions: &str) {
+pub fn deploy(farm: &Farm, executions: &str) {
     farm.wf(&["key", "init", "-q"]).exits(0);
     farm.wf(&["approve", "goals/sum.md", "--yes", "--executions", executions, "--expires", "1d"]).exits(0);
     farm.wf(&["goal", "accept", "sum", "--yes"]);
@@ -33,7 +35,7 @@ fn deploy(farm: &Farm, executions: &str) {
 }
 
 /// The workflows of a kind that the server knows, with their states.
-fn workflows(farm: &Farm, kind: &str) -> Vec<(String, String)> {
+pub fn workflows(farm: &Farm, kind: &str) -> Vec<(String, String)> {
     let query = format!("WorkflowType = '{kind}'");
     let listed = farm.server.temporal(&["workflow", "list", "--output", "json", "--query", &query]);
     let listed: Value = serde_json::from_str(&listed.exits(0).out).unwrap();
@@ -43,7 +45,7 @@ fn workflows(farm: &Farm, kind: &str) -> Vec<(String, String)> {
 }
 
 /// Waits until some more runs have ended than had before.
-fn until_more_runs(farm: &Farm, count: usize) {
+pub fn until_more_runs(farm: &Farm, count: usize) {
     let ended = || {
         let runs = workflows(farm, "wf.run.v1").into_iter();
         runs.filter(|(_, status)| status == "WORKFLOW_EXECUTION_STATUS_COMPLETED").count()
@@ -86,6 +88,8 @@ fn a_goal_is_checked_and_repaired_while_nothing_lives_at_its_workspace() {
     assert!(!is_working_in(&farm.path("space")));
     until_more_runs(&farm, 4);
     assert!(!farm.path("space/out/sum.txt").exists(), "nothing was recorded here yet");
+    let told = std::fs::read_to_string(farm.path("told")).unwrap();
+    assert!(told.contains("sum is repaired") && told.lines().count() == 1, "{told}");
     let all = settle(&farm);
     let healths = healths(&all);
     assert_eq!(healths[0], "repaired", "{healths:?}");
@@ -107,7 +111,10 @@ fn a_goal_is_checked_and_repaired_while_nothing_lives_at_its_workspace() {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn a_deployed_goal_outlives_its_worker_and_its_server() {
-    let mut farm = Farm::new(2);
+    // Its histories are short, so it goes through some.
+    let mut farm = Farm::with_settings("127.0.0.1", &[SHORT]);
+    farm.start_worker("w1");
+    farm.start_worker("w2");
     goal(&farm, &step(""));
     deploy(&farm, "3");
     until_more_runs(&farm, 2);
@@ -117,6 +124,7 @@ fn a_deployed_goal_outlives_its_worker_and_its_server() {
     farm.server.restart();
     until_more_runs(&farm, 2);
     let all = settle(&farm);
+    assert!(workflows(&farm, "wf.goal.v1").len() > 1);
     let last = all.last().unwrap();
     assert_eq!(last.ended.as_ref().unwrap().1, ReconciliationHealth::Healthy, "{all:?}");
     assert!(all.iter().filter(|one| one.repair.is_some()).count() <= 2, "{all:?}");
@@ -140,7 +148,23 @@ fn repairs_there_use_the_approval_as_often_as_it_allows() {
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
-fn a_goal_is_paused_resumed_withdrawn_and_recalled_there() {
+fn a_withdrawn_approval_starts_no_more_repairs_there() {
+    let farm = Farm::new(1);
+    goal(&farm, "    - {id: make, run: 'true'}");
+    deploy(&farm, "99");
+    until_more_runs(&farm, 2);
+    farm.wf(&["goal", "tighten", "sum"]).exits(0).says("revoked the approval");
+    until_more_runs(&farm, 3);
+    let all = settle(&farm);
+    let last = all.last().unwrap();
+    let (_, health, reason) = last.ended.clone().unwrap();
+    assert_eq!((health, &last.repair), (ReconciliationHealth::Waiting, &None), "{reason}");
+    assert!(reason.contains("revoked on"), "{reason}");
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_goal_is_paused_resumed_and_recalled_there() {
     let farm = Farm::new(1);
     goal(&farm, &step(""));
     deploy(&farm, "3");
@@ -207,4 +231,8 @@ fn a_run_that_an_operator_ends_fails_the_reconciliation() {
         let records = ["workflow", "query", "--workflow-id", &goal, "--type", "records"];
         farm.server.temporal(&records).out.contains("ended on the Temporal server")
     });
+    // Its record has no end, and says so instead of being waited for.
+    let unended = farm.wf(&["goal", "sync", "sum"]);
+    assert_ne!(unended.code, Some(0));
+    unended.says("ended on the Temporal server");
 }

@@ -2,7 +2,9 @@ use clap::Args;
 
 use crate::Ui;
 use crate::execute::{OutputArgs, observer};
-use wf_app::goals::{GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, recall_goal, sync_goal};
+use wf_app::goals::{
+    GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, forget_deployment, recall_goal, sync_goal,
+};
 use wf_app::load::LoadedPlan;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::time::Moment;
@@ -51,6 +53,9 @@ pub struct GoalRecallArgs {
     /// Cancel what is under way
     #[arg(long)]
     cancel: bool,
+    /// Do not ask the backend, which is lost: if it is not, it goes on with the goal
+    #[arg(long, conflicts_with = "cancel")]
+    forget: bool,
 }
 
 /// Deploys a goal.
@@ -72,6 +77,11 @@ pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
 
 /// Recalls a goal.
 pub fn recall(ui: &Ui, args: &GoalRecallArgs) -> Result<CliExitCode, CommandError> {
+    if args.forget {
+        let goal = forget_deployment(ui, &args.goal)?;
+        ui.print_info_line(&format!("{goal} is back, and its backend was not told"));
+        return Ok(CliExitCode::Ok);
+    }
     let done = recall_goal(ui, &args.goal, args.cancel, &|ready| shown(ui, ready))?;
     Ok(print_end(ui, &done))
 }

@@ -46,7 +46,7 @@ pub struct GoalDeployOutcome {
 pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome, CommandError> {
     let goal = DeployableGoal::load(caller, name)?;
     let workspace = &goal.look.workspace;
-    let _hold = lock_sync(&workspace.state, &goal.goal.id)?;
+    let hold = lock_sync(&workspace.state, &goal.goal.id)?;
     let (store, reader) = ledger_of(caller.host(), &goal.look)?;
     goal.require_free(&reader)?;
     goal.require_accepted(caller)?;
@@ -60,8 +60,10 @@ pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome,
         key: author(caller.host()).map(|key| key.public.id()),
     };
     watch::record_quietly(caller, act);
+    let started = goal.backend.start(prepared);
+    drop(hold);
     wake_daemon(&workspace.state);
-    goal.backend.start(prepared).map_err(|failure| CommandError {
+    started.map_err(|failure| CommandError {
         message: format!("{id} is deployed, and not started yet: {}", failure.message),
         ..failure.hint(format!("start it: wf goal sync {id}"))
     })?;

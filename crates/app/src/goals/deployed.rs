@@ -52,6 +52,16 @@ fn find_deployed(host: &Host, name: &str) -> Result<Option<(GoalRow, DeployedGoa
     found.map(|(deployed, row)| Ok((row, deployed?))).transpose()
 }
 
+/// Does the same; refused if the goal is not deployed.
+pub(super) fn require_deployed(host: &Host, name: &str) -> Result<(GoalRow, DeployedGoal), CommandError> {
+    find_deployed(host, name)?.ok_or_else(|| not_deployed(name))
+}
+
+fn not_deployed(name: &str) -> CommandError {
+    CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
+        .hint(format!("deploy it: wf goal deploy {name}"))
+}
+
 /// A deployed goal that people act on.
 pub(super) struct OperatedDeployment<'a> {
     caller: &'a dyn Caller,
@@ -64,10 +74,7 @@ pub(super) struct OperatedDeployment<'a> {
 impl<'a> OperatedDeployment<'a> {
     /// Finds a goal by its id or its file; refused if it is not deployed.
     pub(super) fn find(caller: &'a dyn Caller, name: &str) -> Result<Self, CommandError> {
-        Self::find_any(caller, name)?.ok_or_else(|| {
-            CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
-                .hint(format!("deploy it: wf goal deploy {name}"))
-        })
+        Self::find_any(caller, name)?.ok_or_else(|| not_deployed(name))
     }
 
     /// Finds a goal by its id or its file; `None`: it is not deployed.
@@ -132,7 +139,7 @@ impl<'a> OperatedDeployment<'a> {
         if is_synced(&self.workspace.state, self.goal()) {
             return self.backend.act(&self.deployed.workflow, act);
         }
-        let account = DeployedAccount::of(self)?;
+        let mut account = DeployedAccount::of(self)?;
         account.start_if_new()?;
         account.act(act)?;
         account.sync(SyncExtent::Settled, &silent_observer).map(drop)
@@ -151,6 +158,7 @@ pub(super) struct DeployedAccount<'a> {
     pub(super) ledger: LedgerGoal,
     pub(super) deployed: DeployedGoal,
     pub(super) backend: GoalBackend,
+    is_started: bool,
     /// The store, while no run is followed: that has its own.
     store: Option<Store>,
     /// The number of answers that the runs which waited for people had, when they were passed on.
@@ -168,19 +176,14 @@ impl<'a> DeployedAccount<'a> {
         let OperatedDeployment { caller, workspace, row, backend, .. } = operated;
         let hold = lock_sync(&workspace.state, &row.id)?;
         // The process that had it before may have gone further.
-        let found = find_deployed(caller.host(), row.id.as_str())?;
-        let Some((row, deployed)) = found else {
-            return Err(CommandError::new(
-                CliExitCode::Usage,
-                format!("{} is not deployed any more", row.id),
-            ));
-        };
+        let (row, deployed) = require_deployed(caller.host(), row.id.as_str())?;
         let reader = StoreReader::open(&workspace.state)?;
         let timing = reader.known(&row.id)?.and_then(|known| known.timing).ok_or_else(|| {
             CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
         })?;
         let ledger = LedgerGoal { id: row.id.clone(), path: row.path, timing };
-        let goal = row.id;
+        let (goal, is_started) = (row.id, deployed.recorded > 0);
+        let (store, answers) = (None, BTreeMap::new());
         Ok(Self {
             caller,
             workspace,
@@ -188,16 +191,21 @@ impl<'a> DeployedAccount<'a> {
             ledger,
             deployed,
             backend,
-            store: None,
-            answers: BTreeMap::new(),
+            is_started,
+            store,
+            answers,
             _hold: hold,
         })
     }
 
     /// Starts the goal, if it may not have been: its workspace records the deployment before that.
-    pub(super) fn start_if_new(&self) -> Result<(), CommandError> {
-        let DeployedGoal { workflow, spec, recorded, .. } = self.deployed.clone();
-        if recorded > 0 { Ok(()) } else { self.backend.start(PreparedGoal { workflow, spec }) }
+    pub(super) fn start_if_new(&mut self) -> Result<(), CommandError> {
+        if !self.is_started {
+            let DeployedGoal { workflow, spec, .. } = self.deployed.clone();
+            self.backend.start(PreparedGoal { workflow, spec })?;
+            self.is_started = true;
+        }
+        Ok(())
     }
 
     /// Acts on the goal.

@@ -57,7 +57,7 @@ pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_recon
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
-pub use recall::recall_goal;
+pub use recall::{forget_deployment, recall_goal};
 pub use request::run_deployed;
 pub use sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
 pub use tighten::{GoalTightenOutcome, tighten_goal};

@@ -1,13 +1,14 @@
 use std::time::Duration;
 
-use super::deployed::{DeployedAccount, OperatedDeployment};
+use super::deployed::{DeployedAccount, OperatedDeployment, require_deployed};
 use super::signals::SignalListener;
-use super::sync_lock::is_synced;
-use super::{GoalAct, GoalSyncOutcome, ObserverFactory, SyncEnd, SyncExtent};
+use super::sync_lock::{is_synced, lock_sync};
+use super::{GoalAct, GoalSyncOutcome, ObserverFactory, SyncEnd, SyncExtent, wake_daemon};
 use crate::keys::author;
 use crate::{Caller, CommandError, watch};
-use wf_store::StoreReader;
+use wf_base::name::PlanId;
 use wf_store::feed::WorkspaceAction;
+use wf_store::{Store, StoreDurability, StoreReader};
 
 /// The pause between two looks for what another process records.
 const POLL: Duration = Duration::from_millis(300);
@@ -29,7 +30,7 @@ pub fn recall_goal(
         key: author(caller.host()).map(|key| key.public.id()),
     };
     if !is_synced(&state, &goal) {
-        let account = DeployedAccount::of(operated)?;
+        let mut account = DeployedAccount::of(operated)?;
         account.start_if_new()?;
         account.act(GoalAct::Recall { cancels })?;
         watch::record_quietly(caller, act);
@@ -48,4 +49,22 @@ pub fn recall_goal(
         }
     };
     Ok(GoalSyncOutcome { goal, backend, count: 0, end })
+}
+
+/// Takes a goal back without its backend, which is lost. If it is not, it goes on with the goal, and neither knows what the
+/// other does.
+pub fn forget_deployment(caller: &dyn Caller, name: &str) -> Result<PlanId, CommandError> {
+    let host = caller.host();
+    let state = host.workspace().state;
+    let (row, deployed) = require_deployed(host, name)?;
+    let goal = row.id;
+    let hold = lock_sync(&state, &goal)?;
+    let store = Store::open_with_lease(&state, StoreDurability::Full, host.clock(), host.lease()?)?;
+    store.record_deployment(&goal, None, host.now()).wait()?;
+    drop((store, hold));
+    let key = author(host).map(|key| key.public.id());
+    let act = WorkspaceAction::GoalRecalled { goal: goal.clone(), backend: deployed.backend, key };
+    watch::record_quietly(caller, act);
+    wake_daemon(&state);
+    Ok(goal)
 }

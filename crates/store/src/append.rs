@@ -6,7 +6,7 @@ use super::batch::NewRunRecord;
 use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
-    AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
+    AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, claim,
     fence, owners, project, row_log, sessions, state_event, suggestions, tree, undo,
 };
 use wf_base::digest::Sha256Digest;
@@ -83,7 +83,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
     let Some(claim) = &new.claim else {
         return Ok(());
     };
-    row_log::change(writing, new.created, || cycles::claim(writing, run, claim, new.created))
+    row_log::change(writing, new.created, || claim::claim(writing, run, claim, new.created))
 }
 
 /// Adds an event that belongs to no run, and applies it to the projections.

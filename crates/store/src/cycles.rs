@@ -39,6 +39,15 @@ pub enum ReconciliationClaim {
     },
 }
 
+impl ReconciliationClaim {
+    /// True if the backend that the goal is deployed on started the run.
+    pub fn is_by_backend(&self) -> bool {
+        match self {
+            Self::Look { by_backend, .. } | Self::Repair { by_backend, .. } => *by_backend,
+        }
+    }
+}
+
 /// A reconciliation of a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconciliationRow {

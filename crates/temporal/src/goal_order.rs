@@ -28,7 +28,7 @@ pub struct GoalOrder {
 pub struct GoalSpec {
     /// The version of the machine's rules that its runs begin with.
     pub logic_version: u32,
-    /// The deployment; its part of the state is stored for itself.
+    /// The deployment. Its part of the state is stored for itself, and the places of its workspace are not stored.
     pub deployment: GoalDeployment,
     /// The part of the state that goes with its runs: the object with a [`CarriedState`](wf_engine::CarriedState).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,6 @@ use wf_app::{Host, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::CarriedState;
 
 use crate::driver::DEFAULT_QUEUE;
 use crate::follow::{FollowError, refused};
@@ -101,20 +100,22 @@ impl GoalProgram<'_> {
     }
 
     /// Stores what a goal needs there.
-    async fn prepare(&self, deployment: GoalDeployment) -> Result<GoalAnswer, GoalProgramError> {
-        let GoalDeployment { root, state, .. } = &deployment;
-        let workspace = Workspace { root: root.clone(), state: state.clone() };
+    async fn prepare(&self, mut deployment: GoalDeployment) -> Result<GoalAnswer, GoalProgramError> {
+        // Nothing there depends on where the workspace is here.
+        let (root, state) = (std::mem::take(&mut deployment.root), std::mem::take(&mut deployment.state));
+        let carried = std::mem::take(&mut deployment.carried);
+        let workspace = Workspace { root, state };
         let StoredWorkspace { tree, state_folder, is_repository } =
             StoredWorkspace::of(&workspace, [], self.host, &self.objects).await?;
         let spec = GoalSpec {
             logic_version: LOGIC_VERSION,
-            state: store_state(&deployment.carried, state, &self.objects).await?,
+            state: store_state(&carried, &workspace.state, &self.objects).await?,
             state_folder,
             is_repository,
             tree,
             approvers: deployment.look.approval.approvers().clone(),
             queues: self.backend.queues.clone(),
-            deployment: GoalDeployment { carried: CarriedState::default(), ..deployment },
+            deployment,
         };
         let workflow = workflow_of(&spec.deployment.name);
         Ok(GoalAnswer::Prepared { workflow, spec: self.objects.put_json(&spec).await? })

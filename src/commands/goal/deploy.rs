@@ -1,3 +1,5 @@
+//! The commands that hand a goal over to its backend, record what happens there, and take it back.
+
 use clap::Args;
 
 use crate::Ui;

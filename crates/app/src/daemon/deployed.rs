@@ -1,3 +1,5 @@
+//! The deployed goals of a workspace, about which its daemon decides nothing: it keeps their records up to date.
+
 use super::children::{ChildExit, ChildPurpose};
 use super::daemon::Daemon;
 use super::look::backoff_pause;

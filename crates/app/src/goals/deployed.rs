@@ -172,6 +172,7 @@ impl<'a> DeployedAccount<'a> {
         Self::of(OperatedDeployment::find(caller, name)?)
     }
 
+    /// Does the same with a goal that is known to be deployed.
     pub(super) fn of(operated: OperatedDeployment<'a>) -> Result<Self, CommandError> {
         let OperatedDeployment { caller, workspace, row, backend, .. } = operated;
         let hold = lock_sync(&workspace.state, &row.id)?;

@@ -1,3 +1,5 @@
+//! The end of the deployment of a goal.
+
 use std::time::Duration;
 
 use super::deployed::{DeployedAccount, OperatedDeployment, require_deployed};

@@ -1,3 +1,5 @@
+//! A reconciliation of a deployed goal that a person asks for.
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

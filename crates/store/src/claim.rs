@@ -37,6 +37,15 @@ pub enum ReconciliationClaim {
     },
 }
 
+impl ReconciliationClaim {
+    /// True if the backend that the goal is deployed on started the run.
+    pub fn is_by_backend(&self) -> bool {
+        match self {
+            Self::Look { by_backend, .. } | Self::Repair { by_backend, .. } => *by_backend,
+        }
+    }
+}
+
 /// Records the part of a goal that a run is started for. Refused with [`StoreError::NotDue`] if its
 /// scheduled time is not due, with [`StoreError::NotOpen`] if its reconciliation already has a
 /// repair or has ended, or another repair of the goal is running, or with [`StoreError::Deployed`] if its goal is deployed and

@@ -57,7 +57,7 @@ fn artifact_paths(log: &[LogEntry]) -> Vec<String> {
 }
 
 /// Returns the last entry of each path that the run changed.
-async fn latest_entries(
+pub(crate) async fn latest_entries(
     tree: &TreeRef,
     objects: &Objects,
 ) -> Result<BTreeMap<String, Option<TreeEntry>>, ObjectError> {

@@ -219,7 +219,8 @@ impl RunDriver {
         let (log, rest, waits) = (self.log.stored(), self.log.rest()?, self.locks.waits());
         let keeps = |open: &OpenWork| matches!(open.part, WorkPart::Remember(_));
         let is_keeping = outcome.is_some() && self.open.values().any(keeps);
-        Ok(RunNews { log, rest, tree: self.tree, outcome, is_keeping, waits })
+        let only_waits_for_people = self.only_waits_for_people(&self.order.run);
+        Ok(RunNews { log, rest, tree: self.tree, outcome, is_keeping, only_waits_for_people, waits })
     }
 
     /// Returns the outcome, once the run is over and nothing is under way.

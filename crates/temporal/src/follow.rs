@@ -5,29 +5,29 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use serde::Serialize;
 use temporalio_client::tonic::Code;
 use temporalio_client::{
-    Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::{WorkflowQueryError, WorkflowStartError},
+    errors::{WorkflowGetResultError, WorkflowQueryError, WorkflowStartError},
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
-use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
+use wf_base::name::RunId;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::{BackendRun, CarriedState, FromBackend, STOP_REASON, ToBackend};
+use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
 use crate::driver::DEFAULT_QUEUE;
-use crate::local_copy::{self, LocalCopy};
+use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
-use crate::results::StoredResults;
+use crate::stored_workspace::{StoredWorkspace, store_state};
 use crate::terminal::note;
-use crate::tree_files::store_tree;
 use crate::workflow::RunWorkflow;
 
 /// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
@@ -64,6 +64,9 @@ pub enum FollowError {
         /// The answer.
         reason: String,
     },
+    /// The run did not come to its end.
+    #[error("{0}; its record here stays without an end")]
+    Forced(String),
     /// No worker drives the run.
     #[error(
         "no worker answers for the run; start one with `wf-temporal worker NAME`, or look at the log of those there are"
@@ -86,37 +89,28 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
         say(&FromBackend::Ready);
         let Some(ToBackend::Start) = messages.recv().await else { return Ok(()) };
         if let Some(order) = order {
-            start(&client, backend, order).await?;
+            let queue = backend.queues.get(DEFAULT_QUEUE).map_or("", String::as_str);
+            start(&client, queue, order).await?;
         }
     }
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
-    let mut local = LocalCopy::of(&run, objects);
-    let (mut pause, mut answered) = (FIRST_POLL, Instant::now());
+    let mut local = LocalCopy::of(&run, objects.clone());
+    let (mut pause, mut answered, mut forced) = (FIRST_POLL, Instant::now(), None);
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
         tokio::select! {
             message = messages.recv() => match message {
-                Some(ToBackend::Cancel) => {
-                    let reason = STOP_REASON.to_owned();
-                    let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
-                    told.await.map_err(|error| refused("cancel the run", &error))?;
-                }
-                Some(ToBackend::Answer { run, request, token }) => {
-                    let answer = RequestAnswer { run, request, token };
-                    let options = WorkflowExecuteUpdateOptions::default();
-                    if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
-                        note(&format!("an answer to request {request} was refused: {error}"));
-                    }
-                    say(&FromBackend::Delivered);
-                }
-                Some(ToBackend::Follow(_) | ToBackend::Start) => return Err(FollowError::Protocol),
+                Some(message) => pass_on(message, &handle).await?,
                 None => return Ok(()),
             },
-            _ = &mut end => pause = Duration::ZERO,
+            end = &mut end => {
+                pause = Duration::ZERO;
+                forced = end.err().as_ref().and_then(forced_end);
+            }
             () = tokio::time::sleep(pause) => {
-                let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await;
-                let Some(news) = answer_of(news, &mut answered)? else {
+                let news = ask_for_news(&run, &handle, &objects, &mut answered).await?;
+                let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
                 };
@@ -130,8 +124,48 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 if is_over && count == 0 {
                     return Ok(());
                 }
+                if let Some(reason) = forced.take_if(|_| count == 0) {
+                    return Err(FollowError::Forced(reason));
+                }
             }
         }
+    }
+}
+
+/// Passes a message of the command that started this program on to the run.
+async fn pass_on(
+    message: ToBackend,
+    handle: &WorkflowHandle<Client, RunWorkflow>,
+) -> Result<(), FollowError> {
+    match message {
+        ToBackend::Cancel => {
+            let reason = STOP_REASON.to_owned();
+            let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
+            told.await.map_err(|error| refused("cancel the run", &error))
+        }
+        ToBackend::Answer { run, request, token } => {
+            let answer = RequestAnswer { run, request, token };
+            let options = WorkflowExecuteUpdateOptions::default();
+            if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
+                note(&format!("an answer to request {request} was refused: {error}"));
+            }
+            say(&FromBackend::Delivered);
+            Ok(())
+        }
+        ToBackend::Follow(_) | ToBackend::Start => Err(FollowError::Protocol),
+    }
+}
+
+/// Asks a run for news; `None`: it has none now.
+async fn ask_for_news(
+    run: &BackendRun,
+    handle: &WorkflowHandle<Client, RunWorkflow>,
+    objects: &Objects,
+    answered: &mut Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    match handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await {
+        Err(WorkflowQueryError::NotFound(_)) if run.is_begun => last_news(&run.run, objects, *answered).await,
+        news => answer_of(news, answered),
     }
 }
 
@@ -155,6 +189,25 @@ fn answer_of(
     }
 }
 
+/// Returns the reason why a workflow ended before its run did; `None`: it did not, as far as known.
+pub(crate) fn forced_end(error: &WorkflowGetResultError) -> Option<String> {
+    use WorkflowGetResultError::{Cancelled, Failed, Terminated, TimedOut};
+    let is_forced = matches!(error, Failed(_) | Cancelled { .. } | Terminated { .. } | TimedOut);
+    is_forced.then(|| format!("the workflow of the run was ended on the Temporal server: {error}"))
+}
+
+/// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it yet.
+async fn last_news(
+    run: &RunId,
+    objects: &Objects,
+    answered: Instant,
+) -> Result<Option<RunNews>, FollowError> {
+    let Some(digest) = objects.named(&RunNews::name(run)).await? else {
+        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) };
+    };
+    Ok(Some(objects.get_json(&digest).await?))
+}
+
 /// Stores what a run needs to start; `None`: it was begun before, and must not begin again.
 async fn prepare(
     run: &BackendRun,
@@ -166,12 +219,11 @@ async fn prepare(
         return Ok(None);
     }
     let workspace = Workspace { root: run.root.clone(), state: run.state.clone() };
-    let files = wf_app::workspace_files(&workspace, &host.vars())
-        .map_err(|error| FollowError::Files(error.message))?;
     // Steps that run again rely on what others made, which git may ignore.
     let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
-    let files = files.map(|files| files.into_iter().chain(artifacts).collect());
-    let state = store_state(run, objects).await?;
+    let StoredWorkspace { tree, state_folder, is_repository } =
+        StoredWorkspace::of(&workspace, artifacts, host, objects).await?;
+    let state = store_state(&run.carried, &run.state, objects).await?;
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,
         path: run.path.clone(),
@@ -187,36 +239,17 @@ async fn prepare(
             earlier => Some(objects.put_json(earlier).await?),
         },
         state,
-        state_folder: run.state.strip_prefix(&run.root).unwrap_or(&run.state).to_owned(),
-        is_repository: run.root.join(".git").symlink_metadata().is_ok(),
-        tree: store_tree(&run.root, files, std::slice::from_ref(&run.state), objects).await?,
+        state_folder,
+        is_repository,
+        tree,
         queues: backend.queues.clone(),
     };
     let spec = objects.put_json(&spec).await?;
     Ok(Some(RunOrder { run: run.run.clone(), spec, progress: None }))
 }
 
-/// Stores the part of the state that goes with a run, and the cached results that the object store lacks.
-async fn store_state(run: &BackendRun, objects: &Objects) -> Result<Option<Sha256Digest>, FollowError> {
-    let CarriedState { results, .. } = &run.carried;
-    let (shared, blobs) = (StoredResults(objects.clone()), local_copy::blobs(&run.state));
-    for entry in results {
-        // One whose files were removed cannot be used here either.
-        let is_whole = entry.files.iter().all(|file| blobs.path(&file.digest).exists());
-        if is_whole && !shared.has(&entry.key).await? {
-            shared.put(entry, &blobs).await?;
-        }
-    }
-    let state = CarriedState { results: Vec::new(), ..run.carried.clone() };
-    if state == CarriedState::default() {
-        return Ok(None);
-    }
-    Ok(Some(objects.put_json(&state).await?))
-}
-
-/// Starts the workflow of a run. If it was started before, it is that one.
-async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<(), FollowError> {
-    let queue = backend.queues.get(DEFAULT_QUEUE).cloned().unwrap_or_default();
+/// Starts the workflow of a run on a task queue. If it was started before, it is that one.
+pub(crate) async fn start(client: &Client, queue: &str, order: RunOrder) -> Result<(), FollowError> {
     let options = WorkflowStartOptions::new(queue, order.run.as_str())
         .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
@@ -231,7 +264,7 @@ async fn start(client: &Client, backend: &Backend, order: RunOrder) -> Result<()
 }
 
 /// Says something to the command that started this program.
-pub fn say(message: &FromBackend) {
+pub fn say(message: &impl Serialize) {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     failpoint::point("message.before");
@@ -255,6 +288,6 @@ fn messages() -> mpsc::UnboundedReceiver<ToBackend> {
     receiver
 }
 
-fn refused(doing: &'static str, error: &impl std::fmt::Display) -> FollowError {
+pub(crate) fn refused(doing: &'static str, error: &impl std::fmt::Display) -> FollowError {
     FollowError::Server { doing, reason: error.to_string() }
 }

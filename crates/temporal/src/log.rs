@@ -204,6 +204,7 @@ mod tests {
             tree,
             outcome: None::<RunOutcome>,
             is_keeping: false,
+            only_waits_for_people: false,
             waits: Vec::new(),
         };
         for count in [0, 1, 299, 300, 301, 309, 310, 311, 315] {

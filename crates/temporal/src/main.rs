@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use wf_app::config::Backend;
+use wf_app::goals::GoalAnswer;
 use wf_app::{CliExitCode, CommandError, Host, keep};
 use wf_engine::FromBackend;
 use wf_exec::{agent_tool, sandbox};
-use wf_temporal::{WorkerPlace, configured_backend, connect, follow, note, say, work};
+use wf_temporal::{WorkerPlace, answer_goal_request, configured_backend, connect, follow, note, say, work};
 
 /// Runs of wf on Temporal.
 #[derive(Parser, Debug)]
@@ -37,6 +38,13 @@ enum WorkerCommand {
         #[arg(long, value_name = "NAME")]
         identity: Option<String>,
     },
+    /// Act on the deployed goal that standard input names: `wf goal deploy` and others do this
+    #[command(hide = true)]
+    Goal {
+        /// Backend, as wf.yaml names it
+        #[arg(value_name = "NAME")]
+        backend: String,
+    },
     /// Follow the run that standard input names: `wf run --on` does this
     #[command(hide = true)]
     Follow {
@@ -53,11 +61,18 @@ fn main() -> ExitCode {
         return ended;
     }
     let cli = WorkerCli::parse();
-    let is_follow = matches!(cli.command, WorkerCommand::Follow { .. });
+    let (is_follow, is_goal) = (
+        matches!(cli.command, WorkerCommand::Follow { .. }),
+        matches!(cli.command, WorkerCommand::Goal { .. }),
+    );
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) if is_follow => {
             say(&FromBackend::Failed(reason));
+            ExitCode::FAILURE
+        }
+        Err(reason) if is_goal => {
+            say(&GoalAnswer::Failed(reason));
             ExitCode::FAILURE
         }
         Err(reason) => {
@@ -72,7 +87,7 @@ fn run(command: WorkerCommand) -> Result<(), String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let role = if matches!(command, WorkerCommand::Follow { .. }) { "follower" } else { "worker" };
+    let role = if matches!(command, WorkerCommand::Worker { .. }) { "worker" } else { "follower" };
     let host = Host::read_as(role).map_err(|error| error.message)?;
     let done = runtime.block_on(async {
         match command {
@@ -89,6 +104,12 @@ fn run(command: WorkerCommand) -> Result<(), String> {
                 let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await;
                 let client = client.map_err(|error| error.to_string())?;
                 follow(&backend, client, &host).await.map_err(|error| error.to_string())
+            }
+            WorkerCommand::Goal { backend } => {
+                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
+                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await;
+                let client = client.map_err(|error| error.to_string())?;
+                answer_goal_request(&backend, &client, &host).await.map_err(|error| error.to_string())
             }
         }
     });

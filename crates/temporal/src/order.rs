@@ -331,9 +331,20 @@ pub struct RunNews {
     /// True if it is over, and results of it are still to be kept for reuse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_keeping: bool,
+    /// True if nothing happens until a person decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_waits_for_people: bool,
     /// The tasks that wait for a named lock that another one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LockClaim>,
+}
+
+impl RunNews {
+    /// Returns the name that the object with the last news of a run of a deployed goal has: its workspace may want to know how
+    /// the run went when the server has forgotten it.
+    pub fn name(run: &RunId) -> String {
+        format!("news/{run}")
+    }
 }
 
 /// The events and files that are not stored as a page.

@@ -1,6 +1,7 @@
 //! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
+mod notification;
 mod session;
 mod worktrees;
 

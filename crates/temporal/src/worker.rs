@@ -14,6 +14,8 @@ use wf_app::config::Backend;
 
 use crate::activities::WorkActivities;
 use crate::driver::DEFAULT_QUEUE;
+use crate::goal_activities::GoalActivities;
+use crate::goal_workflow::GoalWorkflow;
 use crate::lock_activities::LockActivities;
 use crate::lock_workflow::LockWorkflow;
 use crate::objects::Objects;
@@ -76,13 +78,17 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
             .client_identity_override(identity.clone())
             .register_activities(WorkActivities::new(Arc::clone(&sites)));
         if Some(queue) == default {
-            let (shared, plans) = (objects.clone(), Arc::clone(&plans));
-            let create = move || RunWorkflow::new(shared.clone(), Arc::clone(&plans));
+            let (shared, own) = (objects.clone(), Arc::clone(&plans));
+            let create = move || RunWorkflow::new(shared.clone(), Arc::clone(&own));
             options = options.register_workflow_with_factory::<RunWorkflow, _>(create).map_err(failed)?;
             let shared = objects.clone();
             let create = move || LockWorkflow::new(shared.clone());
             options = options.register_workflow_with_factory::<LockWorkflow, _>(create).map_err(failed)?;
             options = options.register_activities(LockActivities::new(queue.clone()));
+            let (shared, own) = (objects.clone(), Arc::clone(&plans));
+            let create = move || GoalWorkflow::new(shared.clone(), Arc::clone(&own));
+            options = options.register_workflow_with_factory::<GoalWorkflow, _>(create).map_err(failed)?;
+            options = options.register_activities(GoalActivities::new(Arc::clone(&sites), objects.clone()));
         }
         workers.push(Worker::new(&runtime, client.clone(), options.build()).map_err(failed)?);
     }

@@ -336,7 +336,8 @@ async fn tell(ctx: WorkflowContext<RunWorkflow>, key: u64, errand: LockErrand) {
     let _ = ctx.execute_activity(LockActivities::tell, errand, options).await;
 }
 
-fn now(ctx: &WorkflowContext<RunWorkflow>) -> Moment {
+/// Returns the time, the same whenever the history is replayed.
+pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> Moment {
     let since = ctx.workflow_time().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let millis = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     Moment::from_millis(millis)

@@ -19,10 +19,12 @@ use temporalio_sdk::workflow_replayer::{
 };
 
 use wf_app::config::{TemporalBackend, TlsFiles};
+use wf_temporal::goal_workflow::GoalWorkflow;
 use wf_temporal::objects::Objects;
 use wf_temporal::workflow::RunWorkflow;
 use wf_temporal::{RunPlans, connect};
 
+use crate::deployed_goals;
 use crate::farm::Farm;
 use crate::programs::{Did, signal};
 
@@ -56,9 +58,12 @@ impl RecordedRun {
         }
         let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
         let plans = Arc::new(RunPlans::default());
-        let create = move || RunWorkflow::new(objects.clone(), Arc::clone(&plans));
+        let (shared, own) = (objects.clone(), Arc::clone(&plans));
+        let create = move || RunWorkflow::new(shared.clone(), Arc::clone(&own));
         let options = WorkflowReplayerOptions::new();
         let options = options.register_workflow_with_factory::<RunWorkflow, _>(create).unwrap();
+        let create = move || GoalWorkflow::new(objects.clone(), Arc::clone(&plans));
+        let options = options.register_workflow_with_factory::<GoalWorkflow, _>(create).unwrap();
         let replayer = WorkflowReplayer::new(options.build())?;
         for history in &self.histories {
             replayer.replay_workflow(WorkflowHistory::from(history.clone())).await?;
@@ -144,13 +149,14 @@ async fn another_decision_than_the_recorded_one_is_noticed() {
     }
 }
 
-/// A plan, and what happens to a run of it until it is over. Returns its id.
+/// A plan, and what happens to a run of it until it is over. Returns the id of its workflow.
 type Story = (&'static str, fn(&Farm) -> String);
 
 /// The runs that are stored, by name.
-const RUNS: [(&str, Story); 6] = [
+const RUNS: [(&str, Story); 7] = [
     ("approved", (APPROVED, approve)),
     ("cancelled", (CANCELLED, cancel)),
+    ("deployed-goal", (PLAIN, keep)),
     ("failed", (FAILED, |farm| end(farm, 1))),
     ("long", (LONG, |farm| end(farm, 0))),
     ("plain", (PLAIN, |farm| end(farm, 0))),
@@ -168,7 +174,8 @@ fn what_is_decided_about_a_run_is_decided_again() {
         farm.plan("plan", plan);
         let id = story(&farm);
         let run = runtime.block_on(RecordedRun::of(&farm, &id));
-        assert_eq!(run.histories.len() > 1, name == "long", "{name}: {} histories", run.histories.len());
+        let is_long = ["deployed-goal", "long"].contains(&name);
+        assert_eq!(run.histories.len() > 1, is_long, "{name}: {} histories", run.histories.len());
         runtime.block_on(run.replay()).unwrap_or_else(|error| panic!("{name}: {error}"));
         if std::env::var_os("WF_UPDATE").is_some() {
             std::fs::create_dir_all(FOLDER).unwrap();
@@ -202,8 +209,19 @@ fn cancel(farm: &Farm) -> String {
     farm.run()
 }
 
+/// Deploys a goal, and recalls it after some reconciliations. Returns the id of its workflow.
+fn keep(farm: &Farm) -> String {
+    deployed_goals::goal(farm, &deployed_goals::step(""));
+    deployed_goals::deploy(farm, "1");
+    deployed_goals::until_more_runs(farm, 6);
+    for act in ["pause", "resume", "recall"] {
+        farm.wf(&["goal", act, "sum"]).exits(0);
+    }
+    deployed_goals::workflows(farm, "wf.goal.v1").remove(0).0
+}
+
 /// A setting of the server: histories begin anew after a few events.
-const SHORT: &str = "limit.historyCount.suggestContinueAsNew=60";
+pub const SHORT: &str = "limit.historyCount.suggestContinueAsNew=60";
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/histories");
 

@@ -9,6 +9,7 @@ mod caches;
 mod conversations;
 mod crashes;
 mod deaths;
+mod deployed_goals;
 mod dispatch;
 mod dispatch_driver;
 mod driven;

@@ -109,6 +109,11 @@ impl CarriedApproval {
         })
     }
 
+    /// Returns the approvers whose signatures count.
+    pub fn approvers(&self) -> &Approvers {
+        &self.approvers
+    }
+
     /// Verifies the approval for a run, after a number of uses. A check run uses none. Pure.
     pub fn authorize(
         &self,

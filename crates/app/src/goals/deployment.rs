@@ -108,7 +108,7 @@ pub enum GoalAct {
     Resume,
     /// To reconcile it now.
     Request,
-    /// To start nothing more under its approval.
+    /// To start no more repairs under its approval, or no more of its steps if it has no checks.
     Withdraw,
     /// To leave it to its workspace again, once what is under way has ended.
     Recall {

@@ -52,7 +52,7 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
         let told = match ready
             .and_then(|ready| check_notification_allowed(caller, &ready, &message).map(|()| ready))
         {
-            Ok(ready) => send_notification(caller.host(), &ready, &row, &message),
+            Ok(ready) => send_notification(caller.host(), &ready, &row),
             Err(failure) => Err(failure.message),
         };
         if let Err(reason) = &told {
@@ -98,33 +98,36 @@ fn check_notification_allowed(
     Err(CommandError::new(CliExitCode::Approval, message))
 }
 
-fn send_notification(
-    host: &Host,
-    ready: &LoadedPlan,
-    row: &NotificationRow,
-    message: &Value,
-) -> Result<(), String> {
+fn send_notification(host: &Host, ready: &LoadedPlan, row: &NotificationRow) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    runtime.block_on(async {
-        let channel = notification_channel(host, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
-        let client = HttpClient::new(&host.vars());
-        let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
-        let notice = notification(row, message);
-        let clock = host.clock();
-        let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
-        told.map(drop).map_err(|untold| untold.to_string())
-    })
+    runtime.block_on(send_goal_notification(host, ready, &row.body, row.at))
 }
 
-fn notification(row: &NotificationRow, message: &Value) -> GoalNotification {
+/// Sends a notification about a goal to its recipient, with several attempts, wherever the texts of the goal are loaded.
+pub async fn send_goal_notification(
+    host: &Host,
+    ready: &LoadedPlan,
+    body: &Value,
+    at: Moment,
+) -> Result<(), String> {
+    let channel = notification_channel(host, ready, body.get("by").unwrap_or(&Value::Null)).await?;
+    let client = HttpClient::new(&host.vars());
+    let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
+    let notice = notification(body.get("message").unwrap_or(&Value::Null), at);
+    let clock = host.clock();
+    let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
+    told.map(drop).map_err(|untold| untold.to_string())
+}
+
+fn notification(message: &Value, at: Moment) -> GoalNotification {
     let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
     let moment = |key: &str| text(key).and_then(|text| Moment::parse(&text).ok());
     let transition = text("news").unwrap_or_default();
-    let reason = text("reason").unwrap_or_default();
-    let name = text("title").unwrap_or_else(|| row.goal.to_string());
+    let (goal, reason) = (text("goal").unwrap_or_default(), text("reason").unwrap_or_default());
+    let name = text("title").unwrap_or_else(|| goal.clone());
     let summary = if reason.is_empty() {
         format!("{name} is {transition}")
     } else {
@@ -133,11 +136,11 @@ fn notification(row: &NotificationRow, message: &Value) -> GoalNotification {
     let runs = message.get("runs").and_then(Value::as_array);
     let runs = runs.into_iter().flatten().filter_map(Value::as_str);
     GoalNotification {
-        id: GoalNotification::id_of(row.goal.as_str(), &transition, row.at),
-        goal: row.goal.to_string(),
+        id: GoalNotification::id_of(&goal, &transition, at),
+        goal,
         transition,
         slot: moment("slot"),
-        at: row.at,
+        at,
         summary,
         runs: runs.map(str::to_owned).collect(),
         url: None,

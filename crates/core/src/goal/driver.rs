@@ -191,6 +191,11 @@ impl GoalDriver {
         self.wake.filter(|_| !self.is_recalled)
     }
 
+    /// True if it was recalled: it starts nothing more.
+    pub fn is_recalled(&self) -> bool {
+        self.is_recalled
+    }
+
     /// True if it was recalled, and nothing is under way but what waits for people.
     pub fn is_over(&self) -> bool {
         self.is_recalled && self.open.values().all(|open| open.waits.is_some())
@@ -334,6 +339,8 @@ impl GoalDriver {
         }
         if let Some(open) = self.open.get_mut(look) {
             open.repair = Some(run.clone());
+            // The check run may have waited for people before it ended.
+            open.waits = None;
         }
         self.record(GoalFact::RepairStarted { run, look: look.clone() });
         self.commands.push(GoalCommand::Start(wanted));

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CheckRunFindings, RepairOutcome};
-use crate::machine::{CheckRuling, CheckVerdict, RunOutcome};
+use crate::machine::{CheckRuling, CheckVerdict, EventKind, RunOutcome};
 
 /// The end of a run of a reconciliation, as far as that depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,29 @@ pub struct ReconciliationRunEnd {
 }
 
 impl ReconciliationRunEnd {
+    /// Returns the end of a run by its events, as the record shows it; `None` if it has not ended.
+    pub fn of_events<'e>(facts: impl IntoIterator<Item = &'e EventKind>) -> Option<Self> {
+        let mut checks = Vec::new();
+        for fact in facts {
+            match fact {
+                EventKind::CheckCompleted { attempt: None, verdict } => checks.push(verdict.clone()),
+                // Each round is checked anew.
+                EventKind::RoundCompleted(round) if round.goes_on() => checks.clear(),
+                EventKind::RunEnded { outcome, reason, accepted, .. } => {
+                    let (outcome, reason, is_accepted) = (*outcome, reason.clone(), accepted.is_some());
+                    return Some(Self { outcome, reason, is_accepted, checks });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Returns the end of a run that was ended from outside and could not say anything about it.
+    pub fn failure(reason: String) -> Self {
+        Self { outcome: RunOutcome::Failed, reason, is_accepted: false, checks: Vec::new() }
+    }
+
     /// Returns what it says as a check run.
     pub fn findings(&self) -> CheckRunFindings {
         let named = |ruling| {

@@ -131,6 +131,18 @@ impl RunDriver {
         self.order_work(format!("end {}", nested.attempt_path()), open, None, &job)
     }
 
+    /// True if nothing happens to a run until a person decides, also not to those nested in it.
+    pub(super) fn only_waits_for_people(&self, run: &RunId) -> bool {
+        let Some(driven) = self.runs.get(run) else { return false };
+        let is_busy = |open: &OpenWork| open.run == *run && matches!(open.part, WorkPart::Other);
+        let nestings =
+            self.runs.iter().filter_map(|(id, driven)| Some((id, &driven.nesting.as_ref()?.nested)));
+        let waiting = nestings.filter(|(id, nested)| nested.outer == *run && self.only_waits_for_people(id));
+        let waiting = waiting.map(|(_, nested)| nested.attempt_path()).collect();
+        !self.open.values().any(is_busy)
+            && driven.machine.state().only_waits_for_people(driven.machine.plan(), &waiting)
+    }
+
     /// Returns the runs under way as they are stored: each after the one that it is nested in.
     pub(super) fn stored_runs(&self) -> Vec<StoredRun> {
         let mut runs: Vec<_> =

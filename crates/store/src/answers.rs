@@ -124,10 +124,12 @@ pub(super) fn read_answers(
     rows.collect()
 }
 
-/// Refuses a use of an approval that the log already records, or that was withdrawn.
+/// Refuses a use of an approval that the log already records, or that was withdrawn. `is_by_backend`: the run began there
+/// before the backend learned of a withdrawal.
 pub(super) fn check_approval_unused(
     writing: &WriteContext<'_>,
     approved: &RunApproval,
+    is_by_backend: bool,
 ) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     if !uses::is_reusable(approved) {
@@ -136,7 +138,7 @@ pub(super) fn check_approval_unused(
     let used = uses::read_uses(writing.connection, &approved.nonce).map_err(failed)?;
     let path = writing.writer.path.clone();
     let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
-    if used.is_withdrawn {
+    if used.is_withdrawn && !is_by_backend {
         return Err(StoreError::Withdrawn);
     }
     if used.numbers.contains(&approved.execution) {

@@ -6,8 +6,9 @@ use super::batch::NewRunRecord;
 use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
-    AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, owners, project, row_log, sessions, state_event, suggestions, tree, undo,
+    AppendResult, EventBatch, LogPosition, NewRun, ReconciliationClaim, StateEvent, StoreDurability,
+    StoreError, answers, claim, fence, owners, project, row_log, sessions, state_event, suggestions, tree,
+    undo,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -24,6 +25,8 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
     if let (Some(new), None) = (&batch.new, &found) {
         admit(writing, &batch.run, new)?;
     }
+    let claim = batch.new.as_ref().and_then(|new| new.claim.as_ref());
+    let is_by_backend = claim.is_some_and(ReconciliationClaim::is_by_backend);
     // The claim is an event of its own, before those of the run.
     let mut tail = LogTail::read(connection).map_err(failed)?;
     let mut rows = Vec::with_capacity(batch.events.len() + 1);
@@ -46,7 +49,7 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
         if let EventKind::RunApproved(approved) = &event.fact
             && approved.execution > 0
         {
-            answers::check_approval_unused(writing, approved)?;
+            answers::check_approval_unused(writing, approved, is_by_backend)?;
         }
         let parted = tree::split_tree(event);
         if let Some((_, digest, list)) = &parted {
@@ -83,7 +86,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
     let Some(claim) = &new.claim else {
         return Ok(());
     };
-    row_log::change(writing, new.created, || cycles::claim(writing, run, claim, new.created))
+    row_log::change(writing, new.created, || claim::claim(writing, run, claim, new.created))
 }
 
 /// Adds an event that belongs to no run, and applies it to the projections.

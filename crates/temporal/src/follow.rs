@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use serde::Serialize;
 use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
@@ -263,7 +264,7 @@ pub(crate) async fn start(client: &Client, queue: &str, order: RunOrder) -> Resu
 }
 
 /// Says something to the command that started this program.
-pub fn say(message: &FromBackend) {
+pub fn say(message: &impl Serialize) {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     failpoint::point("message.before");

@@ -13,8 +13,8 @@ use wf_core::goal::{GoalCommand, GoalDriver, GoalFact, GoalOccurrence, GoalRecor
 use crate::driver::DEFAULT_QUEUE;
 use crate::goal_log::{GoalLog, run_of};
 use crate::goal_order::{
-    BegunGoalMark, GoalNews, GoalOrder, GoalProgress, GoalSpec, NotificationErrand, RecordChain, RunErrand,
-    RunReport, StoredRecord,
+    BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder, GoalProgress, NotificationErrand, RecordChain,
+    RunErrand, RunReport, StoredRecord,
 };
 use crate::goal_permits::GoalPermits;
 use crate::objects::Objects;
@@ -35,7 +35,7 @@ pub enum GoalDuty {
 /// A deployed goal between two occurrences.
 pub struct GoalKeeper {
     order: GoalOrder,
-    spec: Arc<GoalSpec>,
+    spec: Arc<DeployedGoalSpec>,
     driver: GoalDriver,
     permits: GoalPermits,
     log: GoalLog,
@@ -45,7 +45,7 @@ pub struct GoalKeeper {
 impl GoalKeeper {
     /// Opens a goal; nothing happens until [`GoalKeeper::begin`].
     pub fn open(order: GoalOrder, plans: &RunPlans, objects: Objects) -> Result<Self, DriverError> {
-        let spec: Arc<GoalSpec> = Arc::new(objects.get_json_now(&order.spec)?);
+        let spec: Arc<DeployedGoalSpec> = Arc::new(objects.get_json_now(&order.spec)?);
         require_own_rules(spec.logic_version)?;
         let stored: Option<GoalProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;

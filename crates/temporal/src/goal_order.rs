@@ -16,7 +16,7 @@ use wf_sign::approval::Approvers;
 /// The input of the workflow of a goal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GoalOrder {
-    /// The object with its [`GoalSpec`].
+    /// The object with its [`DeployedGoalSpec`].
     pub spec: Sha256Digest,
     /// The object with the [`GoalProgress`] that it goes on with, after the history became too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,10 +25,10 @@ pub struct GoalOrder {
 
 /// The definition of a deployed goal, the same for its whole life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct GoalSpec {
+pub struct DeployedGoalSpec {
     /// The version of the machine's rules that its runs begin with.
     pub logic_version: u32,
-    /// The deployment; its part of the state is stored for itself.
+    /// The deployment. Its part of the state is stored for itself, and the places of its workspace are not stored.
     pub deployment: GoalDeployment,
     /// The part of the state that goes with its runs: the object with a [`CarriedState`](wf_engine::CarriedState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,7 +159,7 @@ pub enum RunReport {
 /// An order to send a notification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NotificationErrand {
-    /// The object with the [`GoalSpec`] of the goal.
+    /// The object with the [`DeployedGoalSpec`] of the goal.
     pub spec: Sha256Digest,
     /// The files of its workspace: the object with a [`Tree`](crate::tree::Tree).
     pub tree: Sha256Digest,

@@ -12,7 +12,7 @@ use wf_engine::RetriedResults;
 use wf_model::{JsonObject, Plan};
 use wf_sign::approval::ApprovalRefusal;
 
-use crate::goal_order::{GoalSpec, PermitAccount, PermittedRun};
+use crate::goal_order::{DeployedGoalSpec, PermitAccount, PermittedRun};
 use crate::objects::{ObjectError, Objects};
 use crate::order::RunSpec;
 use crate::plan::RunPlans;
@@ -20,7 +20,7 @@ use crate::progress::DriverError;
 
 /// The permits, and what is stored of each run that has one.
 pub(crate) struct GoalPermits {
-    spec: Arc<GoalSpec>,
+    spec: Arc<DeployedGoalSpec>,
     look: Arc<Plan>,
     repair: Option<Arc<Plan>>,
     objects: Objects,
@@ -34,7 +34,7 @@ impl GoalPermits {
     /// Reads the plans of a goal; `account`: it goes on.
     pub(crate) fn open(
         digest: &Sha256Digest,
-        spec: Arc<GoalSpec>,
+        spec: Arc<DeployedGoalSpec>,
         account: Option<PermitAccount>,
         plans: &RunPlans,
         objects: Objects,
@@ -83,12 +83,20 @@ impl GoalPermits {
     fn store(
         &self,
         run: &ReconciliationRun,
-        (part, plan): (&DeployedPart, &Arc<Plan>),
+        part: &DeployedPart,
+        plan: &Arc<Plan>,
         params: JsonObject,
         approved: RunApproval,
     ) -> Result<PermittedRun, ObjectError> {
-        let GoalSpec {
-            logic_version, deployment, state, state_folder, is_repository, approvers, queues, ..
+        let DeployedGoalSpec {
+            logic_version,
+            deployment,
+            state,
+            state_folder,
+            is_repository,
+            approvers,
+            queues,
+            ..
         } = &*self.spec;
         let machine = Machine::new(Arc::clone(plan), run.run.clone(), params.clone());
         let spec = RunSpec {
@@ -122,14 +130,13 @@ impl GoalPermits {
 impl RunPermits for GoalPermits {
     fn permit(&mut self, run: &ReconciliationRun) -> Result<(), String> {
         let goal = &self.spec.deployment.goal;
-        let known = self.part(run.part).ok_or_else(|| {
+        let (part, plan) = self.part(run.part).ok_or_else(|| {
             format!("its repair was not deployed; deploy it again: wf goal deploy {}", goal.id)
         })?;
-        let (part, plan) = known;
         let params = reconciliation_params(plan, goal, Some(run.slot), &run.checks);
         let params = params.map_err(|error| error.message)?;
         let approved = self.authorize(run, part, &params).map_err(|refusal| self.refusal(&refusal))?;
-        match self.store(run, known, params, approved) {
+        match self.store(run, part, plan, params, approved) {
             Ok(permitted) => {
                 self.account.uses += u32::from(run.part != ReconciliationPart::Look);
                 self.account.open.insert(run.run.clone(), permitted);

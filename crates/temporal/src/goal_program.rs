@@ -1,6 +1,6 @@
 //! The program that `wf goal deploy` and other commands start for a deployed goal: one request, one answer.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::time::Duration;
 
 use temporalio_client::errors::{WorkflowStartError, WorkflowUpdateError};
@@ -15,12 +15,11 @@ use wf_app::{Host, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_core::machine::LOGIC_VERSION;
-use wf_engine::CarriedState;
 
 use crate::driver::DEFAULT_QUEUE;
-use crate::follow::{FollowError, refused};
+use crate::follow::{FollowError, refused, say};
 use crate::goal_log::{records_since, with_run};
-use crate::goal_order::{BegunGoalMark, GoalOrder, GoalSpec};
+use crate::goal_order::{BegunGoalMark, DeployedGoalSpec, GoalOrder};
 use crate::goal_workflow::GoalWorkflow;
 use crate::objects::{ObjectError, Objects};
 use crate::stored_workspace::{StoredWorkspace, store_state};
@@ -68,17 +67,8 @@ pub async fn answer_goal_request(
     let objects = Objects::open(&backend.objects)?;
     let program = GoalProgram { backend, client, host, objects };
     let answer = program.answer(request.map_err(GoalProgramError::Protocol)?).await?;
-    say_goal_answer(&answer);
+    say(&answer);
     Ok(())
-}
-
-/// Says the answer to the command that started this program.
-pub fn say_goal_answer(answer: &GoalAnswer) {
-    let mut line = serde_json::to_vec(answer).unwrap_or_default();
-    line.push(b'\n');
-    let mut out = std::io::stdout().lock();
-    // If nobody reads any more, the command has ended, and asks again.
-    let _ = out.write_all(&line).and_then(|()| out.flush());
 }
 
 struct GoalProgram<'a> {
@@ -101,20 +91,22 @@ impl GoalProgram<'_> {
     }
 
     /// Stores what a goal needs there.
-    async fn prepare(&self, deployment: GoalDeployment) -> Result<GoalAnswer, GoalProgramError> {
-        let GoalDeployment { root, state, .. } = &deployment;
-        let workspace = Workspace { root: root.clone(), state: state.clone() };
+    async fn prepare(&self, mut deployment: GoalDeployment) -> Result<GoalAnswer, GoalProgramError> {
+        // Nothing there depends on where the workspace is here.
+        let (root, state) = (std::mem::take(&mut deployment.root), std::mem::take(&mut deployment.state));
+        let carried = std::mem::take(&mut deployment.carried);
+        let workspace = Workspace { root, state };
         let StoredWorkspace { tree, state_folder, is_repository } =
             StoredWorkspace::of(&workspace, [], self.host, &self.objects).await?;
-        let spec = GoalSpec {
+        let spec = DeployedGoalSpec {
             logic_version: LOGIC_VERSION,
-            state: store_state(&deployment.carried, state, &self.objects).await?,
+            state: store_state(&carried, &workspace.state, &self.objects).await?,
             state_folder,
             is_repository,
             tree,
             approvers: deployment.look.approval.approvers().clone(),
             queues: self.backend.queues.clone(),
-            deployment: GoalDeployment { carried: CarriedState::default(), ..deployment },
+            deployment,
         };
         let workflow = workflow_of(&spec.deployment.name);
         Ok(GoalAnswer::Prepared { workflow, spec: self.objects.put_json(&spec).await? })

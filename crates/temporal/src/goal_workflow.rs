@@ -215,7 +215,7 @@ impl GoalWaits {
         };
         match ended {
             Some(PoolEnd::Run(run, report)) => {
-                GoalWaitEnd::Reported(run, (*report).unwrap_or_else(unreported))
+                GoalWaitEnd::Reported(run, (*report).unwrap_or_else(|error| unreported(&error)))
             }
             Some(PoolEnd::Alarm(due)) => {
                 self.reached = self.reached.max(due);
@@ -237,7 +237,7 @@ impl GoalWaits {
 }
 
 /// Returns the report on a run that no worker can report on, however often it is tried.
-fn unreported(error: ActivityExecutionError) -> RunReport {
+fn unreported(error: &ActivityExecutionError) -> RunReport {
     let end = ReconciliationRunEnd::failure(format!("nobody can tell how the run ended: {error}"));
     RunReport::Ended { end, tree: None }
 }

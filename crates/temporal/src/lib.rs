@@ -57,7 +57,7 @@ pub mod workflow;
 pub use backend::configured_backend;
 pub use connect::{ConnectError, connect};
 pub use follow::{FollowError, follow, say};
-pub use goal_program::{answer_goal_request, say_goal_answer};
+pub use goal_program::answer_goal_request;
 pub use plan::RunPlans;
 pub use progress::DriverError;
 pub use terminal::note;

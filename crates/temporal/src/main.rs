@@ -11,9 +11,7 @@ use wf_app::goals::GoalAnswer;
 use wf_app::{CliExitCode, CommandError, Host, keep};
 use wf_engine::FromBackend;
 use wf_exec::{agent_tool, sandbox};
-use wf_temporal::{
-    WorkerPlace, answer_goal_request, configured_backend, connect, follow, note, say, say_goal_answer, work,
-};
+use wf_temporal::{WorkerPlace, answer_goal_request, configured_backend, connect, follow, note, say, work};
 
 /// Runs of wf on Temporal.
 #[derive(Parser, Debug)]
@@ -74,7 +72,7 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(reason) if is_goal => {
-            say_goal_answer(&GoalAnswer::Failed(reason));
+            say(&GoalAnswer::Failed(reason));
             ExitCode::FAILURE
         }
         Err(reason) => {

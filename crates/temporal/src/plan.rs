@@ -13,7 +13,7 @@ use wf_lang::InMemoryFiles;
 use wf_model::{GeneratedPlan, Plan};
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken, signers};
 
-use crate::goal_order::GoalSpec;
+use crate::goal_order::DeployedGoalSpec;
 use crate::order::RunSpec;
 
 /// The number of plans that are kept.
@@ -34,7 +34,7 @@ impl RunPlans {
     pub fn plan_of_part(
         &self,
         digest: &Sha256Digest,
-        spec: &GoalSpec,
+        spec: &DeployedGoalSpec,
         part: &DeployedPart,
     ) -> Option<Arc<Plan>> {
         let config = part.config.to_string();

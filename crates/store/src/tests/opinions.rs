@@ -180,6 +180,21 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
         store.append(batch).wait()
     };
     assert_eq!(begin(3, use_of("aa", 2)), Err(StoreError::Withdrawn));
+    // The backend of a goal began it before it was told.
+    let look = ReconciliationClaim::Look {
+        goal: goal("lamp"),
+        slot: None,
+        cause: ReconciliationCause::Person,
+        token: None,
+        by_backend: true,
+    };
+    store.append(first(&run_id(6), claimed(look), vec![run_ended()])).wait().unwrap();
+    let there = |execution| {
+        let claim = ReconciliationClaim::Repair { cycle: run_id(6), by_backend: true };
+        store.append(first(&run_id(7), claimed(claim), vec![use_of("aa", execution)])).wait().map(drop)
+    };
+    assert_eq!(there(1), Err(StoreError::UsedUp { execution: 1, executions: 9 }));
+    assert_eq!(there(2), Ok(()));
     let reader = store.reader().unwrap();
     let unknown = Err(StoreError::UnknownRun(run_id(3)));
     assert_eq!(reader.run(&run_id(3)).map(|_| ()), unknown);

@@ -9,7 +9,7 @@ use wf_base::time::Moment;
 use super::{Sites, WorkerError};
 use crate::caller::WorkerCaller;
 use crate::checkout::Checkout;
-use crate::goal_order::{GoalSpec, NotificationErrand};
+use crate::goal_order::{DeployedGoalSpec, NotificationErrand};
 use crate::plan::text_files;
 
 impl Sites {
@@ -31,7 +31,7 @@ impl Sites {
         caller: WorkerCaller,
         workspace: Workspace,
     ) -> Result<(), WorkerError> {
-        let GoalSpec { deployment, .. } = self.objects.get_json(&errand.spec).await?;
+        let DeployedGoalSpec { deployment, .. } = self.objects.get_json(&errand.spec).await?;
         Checkout::create(&workspace.root, &errand.tree, self.queue.clone(), &self.objects).await?;
         let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&deployment.look.config) };
         let files = text_files(&deployment.sources);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use wf_app::goals::{GoalAct, GoalDeployment};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
-use wf_core::goal::{GoalCommand, GoalDriver, GoalFact, GoalOccurrence, GoalRecord};
+use wf_core::goal::{GoalCommand, GoalDriver, GoalOccurrence, GoalRecord};
 
 use crate::driver::DEFAULT_QUEUE;
 use crate::goal_log::{GoalLog, run_of};

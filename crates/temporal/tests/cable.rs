@@ -19,13 +19,13 @@ impl Cable {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (near, is_cut) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
         let cut = Arc::clone(&is_cut);
-        std::thread::spawn(move || {
+        thread(move || {
             for one in listener.incoming().map_while(Result::ok) {
                 let Ok(other) = TcpStream::connect(far) else { continue };
                 for (from, to) in [(&one, &other), (&other, &one)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     let cut = Arc::clone(&cut);
-                    std::thread::spawn(move || carry(from, to, &cut));
+                    thread(move || carry(from, to, &cut));
                 }
             }
         });
@@ -41,6 +41,11 @@ impl Cable {
     pub fn set_cut(&self, is_cut: bool) {
         self.is_cut.store(is_cut, Ordering::SeqCst);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has threads of its own")]
+fn thread(work: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(work);
 }
 
 /// Carries what comes from one end to the other.

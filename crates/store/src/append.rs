@@ -7,7 +7,7 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, ReconciliationClaim, StateEvent, StoreDurability,
-    StoreError, answers, cycles, fence, owners, project, row_log, sessions, state_event, suggestions, tree,
+    StoreError, answers, claim, fence, owners, project, row_log, sessions, state_event, suggestions, tree,
     undo,
 };
 use wf_base::digest::Sha256Digest;
@@ -86,7 +86,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
     let Some(claim) = &new.claim else {
         return Ok(());
     };
-    row_log::change(writing, new.created, || cycles::claim(writing, run, claim, new.created))
+    row_log::change(writing, new.created, || claim::claim(writing, run, claim, new.created))
 }
 
 /// Adds an event that belongs to no run, and applies it to the projections.

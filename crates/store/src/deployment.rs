@@ -72,10 +72,10 @@ pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::R
 
 /// Refuses what the workspace would start for a goal that is deployed.
 pub(super) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
-    match is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
-        true => Err(StoreError::Deployed(goal.clone())),
-        false => Ok(()),
+    if is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
+        return Err(StoreError::Deployed(goal.clone()));
     }
+    Ok(())
 }
 
 fn set(connection: &Connection, goal: &PlanId, deployment: Option<&Value>) -> rusqlite::Result<bool> {

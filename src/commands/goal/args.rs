@@ -11,11 +11,11 @@ use wf_app::{CliExitCode, CommandError};
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct GoalArgs {
     #[command(subcommand)]
-    what: GoalCommand,
+    what: GoalSubcommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum GoalCommand {
+enum GoalSubcommand {
     List(list::GoalListArgs),
     Next(next::GoalNextArgs),
     Run(goal_run::GoalRunArgs),
@@ -45,22 +45,22 @@ enum GoalCommand {
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        GoalCommand::List(args) => list::run(ui, args),
-        GoalCommand::Next(args) => next::run(ui, args),
-        GoalCommand::Run(args) => goal_run::run(ui, args),
-        GoalCommand::Accept(args) => accept::run(ui, args),
-        GoalCommand::Pause(args) => pause::pause(ui, args),
-        GoalCommand::Resume(args) => pause::resume(ui, args),
-        GoalCommand::Deploy(args) => deploy::deploy(ui, args),
-        GoalCommand::Sync(args) => deploy::sync(ui, args),
-        GoalCommand::Recall(args) => deploy::recall(ui, args),
-        GoalCommand::History(args) => history::run(ui, args),
-        GoalCommand::Backfill(args) => backfill::run(ui, args),
-        GoalCommand::Autonomy(args) => autonomy::run(ui, args),
-        GoalCommand::Feedback(args) => feedback::run(ui, args),
-        GoalCommand::Tighten(args) => tighten::run(ui, args),
-        GoalCommand::Tell => wf_app::goals::send_notifications(ui).map(|()| CliExitCode::Ok),
-        GoalCommand::Read { commit } => {
+        GoalSubcommand::List(args) => list::run(ui, args),
+        GoalSubcommand::Next(args) => next::run(ui, args),
+        GoalSubcommand::Run(args) => goal_run::run(ui, args),
+        GoalSubcommand::Accept(args) => accept::run(ui, args),
+        GoalSubcommand::Pause(args) => pause::pause(ui, args),
+        GoalSubcommand::Resume(args) => pause::resume(ui, args),
+        GoalSubcommand::Deploy(args) => deploy::deploy(ui, args),
+        GoalSubcommand::Sync(args) => deploy::sync(ui, args),
+        GoalSubcommand::Recall(args) => deploy::recall(ui, args),
+        GoalSubcommand::History(args) => history::run(ui, args),
+        GoalSubcommand::Backfill(args) => backfill::run(ui, args),
+        GoalSubcommand::Autonomy(args) => autonomy::run(ui, args),
+        GoalSubcommand::Feedback(args) => feedback::run(ui, args),
+        GoalSubcommand::Tighten(args) => tighten::run(ui, args),
+        GoalSubcommand::Tell => wf_app::goals::send_notifications(ui).map(|()| CliExitCode::Ok),
+        GoalSubcommand::Read { commit } => {
             ui.print_json(&goals::goal_lines(ui, commit.as_deref())?)?;
             Ok(CliExitCode::Ok)
         }

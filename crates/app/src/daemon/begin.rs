@@ -23,7 +23,7 @@ impl Daemon<'_> {
         }
         let errand = ChildPurpose::Slot(start.clone());
         // Those without a free slot are examined when another one ends.
-        let is_full = self.children.len() >= self.options.jobs;
+        let is_full = self.children.work_count() >= self.options.jobs;
         if self.children.runs_for(&errand) || is_full || self.spawn(errand) {
             return None;
         }
@@ -114,7 +114,7 @@ impl Daemon<'_> {
             }
             if until > now {
                 later.push(until);
-            } else if self.children.len() < self.options.jobs {
+            } else if self.children.work_count() < self.options.jobs {
                 self.spawn(errand);
             }
         }

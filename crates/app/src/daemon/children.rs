@@ -56,7 +56,7 @@ pub struct SpawnContext<'a> {
 
 impl ChildProcesses {
     /// The number of processes, without those that record what happens elsewhere.
-    pub fn len(&self) -> usize {
+    pub fn work_count(&self) -> usize {
         self.running.iter().filter(|(errand, _)| !matches!(errand, ChildPurpose::Sync(_))).count()
     }
 

@@ -307,8 +307,8 @@ impl Daemon<'_> {
         self.children.leave_deployed_goals();
         let end = tokio::time::Instant::now() + self.options.drain;
         let mut insists = 0;
-        while self.children.len() > 0 {
-            let count = self.children.len();
+        while self.children.work_count() > 0 {
+            let count = self.children.work_count();
             if insists == 0 {
                 let cycles = plural(count, "reconciliation");
                 self.caller.info_line(&format!("waiting for {cycles} to finish"));

@@ -18,7 +18,7 @@ impl Daemon<'_> {
     pub(super) fn status(&self, wake: Option<Moment>) -> String {
         let goals = plural(self.goals.goals().len(), "goal");
         let next = wake.map_or("never".to_owned(), Moment::to_second);
-        let running = match self.children.len() {
+        let running = match self.children.work_count() {
             0 => "idle".to_owned(),
             1 => "1 reconciliation running".to_owned(),
             more => format!("{more} reconciliations running"),
@@ -33,7 +33,7 @@ impl Daemon<'_> {
         }
         let trouble = looked.error.as_ref().map(ToString::to_string);
         let problem = trouble.or_else(|| self.goals.error_summary());
-        let running = self.children.len() as u64;
+        let running = self.children.work_count() as u64;
         let mut seen = Vec::new();
         for (goal, _) in &looked.turns {
             let last = self.leadership.reader.cycles(&goal.id, 5).unwrap_or_default();

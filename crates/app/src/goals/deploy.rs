@@ -146,7 +146,7 @@ impl DeployableGoal {
         let id = &self.goal.id;
         for _ in 0..ATTEMPTS {
             let now = caller.host().now();
-            turn(&*self.goal, &mut StoreLedger { store, reader, token: None }, now)?;
+            turn(&self.goal, &mut StoreLedger { store, reader, token: None }, now)?;
             self.require_free(reader)?;
             let Some(known) = reader.known(id)? else { continue };
             let prepared = self.backend.prepare(self.deployment(caller, reader, known.clone())?)?;

@@ -216,12 +216,11 @@ impl<'a> DeployedAccount<'a> {
 
     /// Returns the store, which is opened if it is not.
     pub(super) fn store(&mut self) -> Result<&Store, CommandError> {
-        let store = match self.store.take() {
-            Some(store) => store,
-            None => {
-                let (host, state) = (self.caller.host(), &self.workspace.state);
-                Store::open_with_lease(state, StoreDurability::Full, host.clock(), host.lease()?)?
-            }
+        let store = if let Some(store) = self.store.take() {
+            store
+        } else {
+            let (host, state) = (self.caller.host(), &self.workspace.state);
+            Store::open_with_lease(state, StoreDurability::Full, host.clock(), host.lease()?)?
         };
         Ok(self.store.insert(store))
     }

@@ -44,7 +44,7 @@ pub fn run_deployed(
     }
 }
 
-/// What came of the latest requests of people for a goal.
+/// The outcomes of the latest requests of people for a goal.
 struct RequestedWork {
     ended: Vec<(RunId, GoalOutcome)>,
     skipped: Vec<(Moment, String)>,

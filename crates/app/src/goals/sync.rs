@@ -16,10 +16,13 @@ use wf_store::{ReconciliationClaim, ReconciliationEnd, RunState, StoreReader};
 /// The pause between two looks for records.
 const POLL: Duration = Duration::from_secs(2);
 
+/// The pause before more records: long enough to hear a signal.
+const BREATH: Duration = Duration::from_millis(1);
+
 /// The extent of a synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncExtent {
-    /// What is over: it ends before a run that is under way.
+    /// Everything that is over: it ends before a run that is under way.
     Settled,
     /// All there is; a run under way is followed to its end.
     Present,
@@ -72,17 +75,18 @@ impl DeployedAccount<'_> {
         let before = self.deployed.recorded;
         self.start_if_new()?;
         let end = loop {
-            match self.take_new(extent, observe) {
-                // The program got the same signal.
-                Err(_) if told.exit_requested() => break SyncEnd::Interrupted,
-                Err(failure) => return Err(failure),
+            let wait = match self.take_new(extent, observe) {
                 Ok(BatchEnd::Over) => break SyncEnd::Recalled,
                 Ok(BatchEnd::UnderWay) => break SyncEnd::UpToDate,
-                Ok(BatchEnd::More) if told.exit_requested() => break SyncEnd::Interrupted,
-                Ok(BatchEnd::More) => {}
                 Ok(BatchEnd::Nothing) if extent != SyncExtent::Future => break SyncEnd::UpToDate,
-                Ok(BatchEnd::Nothing) if told.exit_requested_within(POLL) => break SyncEnd::Interrupted,
-                Ok(BatchEnd::Nothing) => {}
+                Ok(BatchEnd::Nothing) => POLL,
+                Ok(BatchEnd::More) => BREATH,
+                // The program may have got the same signal.
+                Err(_) if told.exit_requested() => break SyncEnd::Interrupted,
+                Err(failure) => return Err(failure),
+            };
+            if told.exit_requested_within(wait) {
+                break SyncEnd::Interrupted;
             }
         };
         let (goal, backend) = (self.goal.clone(), self.deployed.backend.clone());

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use wf_base::name::RunId;
-use wf_store::StoreReader;
+use wf_core::goal::ReconciliationRunEnd;
+use wf_store::{RunState, StoreReader};
 
 use crate::farm::Farm;
 use crate::mirrors::{Stories, copy, stories};
@@ -39,6 +40,16 @@ fn add_programs(farm: &Farm, text: &str) {
     }
 }
 
+/// Returns the end of a run as the record of the workspace shows it.
+fn end_of(reader: &StoreReader, run: &RunId) -> Option<ReconciliationRunEnd> {
+    let row = reader.run(run).unwrap();
+    let RunState::Ended(outcome) = row.state else { return None };
+    let own = reader.checks(run).unwrap().into_iter().filter(|check| check.step.is_none());
+    let checks = own.map(|check| check.verdict).collect();
+    let (reason, is_accepted) = (row.reason, row.accepted.is_some());
+    Some(ReconciliationRunEnd { outcome, reason, is_accepted, checks })
+}
+
 /// Runs a plan in a folder to its end, saying yes to whatever it asks. Returns its exit code and its events.
 fn end(farm: &Farm, folder: &Path, plan: &str, on: &[&str]) -> (Option<i32>, Stories) {
     let wf = |args: &[&str]| Did::of(&mut farm.command_in(folder, args));
@@ -54,7 +65,12 @@ fn end(farm: &Farm, folder: &Path, plan: &str, on: &[&str]) -> (Option<i32>, Sto
         did = wf(&["resume", run]);
     }
     let reader = StoreReader::from_whole_log(&folder.join(".wf")).unwrap();
-    let events = reader.events(&RunId::from_stored(run), 0).unwrap();
+    let run = RunId::from_stored(run);
+    let events = reader.events(&run, 0).unwrap();
+    assert_eq!(
+        ReconciliationRunEnd::of_events(events.iter().map(|(_, event)| &event.fact)),
+        end_of(&reader, &run)
+    );
     (did.code, stories(events.iter().map(|(_, event)| serde_json::to_value(event).unwrap())))
 }
 

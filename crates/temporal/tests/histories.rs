@@ -30,7 +30,7 @@ use crate::programs::{Did, signal};
 
 /// A run as it is stored.
 #[derive(Serialize, Deserialize)]
-struct RecordedRun {
+pub struct RecordedRun {
     /// The histories of its workflows, in order.
     histories: Vec<History>,
     /// The objects that they refer to, by their paths in the object store. All are text.
@@ -38,6 +38,27 @@ struct RecordedRun {
 }
 
 impl RecordedRun {
+    /// Returns the stored run with a name, and puts the objects that it refers to in a folder.
+    pub fn unpack(name: &str, folder: &Path) -> Self {
+        let run = Self::read(&Path::new(FOLDER).join(format!("{name}.json")));
+        run.put_objects(folder);
+        run
+    }
+
+    /// Returns the objects that have a key.
+    pub fn objects_with<'r>(&'r self, key: &'r str) -> impl Iterator<Item = &'r str> {
+        let has = move |text: &&str| serde_json::from_str::<Value>(text).unwrap().get(key).is_some();
+        self.objects.values().map(String::as_str).filter(has)
+    }
+
+    fn put_objects(&self, folder: &Path) {
+        for (path, text) in &self.objects {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    }
+
     /// Reads a run that was stored.
     fn read(path: &Path) -> Self {
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -51,11 +72,7 @@ impl RecordedRun {
     /// Has the workflow of this version decide about the run again.
     async fn replay(&self) -> Result<(), WorkflowReplayError> {
         let folder = tempfile::tempdir().unwrap();
-        for (path, text) in &self.objects {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
+        self.put_objects(folder.path());
         let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();
         let plans = Arc::new(RunPlans::default());
         let (shared, own) = (objects.clone(), Arc::clone(&plans));

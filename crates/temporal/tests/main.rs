@@ -17,6 +17,7 @@ mod driven;
 mod driver;
 mod endings;
 mod farm;
+mod goal_keeper;
 mod goals;
 mod golden;
 mod histories;

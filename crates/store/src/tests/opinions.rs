@@ -182,7 +182,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
     assert_eq!(begin(3, use_of("aa", 2)), Err(StoreError::Withdrawn));
     // The backend of a goal began it before it was told.
     let look = ReconciliationClaim::Look {
-        goal: goal("lamp"),
+        goal: goal("door"),
         slot: None,
         cause: ReconciliationCause::Person,
         token: None,

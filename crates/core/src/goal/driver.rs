@@ -1,14 +1,15 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::notification::{NotifiedReconciliation, follow_ups, missed_notifications, notifications};
+use super::recording_ledger::RecordingLedger;
 use super::{
-    DueActions, GoalFact, GoalLedger, GoalLedgerState, GoalOutcome, GoalRecord, InMemoryLedger,
-    ReconciliationCause, ReconciliationHealth, ReconciliationPart, ReconciliationRunEnd, ReconciliationStep,
-    RepairOutcome, SlotDecision, SlotEntry, SlotState, next_step, paused_until, turn,
+    DueActions, GoalAccountAtDeployment, GoalCommand, GoalFact, GoalLedger, GoalLedgerState, GoalOccurrence,
+    GoalOutcome, GoalRecord, InMemoryLedger, ReconciliationCause, ReconciliationHealth, ReconciliationPart,
+    ReconciliationRun, ReconciliationRunEnd, ReconciliationStep, RepairOutcome, RunPermits, SlotDecision,
+    SlotEntry, SlotState, next_step, paused_until, turn,
 };
 use crate::machine::CheckVerdict;
 use wf_base::digest::Sha256Digest;
@@ -18,83 +19,6 @@ use wf_model::{Goal, GoalEvent};
 
 /// The number of ended reconciliations that are known, at most: a goal pauses after fewer failures.
 const MOST_ENDS: usize = 1000;
-
-/// A run that a reconciliation needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReconciliationRun {
-    /// The run. Its id follows from the deployment, the scheduled time and the part: it is the same however often it is
-    /// asked for.
-    pub run: RunId,
-    /// The check run of its reconciliation: itself, or that of a repair.
-    pub look: RunId,
-    /// Its part: the check run, or the repair.
-    pub part: ReconciliationPart,
-    /// The scheduled time.
-    pub slot: Moment,
-    /// The verdicts of the check run, for a repair.
-    pub checks: Vec<CheckVerdict>,
-}
-
-/// An occurrence that a goal reacts to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GoalOccurrence {
-    /// Time passed.
-    Woke,
-    /// A run of it ended.
-    Ended {
-        /// The run.
-        run: RunId,
-        /// Its end.
-        end: ReconciliationRunEnd,
-    },
-    /// A run of it does nothing until a person decides.
-    Waits {
-        /// The run.
-        run: RunId,
-    },
-    /// A person pauses it.
-    Pause {
-        /// The reason.
-        reason: String,
-    },
-    /// A person ends its pause.
-    Resume,
-    /// A person wants a reconciliation now.
-    Request,
-    /// Its workspace decides about it again, once what is under way has ended.
-    Recall {
-        /// True if that is cancelled.
-        cancels: bool,
-    },
-}
-
-/// A command for whoever drives a goal.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GoalCommand {
-    /// Start a run, and tell when it ends or waits for people.
-    Start(ReconciliationRun),
-    /// Cancel a run.
-    Cancel(RunId),
-    /// Send notifications, each to its recipient.
-    Notify(Vec<Value>),
-}
-
-/// Whoever says which runs may start.
-pub trait RunPermits {
-    /// Permits the start of a run, which then counts; the error is the reason why not.
-    fn permit(&mut self, run: &ReconciliationRun) -> Result<(), String>;
-}
-
-/// The account of a goal with which its driver begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GoalAccountAtDeployment {
-    /// The knowledge of its ledger; nothing is running.
-    pub known: GoalLedgerState,
-    /// The ends of its latest reconciliations, newest first.
-    pub ends: Vec<(Moment, ReconciliationHealth)>,
-    /// The time at which its last pause ended.
-    pub resumed: Option<Moment>,
-}
 
 /// A reconciliation under way, by its check run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -463,37 +387,5 @@ impl GoalDriver {
         if !notices.is_empty() {
             self.commands.push(GoalCommand::Notify(notices));
         }
-    }
-}
-
-/// A ledger whose decisions are recorded, too.
-struct RecordingLedger<'a> {
-    ledger: &'a mut InMemoryLedger,
-    records: &'a mut Vec<GoalRecord>,
-}
-
-impl GoalLedger for RecordingLedger<'_> {
-    type Error = Infallible;
-
-    fn known(
-        &self,
-        goal: &wf_base::name::PlanId,
-    ) -> Result<Option<std::borrow::Cow<'_, GoalLedgerState>>, Infallible> {
-        self.ledger.known(goal)
-    }
-
-    fn record(
-        &mut self,
-        goal: &Goal,
-        after: Option<Moment>,
-        decision: &SlotDecision,
-        now: Moment,
-    ) -> Result<bool, Infallible> {
-        let is_recorded = self.ledger.record(goal, after, decision, now)?;
-        if is_recorded {
-            let fact = GoalFact::Decided { after, decision: decision.clone() };
-            self.records.push(GoalRecord { at: now, fact });
-        }
-        Ok(is_recorded)
     }
 }

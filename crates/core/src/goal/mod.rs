@@ -24,6 +24,7 @@
 
 mod agenda;
 mod autonomy;
+mod command;
 mod conclude;
 mod decide;
 mod driver;
@@ -32,6 +33,7 @@ mod memory;
 mod notification;
 mod opinion;
 mod record;
+mod recording_ledger;
 mod row;
 mod run_end;
 mod sim;
@@ -42,14 +44,13 @@ mod withdrawal;
 
 pub use agenda::GoalAgenda;
 pub use autonomy::{AutonomyDirection, AutonomyProposal, SHORTEST, advise, narrow};
+pub use command::{GoalAccountAtDeployment, GoalCommand, GoalOccurrence, ReconciliationRun, RunPermits};
 pub use conclude::{
     CheckRunFindings, GoalOutcome, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
     RepairOutcome, consecutive_failures, health_notification, next_step,
 };
 pub use decide::{SlotDecision, decide, paused_until, rescheduled};
-pub use driver::{
-    GoalAccountAtDeployment, GoalCommand, GoalDriver, GoalOccurrence, ReconciliationRun, RunPermits,
-};
+pub use driver::GoalDriver;
 pub use known::{ActiveReconciliation, GoalLedgerState, OpenSlot};
 pub use memory::InMemoryLedger;
 pub use notification::{FollowUps, NotifiedReconciliation, follow_ups, missed_notifications, notifications};

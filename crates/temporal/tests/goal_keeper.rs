@@ -164,7 +164,7 @@ async fn a_recalled_goal_is_over_when_nothing_is_under_way() {
     let look = kept.wake(1);
     let at = kept.after(2);
     let duties = kept.keeper.act(at, GoalAct::Recall { cancels: false }).unwrap();
-    assert!(duties.is_empty() && kept.keeper.is_recalled() && !kept.keeper.is_over());
+    assert!(duties.is_empty() && kept.keeper.refusal(&GoalAct::Resume).is_some() && !kept.keeper.is_over());
     let duties = kept.keeper.act(at, GoalAct::Recall { cancels: true }).unwrap();
     assert!(matches!(&duties[..], [GoalDuty::Cancel(run)] if *run == look.run), "{duties:?}");
     kept.end(3, &look, RunOutcome::Cancelled, "");

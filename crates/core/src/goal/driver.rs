@@ -50,6 +50,7 @@ pub struct GoalDriver {
     refusal: Option<String>,
     is_recalled: bool,
     /// True once its recall is recorded, after which nothing is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_recorded_over: bool,
     wake: Option<Moment>,
     #[serde(skip)]

@@ -62,7 +62,7 @@ pub(crate) fn backend_command(
     let program = find_program(host).ok_or_else(|| {
         let message = format!("the program `{PROGRAM}` is neither beside wf nor in a folder of PATH");
         CommandError::new(CliExitCode::Usage, message)
-            .hint("install it: cargo install --path crates/temporal")
+            .hint("install it: cargo install --locked --path crates/temporal")
     })?;
     // The program is a part of the run as a supervisor is, so tests reach it in the same way.
     let env = host.vars().into_iter().chain(host.vars_named(&["WF_CRASH"])).collect();

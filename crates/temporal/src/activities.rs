@@ -17,6 +17,7 @@ use wf_exec::StopLevel;
 use crate::order::{WorkOrder, WorkReport, WorkWish};
 use crate::site::{Sites, WorkerError};
 use crate::work_ledgers::{CLAIMANT, Claimant};
+use crate::worker_life::WorkerLife;
 use crate::workflow::{HEARTBEAT, RunWorkflow};
 
 /// The interval between two looks for a wish of the workflow, after the first.
@@ -25,12 +26,13 @@ const WISH_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The work that a worker does.
 pub struct WorkActivities {
     sites: Arc<Sites>,
+    life: Arc<WorkerLife>,
 }
 
 impl WorkActivities {
     /// The work in the folders of a worker.
-    pub fn new(sites: Arc<Sites>) -> Self {
-        Self { sites }
+    pub fn new(sites: Arc<Sites>, life: Arc<WorkerLife>) -> Self {
+        Self { sites, life }
     }
 }
 
@@ -44,6 +46,7 @@ impl WorkActivities {
         order: WorkOrder,
     ) -> Result<WorkReport, ActivityError> {
         failpoint::point("work.before");
+        let _under_way = self.life.begin();
         let (stop, heard) = watch::channel(StopLevel::No);
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let claimant = Claimant { workflow: ctx.workflow_handle().map(Arc::new), key };

@@ -28,6 +28,7 @@ use crate::order::{BegunRunMark, RunNews, RunOrder};
 use crate::site::Sites;
 use crate::terminal::note;
 use crate::tree::{Tree, TreeRef};
+use crate::worker_life::WorkerLife;
 use crate::workflow::{HEARTBEAT, RunWorkflow};
 
 /// The interval between two looks at a run, for whether it waits for people. The server tells at once when it is over.
@@ -37,6 +38,7 @@ const POLL: Duration = Duration::from_secs(2);
 pub struct GoalActivities {
     sites: Arc<Sites>,
     objects: Objects,
+    life: Arc<WorkerLife>,
 }
 
 impl GoalActivities {
@@ -50,8 +52,8 @@ impl GoalActivities {
     pub const NOTIFICATION_TRIES: u32 = 5;
 
     /// The activities of a worker with its folders.
-    pub fn new(sites: Arc<Sites>, objects: Objects) -> Self {
-        Self { sites, objects }
+    pub fn new(sites: Arc<Sites>, objects: Objects, life: Arc<WorkerLife>) -> Self {
+        Self { sites, objects, life }
     }
 }
 
@@ -70,6 +72,8 @@ impl GoalActivities {
         loop {
             tokio::select! {
                 report = &mut report => return report.map_err(|error| ApplicationFailure::new(error).into()),
+                // Another worker waits for the run instead.
+                () = self.life.ending() => return Err(ApplicationFailure::new(Unreported::Ending).into()),
                 // The goal goes on in another workflow, or is over: nobody waits for this any more.
                 () = ctx.cancelled() => return Err(ActivityError::cancelled()),
                 _ = beat.tick() => ctx.record_heartbeat(()).await?,
@@ -97,6 +101,7 @@ impl GoalActivities {
         ctx: ActivityContext,
         errand: NotificationErrand,
     ) -> Result<(), ActivityError> {
+        let _under_way = self.life.begin();
         self.sites.send_notification(&errand).await.map_err(|error| {
             let goal = errand.notice.pointer("/message/goal").and_then(|goal| goal.as_str());
             let (goal, attempt) = (goal.unwrap_or_default(), ctx.info().attempt);
@@ -120,6 +125,8 @@ enum Unreported {
     News(#[from] WorkflowQueryError),
     #[error("the run has ended and its record has no end")]
     Record,
+    #[error("this worker ends before the run does")]
+    Ending,
 }
 
 impl GoalActivities {

@@ -52,6 +52,7 @@ mod tree_files;
 mod versions;
 mod work_ledgers;
 mod worker;
+mod worker_life;
 pub mod workflow;
 
 pub use backend::configured_backend;

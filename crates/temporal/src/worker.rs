@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use temporalio_client::Client;
@@ -22,7 +23,11 @@ use crate::objects::Objects;
 use crate::plan::RunPlans;
 use crate::site::Sites;
 use crate::terminal::note;
+use crate::worker_life::WorkerLife;
 use crate::workflow::{HOST_QUEUE, RunWorkflow};
+
+/// The time without work after which a worker ends that was told to: its last reports are sent by then.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// A worker's place.
 pub struct WorkerPlace {
@@ -61,7 +66,7 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
     let objects = Objects::open(&backend.objects)?;
     let own_queue = format!("{HOST_QUEUE}{identity}");
     let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone())?);
-    let plans = Arc::new(RunPlans::default());
+    let (plans, life) = (Arc::new(RunPlans::default()), Arc::new(WorkerLife::default()));
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;
     let mut task_queues = vec![own_queue];
     for name in queues {
@@ -76,7 +81,7 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
     for queue in &task_queues {
         let mut options = WorkerOptions::new(queue.clone())
             .client_identity_override(identity.clone())
-            .register_activities(WorkActivities::new(Arc::clone(&sites)));
+            .register_activities(WorkActivities::new(Arc::clone(&sites), Arc::clone(&life)));
         if Some(queue) == default {
             let (shared, own) = (objects.clone(), Arc::clone(&plans));
             let create = move || RunWorkflow::new(shared.clone(), Arc::clone(&own));
@@ -88,11 +93,17 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
             let (shared, own) = (objects.clone(), Arc::clone(&plans));
             let create = move || GoalWorkflow::new(shared.clone(), Arc::clone(&own));
             options = options.register_workflow_with_factory::<GoalWorkflow, _>(create).map_err(failed)?;
-            options = options.register_activities(GoalActivities::new(Arc::clone(&sites), objects.clone()));
+            let goals = GoalActivities::new(Arc::clone(&sites), objects.clone(), Arc::clone(&life));
+            options = options.register_activities(goals);
         }
         workers.push(Worker::new(&runtime, client.clone(), options.build()).map_err(failed)?);
     }
     note(&format!("{identity} works for {}", task_queues.join(", ")));
+    run_until_told(workers, &life).await
+}
+
+/// Runs the workers of all queues until the process is told to end, and their work is over.
+async fn run_until_told(mut workers: Vec<Worker>, life: &WorkerLife) -> Result<(), WorkerFailure> {
     let leave: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -103,11 +114,14 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
             ended = &mut all => return ended.map(drop).map_err(failed),
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            // Without a server, nobody tells the library that it may end.
+            () = life.idle(IDLE), if is_leaving => return Ok(()),
         }
         if is_leaving {
             return Ok(());
         }
         is_leaving = true;
+        life.end();
         note("takes no more work, and ends with what is under way; a second signal ends it at once");
         for leave in &leave {
             leave();

@@ -160,6 +160,16 @@ fn a_run_outlives_the_server() {
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
+fn a_worker_that_is_told_to_end_ends_also_while_there_is_no_server() {
+    let mut farm = Farm::new(1);
+    farm.server.kill();
+    let mut worker = farm.end_worker("w1");
+    until("the worker has ended", || worker.try_wait().unwrap().is_some());
+    assert!(worker.wait().unwrap().success());
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
 fn a_run_outlives_who_follows_it() {
     let farm = farm(
         1,

@@ -123,8 +123,8 @@ fn a_deployed_goal_outlives_its_worker_and_its_server() {
     farm.server.kill();
     farm.server.restart();
     until_more_runs(&farm, 2);
+    until("its history has begun anew", || workflows(&farm, "wf.goal.v1").len() > 1);
     let all = settle(&farm);
-    assert!(workflows(&farm, "wf.goal.v1").len() > 1);
     let last = all.last().unwrap();
     assert_eq!(last.ended.as_ref().unwrap().1, ReconciliationHealth::Healthy, "{all:?}");
     assert!(all.iter().filter(|one| one.repair.is_some()).count() <= 2, "{all:?}");
@@ -189,7 +189,7 @@ fn a_goal_is_paused_resumed_and_recalled_there() {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn a_repair_that_asks_is_answered_from_its_workspace() {
-    let farm = Farm::new(1);
+    let mut farm = Farm::new(1);
     let asks = "    - {id: ask, approve: {message: 'Go on?', timeout: 10m}}\n";
     let make = "    - {id: make, depends_on: [ask], run: 'mkdir -p out; echo 4 > out/sum.txt', artifacts: [out/sum.txt]}";
     goal(&farm, &format!("{asks}{make}"));
@@ -204,6 +204,10 @@ fn a_repair_that_asks_is_answered_from_its_workspace() {
     });
     let all = reconciliations(&farm);
     let repair = all.iter().find_map(|one| one.repair.clone()).unwrap();
+    // The worker that waits for the end of the repair may end, and another one waits.
+    farm.start_worker("w2");
+    let mut ending = farm.end_worker("w1");
+    until("the worker has ended", || ending.try_wait().unwrap().is_some());
     farm.wf(&["approve", repair.as_str(), "--yes"]).exits(0);
     until("the answer has reached it", || {
         farm.wf(&["goal", "sync", "sum"]).exits(0);

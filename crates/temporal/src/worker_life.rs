@@ -1,0 +1,73 @@
+//! The end of a worker: it takes no more work, finishes what is under way, and leaves what only waits to others.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// The work under way in a worker, and whether the worker is to end.
+#[derive(Debug, Default)]
+pub struct WorkerLife {
+    under_way: watch::Sender<usize>,
+    is_ending: watch::Sender<bool>,
+}
+
+/// A piece of work under way, until it is dropped.
+pub struct WorkUnderWay<'a>(&'a WorkerLife);
+
+impl Drop for WorkUnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+impl WorkerLife {
+    /// Counts a piece of work that begins.
+    pub fn begin(&self) -> WorkUnderWay<'_> {
+        self.under_way.send_modify(|count| *count += 1);
+        WorkUnderWay(self)
+    }
+
+    /// Says that the worker is to end.
+    pub fn end(&self) {
+        self.is_ending.send_replace(true);
+    }
+
+    /// Waits until the worker is to end.
+    pub async fn ending(&self) {
+        // The sender lives as long as this.
+        let _ = self.is_ending.subscribe().wait_for(|is_ending| *is_ending).await;
+    }
+
+    /// Waits until nothing has been under way for some time.
+    pub async fn idle(&self, time: Duration) {
+        let mut count = self.under_way.subscribe();
+        loop {
+            let _ = count.wait_for(|count| *count == 0).await;
+            tokio::select! {
+                () = tokio::time::sleep(time) => return,
+                _ = count.wait_for(|count| *count > 0) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+
+    #[tokio::test]
+    async fn a_worker_is_idle_without_work_and_ends_when_it_is_told_to() {
+        let life = WorkerLife::default();
+        let work = [life.begin(), life.begin()];
+        assert!(life.idle(Duration::ZERO).now_or_never().is_none());
+        let [one, other] = work;
+        drop(one);
+        assert!(life.idle(Duration::ZERO).now_or_never().is_none());
+        drop(other);
+        life.idle(Duration::ZERO).await;
+        assert!(life.ending().now_or_never().is_none());
+        life.end();
+        life.ending().await;
+    }
+}

@@ -20,15 +20,32 @@ const MAX_ENTRIES: u64 = 5_000_000;
 /// The files and folders inside a workspace that are not part of it: the state, and the outputs of
 /// this program.
 #[derive(Clone, Debug, Default)]
-pub struct ExcludedFiles(Vec<FileIdentity>);
+pub struct ExcludedFiles {
+    known: Vec<FileIdentity>,
+    /// The folders that do not exist yet: another process may create them during a walk.
+    absent: Vec<PathBuf>,
+}
 
 impl ExcludedFiles {
-    /// Excludes the current folders of these names, and this program's own outputs.
+    /// Excludes the current folders of these names, whatever leads there, and this program's own outputs. A folder that does
+    /// not exist yet is excluded by its name.
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
-        let found = folders.into_iter().filter_map(|path| rustix::fs::stat(path).ok());
         let (out, err) = (io::stdout(), io::stderr());
         let own = [out.as_fd(), err.as_fd()].map(rustix::fs::fstat);
-        Self(found.chain(own.into_iter().flatten()).map(FileIdentity::from).collect())
+        let mut excluded =
+            Self { known: own.into_iter().flatten().map(FileIdentity::from).collect(), absent: Vec::new() };
+        for path in folders {
+            match rustix::fs::stat(path) {
+                Ok(found) => excluded.known.push(found.into()),
+                Err(_) => excluded.absent.push(path.to_owned()),
+            }
+        }
+        excluded
+    }
+
+    /// True if a file or folder is excluded. `path` is its path relative to a root.
+    fn has(&self, file: FileIdentity, root: &Path, path: &Path) -> bool {
+        self.known.contains(&file) || self.absent.iter().any(|absent| absent.strip_prefix(root) == Ok(path))
     }
 }
 
@@ -37,7 +54,7 @@ impl WorkspaceManifest {
     pub fn of_workspace(root: &Path, excluded: &ExcludedFiles) -> Result<Self, WorkError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(root, flags, Mode::empty());
-        let mut walk = ManifestWalk { excluded, at: PathBuf::new(), remaining: MAX_ENTRIES };
+        let mut walk = ManifestWalk { root, excluded, at: PathBuf::new(), remaining: MAX_ENTRIES };
         let folder = opened.map_err(|error| walk.unable(error))?;
         let stat = rustix::fs::fstat(&folder).map_err(|error| walk.unable(error))?;
         let top = walk.folder(folder.as_fd(), stat.into(), 0)?;
@@ -46,6 +63,7 @@ impl WorkspaceManifest {
 }
 
 struct ManifestWalk<'a> {
+    root: &'a Path,
     excluded: &'a ExcludedFiles,
     /// The current path, relative to the root.
     at: PathBuf,
@@ -91,7 +109,7 @@ impl ManifestWalk<'_> {
         self.remaining = self.remaining.checked_sub(1).ok_or_else(|| {
             WorkError::logical(format!("the workspace has more than {MAX_ENTRIES} files and folders"))
         })?;
-        if self.excluded.0.contains(&stat.into()) {
+        if self.excluded.has(stat.into(), self.root, &self.at) {
             return Ok(None);
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
@@ -122,5 +140,25 @@ impl ManifestWalk<'_> {
         let place =
             if self.at.as_os_str().is_empty() { "the workspace".to_owned() } else { format!("`{at}`") };
         WorkError::environmental(format!("cannot stat {place}: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_excluded_may_be_created_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, state) = (dir.path(), dir.path().join(".wf"));
+        let excluded = ExcludedFiles::new([state.as_path()]);
+        for folder in [&state, &root.join("a/.wf")] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(".gitignore"), "*\n").unwrap();
+        }
+        let manifest = WorkspaceManifest::of_workspace(root, &excluded).unwrap();
+        assert_eq!(manifest.files(), [PathBuf::from("a/.wf/.gitignore")]);
     }
 }

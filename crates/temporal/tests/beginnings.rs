@@ -45,10 +45,12 @@ fn of_two_runs_at_once_one_uses_an_approval_and_the_other_is_not_started() {
     for _ in 0..4 {
         let farm = farm(1, "1");
         let started = [(); 2].map(|()| farm.start(&RUN));
-        let mut codes = started.map(|run| Did::ended(run).code);
+        let ended = started.map(Did::ended);
+        let mut codes = ended.each_ref().map(|did| did.code);
         codes.sort_unstable();
+        let said = ended.map(|did| did.all()).concat();
         let refused = wf_app::CliExitCode::Approval as i32;
-        assert_eq!(codes, [Some(0), Some(refused)]);
+        assert_eq!(codes, [Some(0), Some(refused)], "{said}");
         assert_eq!((marks(&farm), runs(&farm).len(), workflows(&farm).len()), (1, 1, 1));
     }
 }

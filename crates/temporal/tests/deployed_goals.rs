@@ -111,7 +111,8 @@ fn a_goal_is_checked_and_repaired_while_nothing_lives_at_its_workspace() {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn a_deployed_goal_outlives_its_worker_and_its_server() {
-    // Its histories are short, so it goes through some.
+    // Its histories are short, so it goes through some, unless the worker that was lost had a notification to send: that is
+    // tried again minutes later, and a history ends only after it.
     let mut farm = Farm::with_settings("127.0.0.1", &[SHORT]);
     farm.start_worker("w1");
     farm.start_worker("w2");
@@ -123,7 +124,6 @@ fn a_deployed_goal_outlives_its_worker_and_its_server() {
     farm.server.kill();
     farm.server.restart();
     until_more_runs(&farm, 2);
-    until("its history has begun anew", || workflows(&farm, "wf.goal.v1").len() > 1);
     let all = settle(&farm);
     let last = all.last().unwrap();
     assert_eq!(last.ended.as_ref().unwrap().1, ReconciliationHealth::Healthy, "{all:?}");

@@ -50,19 +50,31 @@ impl WorkActivities {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let claimant = Claimant { workflow: ctx.workflow_handle().map(Arc::new), key };
-        let mut work = std::pin::pin!(CLAIMANT.scope(claimant, self.sites.work(order, is_again, heard)));
-        let mut left = std::pin::pin!(heed(&ctx, key, stop));
-        // Most work ends before the first one is due, and costs no message for it.
-        let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);
-        loop {
+        let work = async {
             tokio::select! {
-                report = &mut work => {
+                report = CLAIMANT.scope(claimant, self.sites.work(order, is_again, heard)) => {
                     failpoint::point("report.before");
-                    return report.map_err(|error| failure(error).into());
+                    report.map_err(|error| failure(error).into())
                 }
-                () = &mut left => return Ok(self.sites.report_left()),
-                _ = beat.tick() => ctx.record_heartbeat(()).await?,
+                () = heed(&ctx, key, stop) => Ok(self.sites.report_left()),
             }
+        };
+        beat_until(&ctx, Box::pin(work)).await?
+    }
+}
+
+/// Waits for the end of an activity, and tells the server meanwhile that its worker lives.
+pub(crate) async fn beat_until<T>(
+    ctx: &ActivityContext,
+    end: impl Future<Output = T>,
+) -> Result<T, ActivityError> {
+    let mut end = std::pin::pin!(end);
+    // Most work ends before the first one is due, and costs no message for it.
+    let mut beat = interval_at(Instant::now() + HEARTBEAT / 4, HEARTBEAT / 4);
+    loop {
+        tokio::select! {
+            end = &mut end => return Ok(end),
+            _ = beat.tick() => ctx.record_heartbeat(()).await?,
         }
     }
 }

@@ -11,7 +11,6 @@ use temporalio_client::{
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::time::interval;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -19,6 +18,7 @@ use wf_core::goal::ReconciliationRunEnd;
 use wf_core::machine::RunOutcome;
 use wf_engine::STOP_REASON;
 
+use crate::activities::beat_until;
 use crate::bring_back::latest_entries;
 use crate::follow::{forced_end, start};
 use crate::goal_order::{NotificationErrand, RunErrand, RunReport};
@@ -29,7 +29,7 @@ use crate::site::Sites;
 use crate::terminal::note;
 use crate::tree::{Tree, TreeRef};
 use crate::worker_life::WorkerLife;
-use crate::workflow::{HEARTBEAT, RunWorkflow};
+use crate::workflow::RunWorkflow;
 
 /// The interval between two looks at a run, for whether it waits for people. The server tells at once when it is over.
 const POLL: Duration = Duration::from_secs(2);
@@ -67,18 +67,16 @@ impl GoalActivities {
         errand: RunErrand,
     ) -> Result<RunReport, ActivityError> {
         let client = ctx.client();
-        let mut report = std::pin::pin!(self.report(&client, &errand));
-        let mut beat = interval(HEARTBEAT / 4);
-        loop {
+        let news = async {
             tokio::select! {
-                report = &mut report => return report.map_err(|error| ApplicationFailure::new(error).into()),
+                report = self.report(&client, &errand) => report.map_err(|error| ApplicationFailure::new(error).into()),
                 // Another worker waits for the run instead.
-                () = self.life.ending() => return Err(ApplicationFailure::new(Unreported::Ending).into()),
+                () = self.life.ending() => Err(ApplicationFailure::new(Unreported::Ending).into()),
                 // The goal goes on in another workflow, or is over: nobody waits for this any more.
-                () = ctx.cancelled() => return Err(ActivityError::cancelled()),
-                _ = beat.tick() => ctx.record_heartbeat(()).await?,
+                () = ctx.cancelled() => Err(ActivityError::cancelled()),
             }
-        }
+        };
+        beat_until(&ctx, news).await?
     }
 
     /// Cancels a run.
@@ -102,7 +100,7 @@ impl GoalActivities {
         errand: NotificationErrand,
     ) -> Result<(), ActivityError> {
         let _under_way = self.life.begin();
-        self.sites.send_notification(&errand).await.map_err(|error| {
+        beat_until(&ctx, self.sites.send_notification(&errand)).await?.map_err(|error| {
             let goal = errand.notice.pointer("/message/goal").and_then(|goal| goal.as_str());
             let (goal, attempt) = (goal.unwrap_or_default(), ctx.info().attempt);
             let most = Self::NOTIFICATION_TRIES;

@@ -10,8 +10,7 @@ use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityExecutionError, ActivityOptions, ContinueAsNewOptions, SyncWorkflowContext, TimerOptions,
-    TimerResult, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext, WorkflowContextView,
-    WorkflowResult,
+    TimerResult, WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
 use wf_app::goals::GoalAct;
@@ -203,17 +202,7 @@ impl GoalWaits {
 
     /// Waits for the next occurrence.
     async fn next(&mut self, ctx: &WorkflowContext<GoalWorkflow>) -> GoalWaitEnd {
-        let own = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new());
-        let arrived = ctx.wait_condition_with_options(|state| !state.inbox.is_empty(), own.build());
-        let mut arrived = std::pin::pin!(arrived);
-        let ended = {
-            let mut pool = std::pin::pin!(self.pool.next().fuse());
-            temporalio_sdk::workflows::select! {
-                ended = pool => Some(ended),
-                _ = arrived => None,
-            }
-        };
-        match ended {
+        match self.pool.next_unless(ctx, |state| !state.inbox.is_empty()).await {
             Some(PoolEnd::Run(run, report)) => {
                 GoalWaitEnd::Reported(run, (*report).unwrap_or_else(|error| unreported(&error)))
             }
@@ -276,6 +265,7 @@ async fn cancel(ctx: WorkflowContext<GoalWorkflow>, run: RunId) {
 
 async fn notify(ctx: WorkflowContext<GoalWorkflow>, errand: NotificationErrand) {
     let options = ActivityOptions::with_start_to_close_timeout(GoalActivities::NOTIFICATION_TIMEOUT)
+        .heartbeat_timeout(HEARTBEAT)
         .retry_policy(RetryPolicy::builder().maximum_attempts(GoalActivities::NOTIFICATION_TRIES).build())
         .cancellation_token(WorkflowCancellationToken::new())
         .build();

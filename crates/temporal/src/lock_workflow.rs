@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use temporalio_client::{Client, WorkflowIdConflictPolicy, WorkflowStartOptions, errors::WorkflowStartError};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::workflows::join_all;
 use temporalio_sdk::{
     ActivityOptions, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions,
-    WaitConditionOptions, WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowSignalError,
+    WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowSignalError,
 };
 
 use wf_base::digest::Sha256Digest;
@@ -160,17 +159,7 @@ impl LockLooks {
             self.pool.insert(0, look(ctx.clone(), self.pause));
             self.is_looking = true;
         }
-        let own = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new());
-        let arrived = ctx.wait_condition_with_options(|state| !state.inbox.is_empty(), own.build());
-        let mut arrived = std::pin::pin!(arrived);
-        let looked = {
-            let mut looked = std::pin::pin!(self.pool.next().fuse());
-            temporalio_sdk::workflows::select! {
-                over = looked => Some(over),
-                _ = arrived => None,
-            }
-        };
-        let Some(over) = looked else {
+        let Some(over) = self.pool.next_unless(ctx, |state| !state.inbox.is_empty()).await else {
             self.pause = FIRST_LOOK;
             return None;
         };

@@ -5,6 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures::FutureExt as _;
+use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
+
 /// A set of futures, which ends when one of them does.
 pub struct Pool<T> {
     futures: BTreeMap<u64, Pin<Box<dyn Future<Output = T>>>>,
@@ -27,6 +30,23 @@ impl<T> Pool<T> {
     /// Waits for the end of one, and removes it; waits for ever if there is none.
     pub fn next(&mut self) -> impl Future<Output = T> + '_ {
         Next(self)
+    }
+}
+
+impl<T> Pool<T> {
+    /// Waits for the end of one, or for a message of the workflow: `None`. The wait does not end if the workflow is cancelled.
+    pub async fn next_unless<W>(
+        &mut self,
+        ctx: &WorkflowContext<W>,
+        has_message: impl Fn(&W) -> bool + 'static,
+    ) -> Option<T> {
+        let own = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new());
+        let arrived = ctx.wait_condition_with_options(has_message, own.build());
+        let (mut arrived, mut ended) = (std::pin::pin!(arrived), std::pin::pin!(self.next().fuse()));
+        temporalio_sdk::workflows::select! {
+            ended = ended => Some(ended),
+            _ = arrived => None,
+        }
     }
 }
 

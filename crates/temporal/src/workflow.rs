@@ -9,8 +9,8 @@ use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityCancellationType, ActivityExecutionError, ActivityOptions, ContinueAsNewOptions,
-    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
-    WorkflowContextView, WorkflowResult,
+    SyncWorkflowContext, TimerOptions, WorkflowCancellationToken, WorkflowContext, WorkflowContextView,
+    WorkflowResult,
 };
 
 use wf_base::time::Moment;
@@ -240,17 +240,7 @@ impl Waits {
 
     /// Waits for the next occurrence.
     async fn next(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> Occurrence {
-        let own = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new());
-        let arrived = ctx.wait_condition_with_options(|state| !state.inbox.is_empty(), own.build());
-        let mut arrived = std::pin::pin!(arrived);
-        let ended = {
-            let mut pool = std::pin::pin!(self.pool.next().fuse());
-            temporalio_sdk::workflows::select! {
-                ended = pool => Some(ended),
-                _ = arrived => None,
-            }
-        };
-        match ended {
+        match self.pool.next_unless(ctx, |state| !state.inbox.is_empty()).await {
             Some(Ended::Work(key, report)) => {
                 self.stops.remove(&key);
                 let report = match *report {

@@ -88,6 +88,23 @@ impl RunFamily {
         Ok(())
     }
 
+    /// Ends the runs, which nothing decides about or works for any more: inner ones first.
+    pub(super) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
+        while let Some(run) = self.innermost() {
+            if let Some(mut nested) = self.nested.remove(&run) {
+                nested.replica.terminate(reason).await?;
+                nested.replica.discard();
+            }
+        }
+        self.outermost.terminate(reason).await
+    }
+
+    /// Returns a nested run in which no other one is nested.
+    fn innermost(&self) -> Option<RunId> {
+        let is_outer = |run: &RunId| self.nested.values().any(|nested| nested.outer == *run);
+        self.nested.keys().find(|run| !is_outer(run)).cloned()
+    }
+
     /// Shows a remark about a task of a run.
     pub(super) fn remark(&self, run: &RunId, place: &TaskId, remark: &TaskRemark) {
         if let Some(replica) = self.replica(run) {

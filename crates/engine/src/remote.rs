@@ -5,7 +5,7 @@
 //! there ([`FromBackend::Ready`], [`ToBackend::Start`]). The events of the run and of all nested in it come in one order.
 //! Before it passes on events, it puts the files that they name among those of the state. What it says is recorded, and
 //! shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started anew to follow
-//! the run.
+//! the run. A run that was terminated there is brought to its end here, where nothing of it is done any more.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -140,6 +140,8 @@ pub enum FromBackend {
     Note(String),
     /// The reason why the program ends before the run does.
     Failed(String),
+    /// The reason why nothing decides about the run there any more, though it has not come to its end.
+    Terminated(String),
 }
 
 /// A run on a backend.
@@ -288,6 +290,7 @@ async fn follow(
                 }
                 FromBackend::Delivered => link.delivered(),
                 FromBackend::Note(text) => session.add_note(text),
+                FromBackend::Terminated(reason) => family.terminate(&reason).await?,
                 FromBackend::Ready | FromBackend::Failed(_) => {}
             },
             Ok(()) = stop.changed() => {

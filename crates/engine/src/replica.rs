@@ -190,6 +190,13 @@ impl RunReplica {
         Ok(())
     }
 
+    /// Ends the run, which nothing decides about any more.
+    pub(super) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
+        let now = self.run.session.clock.now();
+        let events = self.machine.clone().terminate(reason, now);
+        self.extend(events).await
+    }
+
     /// Shows a remark about a task.
     pub(super) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
         self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use temporalio_client::WorkflowQueryOptions;
+use temporalio_client::errors::WorkflowQueryError;
+use temporalio_client::{QueryRejectCondition, WorkflowQueryOptions};
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -92,17 +93,26 @@ fn failure(error: WorkerError) -> ApplicationFailure {
 async fn heed(ctx: &ActivityContext, key: u64, stop: watch::Sender<StopLevel>) {
     ctx.cancelled().await;
     loop {
-        let wish = match ctx.workflow_handle::<RunWorkflow>() {
-            Some(handle) => handle.query(RunWorkflow::wish, key, WorkflowQueryOptions::default()).await.ok(),
-            None => None,
-        };
-        // A workflow that was ended by force has no wish any more.
-        match wish.unwrap_or(WorkWish::End) {
+        match wish(ctx, key).await {
             WorkWish::GoOn => {}
             WorkWish::Leave => return,
             WorkWish::End => drop(stop.send_replace(StopLevel::Gently)),
             WorkWish::Kill => drop(stop.send_replace(StopLevel::AtOnce)),
         }
         tokio::time::sleep(WISH_POLL_INTERVAL).await;
+    }
+}
+
+/// Asks the workflow for its wish about a piece of work. One that was ended by force has none any more: it answers from
+/// its history what it wished then.
+async fn wish(ctx: &ActivityContext, key: u64) -> WorkWish {
+    use WorkflowQueryError::{NotFound, Rejected};
+    let Some(handle) = ctx.workflow_handle::<RunWorkflow>() else { return WorkWish::End };
+    let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();
+    match handle.query(RunWorkflow::wish, key, options).await {
+        Ok(wish) => wish,
+        Err(NotFound(_) | Rejected { .. }) => WorkWish::End,
+        // Nobody answers now.
+        Err(_) => WorkWish::GoOn,
     }
 }

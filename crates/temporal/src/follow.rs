@@ -10,7 +10,7 @@ use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::{WorkflowGetResultError, WorkflowQueryError, WorkflowStartError},
+    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -44,6 +44,9 @@ const SILENCE: [Code; 3] = [Code::Cancelled, Code::DeadlineExceeded, Code::Unava
 /// The time that a run has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// The reason of a run that the server does not know.
+const UNKNOWN: &str = "the Temporal server does not know the workflow of the run";
+
 /// The reason why a run cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
@@ -64,9 +67,9 @@ pub enum FollowError {
         /// The answer.
         reason: String,
     },
-    /// The run did not come to its end.
-    #[error("{0}; its record here stays without an end")]
-    Forced(String),
+    /// The server has no workflow of the run.
+    #[error("{UNKNOWN}; `wf cancel RUN` ends its record")]
+    Unknown,
     /// No worker drives the run.
     #[error(
         "no worker answers for the run; start one with `wf-temporal worker NAME`, or look at the log of those there are"
@@ -93,15 +96,30 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
             start(&client, queue, order).await?;
         }
     }
+    pass_on_until_the_end(&run, &client, objects, messages).await
+}
+
+/// Passes on what happens to a run, and the wishes about it, until it is over or nobody listens.
+async fn pass_on_until_the_end(
+    run: &BackendRun,
+    client: &Client,
+    objects: Objects,
+    mut messages: mpsc::UnboundedReceiver<ToBackend>,
+) -> Result<(), FollowError> {
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
-    let mut local = LocalCopy::of(&run, objects.clone());
+    let mut local = LocalCopy::of(run, objects.clone());
     let (mut pause, mut answered, mut forced) = (FIRST_POLL, Instant::now(), None);
+    let mut is_cancelled = false;
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
         tokio::select! {
+            biased;
             message = messages.recv() => match message {
-                Some(message) => pass_on(message, &handle).await?,
+                Some(message) => {
+                    is_cancelled |= matches!(message, ToBackend::Cancel);
+                    pass_on(message, &handle).await?;
+                }
                 None => return Ok(()),
             },
             end = &mut end => {
@@ -109,7 +127,13 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                 forced = end.err().as_ref().and_then(forced_end);
             }
             () = tokio::time::sleep(pause) => {
-                let news = ask_for_news(&run, &handle, &objects, &mut answered).await?;
+                let news = match ask_for_news(run, &handle, &objects, &mut answered).await {
+                    Err(FollowError::Unknown) if is_cancelled => {
+                        say(&FromBackend::Terminated(UNKNOWN.to_owned()));
+                        return Ok(());
+                    }
+                    news => news?,
+                };
                 let Some(news) = news else {
                     pause = FIRST_POLL;
                     continue;
@@ -125,7 +149,8 @@ pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<()
                     return Ok(());
                 }
                 if let Some(reason) = forced.take_if(|_| count == 0) {
-                    return Err(FollowError::Forced(reason));
+                    say(&FromBackend::Terminated(reason));
+                    return Ok(());
                 }
             }
         }
@@ -140,8 +165,11 @@ async fn pass_on(
     match message {
         ToBackend::Cancel => {
             let reason = STOP_REASON.to_owned();
-            let told = handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default());
-            told.await.map_err(|error| refused("cancel the run", &error))
+            match handle.signal(RunWorkflow::cancel, reason, WorkflowSignalOptions::default()).await {
+                // It is over, or unknown, and how it ended is asked for next.
+                Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => Ok(()),
+                Err(error) => Err(refused("cancel the run", &error)),
+            }
         }
         ToBackend::Answer { run, request, token } => {
             let answer = RequestAnswer { run, request, token };
@@ -165,6 +193,7 @@ async fn ask_for_news(
 ) -> Result<Option<RunNews>, FollowError> {
     match handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await {
         Err(WorkflowQueryError::NotFound(_)) if run.is_begun => last_news(&run.run, objects, *answered).await,
+        Err(WorkflowQueryError::NotFound(_)) => Err(FollowError::Unknown),
         news => answer_of(news, answered),
     }
 }
@@ -203,7 +232,7 @@ async fn last_news(
     answered: Instant,
 ) -> Result<Option<RunNews>, FollowError> {
     let Some(digest) = objects.named(&RunNews::name(run)).await? else {
-        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) };
+        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Unknown) };
     };
     Ok(Some(objects.get_json(&digest).await?))
 }

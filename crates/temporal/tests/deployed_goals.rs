@@ -236,8 +236,10 @@ fn a_run_that_an_operator_ends_fails_the_reconciliation() {
         let records = ["workflow", "query", "--workflow-id", &goal, "--type", "records"];
         farm.server.temporal(&records).out.contains("ended on the Temporal server")
     });
-    // Its record has no end, and says so instead of being waited for.
-    let unended = farm.wf(&["goal", "sync", "sum"]);
-    assert_ne!(unended.code, Some(0));
-    unended.says("ended on the Temporal server");
+    // Its record has an end, and is not waited for.
+    farm.wf(&["goal", "sync", "sum"]).exits(0);
+    let end = farm.events(&repair).pop().unwrap();
+    assert_eq!(end["outcome"], "cancelled", "{end}");
+    assert!(end["reason"].as_str().unwrap().contains("ended on the Temporal server"), "{end}");
+    farm.wf(&["audit", "verify"]).exits(0);
 }

@@ -72,3 +72,53 @@ fn a_workflow_that_is_cancelled_on_the_server_ends_as_a_cancelled_run() {
     Did::ended(run).exits(130).says("cancelled on the Temporal server");
     assert_cancelled(&farm, &id, &pid);
 }
+
+/// A plan whose step runs a plan, the step of which is under way.
+const NESTS: &str =
+    "steps:\n  - {id: inner, uses: long.md}\n  - {id: after, run: 'true', depends_on: [inner]}";
+
+/// Asserts that a run has the end of one that nobody works for any more.
+fn assert_terminated(farm: &Farm, run: &str, reason: &str) {
+    let events = farm.events(run);
+    let end = events.last().unwrap();
+    assert_eq!((&end["event"], &end["outcome"]), (&"run_ended".into(), &"cancelled".into()), "{events:?}");
+    assert!(end["reason"].as_str().unwrap().contains(reason), "{end}");
+    assert_eq!(farm.count(run, "step_ended", None), 2, "{events:?}");
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_workflow_that_is_terminated_on_the_server_ends_the_run_and_those_nested_in_it() {
+    let farm = farm();
+    farm.plan("outer", NESTS);
+    let run = farm.start(&["run", "--on", "farm", "outer.md"]);
+    let (id, pid) = under_way(&farm);
+    farm.server.temporal(&["workflow", "terminate", "--workflow-id", &id]).exits(0);
+    Did::ended(run).exits(130).says("ended on the Temporal server");
+    assert_terminated(&farm, &id, "ended on the Temporal server");
+    let nested = &farm.runs()["/inner#1"];
+    assert_terminated(&farm, nested, "ended on the Temporal server");
+    // It cleans up nowhere, since its files are not here.
+    assert_eq!(farm.count(nested, "attempt_started", Some("clean")), 0);
+    farm.wf(&["audit", "verify"]).exits(0).says("valid");
+    farm.wf(&["doctor"]).exits(0);
+    until("its process has ended", || !std::path::Path::new(&format!("/proc/{pid}")).exists());
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_run_that_the_server_has_forgotten_is_ended_by_cancelling_it() {
+    let farm = farm();
+    farm.plan("outer", NESTS);
+    let mut run = farm.start(&["run", "--on", "farm", "outer.md"]);
+    let (id, _) = under_way(&farm);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    farm.server.temporal(&["workflow", "delete", "--yes", "--workflow-id", &id]).exits(0);
+    let resume = || farm.wf(&["resume", &id]).all();
+    until("it is forgotten", || resume().contains("does not know the workflow"));
+    assert!(resume().contains("`wf cancel RUN` ends its record"));
+    farm.wf(&["cancel", &id]).exits(0);
+    assert_terminated(&farm, &id, "does not know the workflow");
+    farm.wf(&["audit", "verify"]).exits(0).says("valid");
+}

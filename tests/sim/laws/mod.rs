@@ -16,6 +16,7 @@ mod places;
 mod proof;
 mod record;
 mod rounds;
+mod terminated;
 mod times;
 mod work;
 
@@ -329,6 +330,11 @@ pub const LAWS: &[Law] = &[
         holds: elsewhere,
     },
     Law { name: "ends", says: "Every run ends, within a bounded number of inputs.", holds: elsewhere },
+    Law {
+        name: "terminated",
+        says: "A run that is terminated, at whatever time, ends at once: what was under way was interrupted, what had not begun is cancelled, and nobody is asked any more.",
+        holds: terminated::terminated,
+    },
     Law {
         name: "same_end",
         says: "A run that is interrupted, and finds out what became of its work, ends like one that is not: same states, same outputs.",

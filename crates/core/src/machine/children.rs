@@ -218,4 +218,10 @@ impl Machine {
     fn has_open_children(&self, task: TaskIx) -> bool {
         self.children(task).iter().any(|record| record.end().is_none())
     }
+
+    /// Returns the names of the child runs that have not ended.
+    pub(super) fn open_children(&self, task: TaskIx) -> Vec<Name> {
+        let open = self.children(task).iter().filter(|record| record.end().is_none());
+        open.map(|record| record.start.child.clone()).collect()
+    }
 }

@@ -34,7 +34,7 @@
 //! | the planner, asked when no alternative is left | `planner` `request` `proposal` `restrictions` |
 //! | the planner, asked about an agent whose attempts fail | `guidance` |
 //! | people, asked about an agent that is stuck | `stuck` |
-//! | time and interruption: timers, cancellation, resume, restore | `timers` `cancel` `resume` `restore` |
+//! | time and interruption: timers, cancellation, resume, restore, termination | `timers` `cancel` `resume` `restore` `terminate` |
 //! | the end of a run and its verification status | `run_end` `omission` |
 //!
 //! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
@@ -119,6 +119,7 @@ mod task_end;
 mod task_id;
 mod task_locks;
 mod task_phase;
+mod terminate;
 mod timers;
 mod tool_approval;
 mod turn;

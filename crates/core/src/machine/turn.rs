@@ -285,7 +285,7 @@ impl Machine {
         }
     }
 
-    fn cancel(&mut self, reason: String) {
+    pub(super) fn cancel(&mut self, reason: String) {
         if self.state.started.is_none() {
             return;
         }

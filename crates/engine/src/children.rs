@@ -96,9 +96,7 @@ pub(super) fn listed_plan(step: &Step, plan: &str) -> Result<ChildPlan, EngineEr
 
 /// Returns the plan in a file that an agent may start.
 pub(super) fn plan_at(step: &Step, path: &str) -> Result<Arc<Plan>, EngineError> {
-    let mut listed = dispatch_of(step).into_iter().flat_map(|dispatch| &dispatch.plans);
-    let found = listed.find(|child| child.path == path);
-    found.map(|child| Arc::clone(&child.plan)).ok_or(EngineError::Stuck)
+    dispatch_of(step).and_then(|dispatch| dispatch.plan_at(path)).cloned().ok_or(EngineError::Stuck)
 }
 
 fn dispatch_of(step: &Step) -> Option<&AgentDispatch> {

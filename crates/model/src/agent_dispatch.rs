@@ -38,6 +38,11 @@ impl AgentDispatch {
     /// The default of `max_parallel`.
     pub const MAX_PARALLEL: u32 = 4;
 
+    /// Returns the plan in a file, if it is one of them.
+    pub fn plan_at(&self, path: &str) -> Option<&Arc<Plan>> {
+        self.plans.iter().find(|child| child.path == path).map(|child| &child.plan)
+    }
+
     /// Returns the plan with an id.
     pub fn plan(&self, id: &str) -> Option<&ChildPlan> {
         self.plans.iter().find(|child| child.plan.id().as_str() == id)

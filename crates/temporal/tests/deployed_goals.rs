@@ -243,3 +243,44 @@ fn a_run_that_an_operator_ends_fails_the_reconciliation() {
     assert!(end["reason"].as_str().unwrap().contains("ended on the Temporal server"), "{end}");
     farm.wf(&["audit", "verify"]).exits(0);
 }
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn runs_that_the_server_has_forgotten_are_recorded() {
+    let farm = Farm::new(1);
+    goal(&farm, &step(""));
+    deploy(&farm, "3");
+    until_more_runs(&farm, 3);
+    farm.wf(&["goal", "pause", "sum"]).exits(0);
+    for (run, status) in workflows(&farm, "wf.run.v1") {
+        assert!(status.ends_with("COMPLETED"), "{run}: {status}");
+        farm.server.temporal(&["workflow", "delete", "--yes", "--workflow-id", &run]).exits(0);
+    }
+    until("the server has forgotten them", || workflows(&farm, "wf.run.v1").is_empty());
+    let all = settle(&farm);
+    assert_eq!(healths(&all)[0], "repaired");
+    for run in all.iter().flat_map(|one| [Some(&one.run), one.repair.as_ref()]).flatten() {
+        assert_eq!(farm.count(run.as_str(), "run_ended", None), 1);
+    }
+}
+
+#[test]
+#[ignore = "needs a Temporal server: .ci/real"]
+fn a_repair_that_is_followed_is_cancelled_from_its_workspace() {
+    let farm = Farm::new(1);
+    goal(&farm, &step("sleep 600;"));
+    deploy(&farm, "1");
+    let mut sync = farm.start(&["goal", "sync", "sum", "--follow"]);
+    let repair = || reconciliations(&farm).iter().find_map(|one| one.repair.clone());
+    until("the repair is followed", || {
+        repair().is_some_and(|run| farm.count(run.as_str(), "attempt_started", Some("make")) == 1)
+    });
+    let repair = repair().unwrap();
+    farm.wf(&["cancel", repair.as_str()]).exits(0);
+    assert_eq!(farm.events(repair.as_str()).pop().unwrap()["outcome"], "cancelled");
+    sync.kill().unwrap();
+    sync.wait().unwrap();
+    let all = settle(&farm);
+    let its = all.iter().find(|one| one.repair.as_ref() == Some(&repair)).unwrap();
+    assert_eq!(its.ended.as_ref().unwrap().1, ReconciliationHealth::Failed, "{its:?}");
+}

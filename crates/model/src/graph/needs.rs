@@ -117,7 +117,7 @@ fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 /// Returns a graph with an edge from each step to each that it needs.
 fn directed(needs: &[Vec<usize>]) -> DiGraph<(), (), usize> {
-    let mut graph = DiGraph::default();
+    let mut graph = DiGraph::with_capacity(needs.len(), needs.iter().map(Vec::len).sum());
     for _ in needs {
         graph.add_node(());
     }

@@ -174,8 +174,7 @@ impl RunDriver {
         let plan = match (&step.work, nested.generated) {
             (StepWork::Uses(uses), None) => Some(Arc::clone(&uses.plan)),
             (StepWork::Agent(agent), None) => {
-                let mut listed = agent.dispatch.iter().flat_map(|dispatch| &dispatch.plans);
-                listed.find(|child| child.path == nested.path).map(|child| Arc::clone(&child.plan))
+                agent.dispatch.as_ref().and_then(|dispatch| dispatch.plan_at(&nested.path)).cloned()
             }
             (StepWork::Generated(made), Some(digest)) => {
                 let text = self.objects.get_now(&digest)?;

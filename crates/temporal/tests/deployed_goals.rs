@@ -282,5 +282,5 @@ fn a_repair_that_is_followed_is_cancelled_from_its_workspace() {
     sync.wait().unwrap();
     let all = settle(&farm);
     let its = all.iter().find(|one| one.repair.as_ref() == Some(&repair)).unwrap();
-    assert_eq!(its.ended.as_ref().unwrap().1, ReconciliationHealth::Failed, "{its:?}");
+    assert_eq!(its.ended.as_ref().unwrap().1, ReconciliationHealth::Cancelled, "{its:?}");
 }

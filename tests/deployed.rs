@@ -144,7 +144,7 @@ fn what_is_needed_for_a_deployment_is_asked_for() {
     place.wf(&["goal", "deploy", "lamp"]).exits(4).says("accept it: wf goal accept lamp");
     place.wf(&["goal", "accept", "lamp", "--yes"]).exits(0);
     let missing = place.wf(&["goal", "deploy", "lamp"]).exits(4);
-    missing.says("wf approve");
+    missing.says("for many runs: wf approve goals/lamp.md --executions N --expires TIME");
     place.wf(&["goal", "sync", "lamp"]).exits(2).says("lamp is not deployed").says("wf goal deploy lamp");
     place.wf(&["goal", "recall", "lamp"]).exits(2).says("lamp is not deployed");
     place.sandbox.file("goals/lamp.md", GOAL.replace("backend: farm\n", ""));

@@ -183,8 +183,12 @@ impl DeployableGoal {
             ends: ended.map(|(at, health, _)| (at, health)).collect(),
             resumed: reader.resumed(&goal.id)?,
         };
-        let look = self.part(caller, &self.look, &name)?;
-        let repair = self.repair.as_ref().map(|ready| self.part(caller, ready, &name)).transpose()?;
+        let part = |ready: &LoadedPlan| {
+            let part = self.part(caller, ready, &name);
+            part.map_err(|failure| standing_approval_hint(failure, &ready.path))
+        };
+        let look = part(&self.look)?;
+        let repair = self.repair.as_ref().map(part).transpose()?;
         let whole = self.repair.as_ref().unwrap_or(&self.look);
         let token = look.approval.token.clone();
         Ok(GoalDeployment {
@@ -222,4 +226,12 @@ impl DeployableGoal {
         let config = of_deployment(ready.options.write_to(Value::Null), self.backend.name(), deployment);
         Ok(DeployedPart { config, approval })
     }
+}
+
+/// Adds the way to an approval for many runs, if it is one that a goal lacks.
+fn standing_approval_hint(failure: CommandError, path: &str) -> CommandError {
+    if failure.exit != CliExitCode::Approval {
+        return failure;
+    }
+    failure.hint(format!("for many runs: wf approve {path} --executions N --expires TIME"))
 }

@@ -145,7 +145,7 @@ impl Machine {
     pub(super) fn on_exchange_gates(&mut self, point: GatePoint, gated: &GateOutcome, answer: GatedExchange) {
         let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
-        let Some(task) = self.task_ix(&part.attempt.place).filter(waits) else {
+        let Some(task) = self.working_agent(&part.attempt).filter(waits) else {
             return;
         };
         let asked = (point, part.position);

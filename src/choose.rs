@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::which::unknown_step;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath, TaskRef};
@@ -85,12 +86,7 @@ fn task_path(text: &str, mut place: StepLookup<'_>) -> Result<Vec<TaskRef>, Comm
 fn find_task<'a>(place: &StepLookup<'a>, spot: TaskRef) -> Result<(TaskRef, &'a Step), CommandError> {
     let id = spot.step.as_str();
     let Some(ix) = place.plan.find(id) else {
-        let steps = place.plan.steps().iter().map(|step| step.id.as_str());
-        let near = nearest(id, steps);
-        return Err(with_suggestion(
-            usage_error(format!("the plan `{}` has no step `{id}`", place.plan.id())),
-            near,
-        ));
+        return Err(unknown_step(place.plan, id));
     };
     let step = place.plan.step(ix);
     let Some(named) = &spot.item else {

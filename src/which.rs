@@ -1,8 +1,12 @@
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use wf_app::{CliExitCode, CommandError};
+use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath, TaskRef};
 use wf_core::machine::TaskId;
+use wf_model::Plan;
 use wf_store::StoreReader;
 
 /// A run: by a prefix of its id, or the latest one.
@@ -126,6 +130,20 @@ pub fn find_step(run: RunId, subject: &TaskPath, reader: &StoreReader) -> Result
     Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
 }
 
+/// Refuses a step that a plan does not have.
+pub fn require_step(plan: &Plan, step: &str) -> Result<(), CommandError> {
+    plan.find(step).map(drop).ok_or_else(|| unknown_step(plan, step))
+}
+
+/// The failure of a step that a plan does not have.
+pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
+    let failure = usage_error(&format!("the plan `{}` has no step `{step}`", plan.id()));
+    match nearest(step, plan.steps().iter().map(|step| step.id.as_str())) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
 /// The last run nested in a task.
 fn last_nested_run(run: &RunId, name: &str, reader: &StoreReader) -> Result<Option<RunId>, CommandError> {
     let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
@@ -142,8 +160,11 @@ fn find_task(run: &RunId, spot: &TaskRef, reader: &StoreReader) -> Result<TaskId
     let steps = reader.steps(run)?;
     let own = steps.iter().filter(|row| row.step == spot.step);
     let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
+    let items: BTreeSet<u32> =
+        steps.iter().filter(|row| row.step == spot.step).filter_map(|row| row.item).collect();
+    let by_number = || item.parse().ok().filter(|number| items.is_empty() || items.contains(number));
     // Names are read as they are shown: a key takes precedence over a number.
-    let found = by_key.or_else(|| item.parse().ok());
+    let found = by_key.or_else(by_number);
     let none = || usage_error(&format!("`{}` has no item `{item}`", spot.step));
     Ok(TaskId { step: spot.step.clone(), item: Some(found.ok_or_else(none)?) })
 }

@@ -7,9 +7,9 @@ use clap::Args;
 use crate::Ui;
 use crate::log_calls::print_calls;
 use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
-use crate::which::{ResolvedTask, StepArg, find_step};
+use crate::which::{ResolvedTask, StepArg, find_step, require_step};
 use wf_app::names::task_name;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::{Attempt, ChildId, TaskId};
@@ -66,6 +66,11 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     let (run, subject) = args.step.resolve(&reader)?;
     let found = subject.map(|subject| find_step(run.clone(), &subject, &reader)).transpose()?;
     let run = found.as_ref().map_or(run, |found| found.run.clone());
+    if let Some(found) = &found
+        && !reader.attempts(&run)?.iter().any(|row| is_attempt_of(row, &found.place))
+    {
+        require_step(&*load::recorded_plan(ui, &reader, &run)?, found.place.step.as_str())?;
+    }
     if args.calls {
         print_calls(ui, &reader, &run, found.as_ref())?;
         return Ok(CliExitCode::Ok);
@@ -273,8 +278,10 @@ impl LogView<'_> {
             Some(found) => {
                 let place = task_name(&self.reader, &self.run, &found.place);
                 let place = place.unwrap_or_else(|_| found.place.to_string());
-                let message =
-                    format!("`{place}` of run {run} has no output: it did not start, or was reused");
+                let message = match found.attempt {
+                    Some(number) => format!("`{place}` of run {run} has no attempt {number}"),
+                    None => format!("`{place}` of run {run} has no output: it did not start, or was reused"),
+                };
                 CommandError::new(CliExitCode::Usage, message).hint(format!("for its state: wf show {run}"))
             }
         }

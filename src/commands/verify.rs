@@ -1,13 +1,12 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::which::{ResolvedTask, find_step};
+use crate::which::{ResolvedTask, find_step, require_step};
 use crate::{RunArg, Ui};
 use wf_app::given::{approval_of_run, secrets_of_run};
 use wf_app::lineage::outermost_run;
 use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
-use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath};
 use wf_core::machine::{ChildId, Event, EventKind, TaskId};
 use wf_core::observe::RunRef;
@@ -93,19 +92,10 @@ fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<Resol
 
 /// Refuses a step that the plan does not have.
 fn check_step_exists(runs: &[Reverification]) -> Result<(), CommandError> {
-    let Some(Reverification { only: Some(place), plan, .. }) = runs.first() else {
-        return Ok(());
-    };
-    if plan.find(place.step.as_str()).is_some() {
-        return Ok(());
+    match runs.first() {
+        Some(Reverification { only: Some(place), plan, .. }) => require_step(plan, place.step.as_str()),
+        _ => Ok(()),
     }
-    let message = format!("the plan `{}` has no step `{}`", plan.id(), place.step);
-    let steps = plan.steps().iter().map(|step| step.id.as_str());
-    let failure = CommandError::new(CliExitCode::Usage, message);
-    Err(match nearest(place.step.as_str(), steps) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure,
-    })
 }
 
 /// Returns the steps above a run, outermost first.

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use crate::which::{ResolvedTask, StepArg, find_step};
+use crate::which::{ResolvedTask, StepArg, find_step, require_step};
 use wf_app::lineage::retried_run_of_nested;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::RunId;
@@ -35,16 +35,7 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let found = find_step(run, &subject, &reader)?;
     let record = crate::load_record(&reader, &found.run)?;
     let plan = load::recorded_plan(ui, &reader, &found.run)?;
-    if plan.find(found.place.step.as_str()).is_none() {
-        let message = format!("the plan `{}` has no step `{}`", plan.id(), found.place.step);
-        let steps = plan.steps().iter().map(|step| step.id.as_str());
-        let near = wf_base::diag::nearest(found.place.step.as_str(), steps);
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(match near {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure,
-        });
-    }
+    require_step(&plan, found.place.step.as_str())?;
     let cache = cache(&reader, &record, &found)?;
     let again = rerun_reason(&reader, &found)?;
     let of = StepExplanation {

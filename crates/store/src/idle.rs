@@ -36,7 +36,9 @@ impl StoreReader {
             Some(ended) => ended,
             None => self.last_event(run)?.unwrap_or(row.created),
         };
-        Ok(row.duration_until(last))
+        // A process that only waited for people recorded nothing, so some idle time may be later than the last event.
+        let until_last = self.with_idle(RunRow { ended: Some(last), ..row })?;
+        Ok(until_last.duration_until(last))
     }
 
     /// Returns the time in which no process worked on a run before it was resumed: since it was

@@ -109,7 +109,11 @@ pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.durable();
-    let has_room = |place: &TaskId| known.book(place).live.is_some();
+    // One that waits for guidance, of a planner or of people, keeps its lock.
+    let has_room = |place: &TaskId| {
+        let book = known.book(place);
+        book.live.is_some() || book.consults.is_some() || book.stuck.is_some()
+    };
     let first = engine
         .units
         .iter()

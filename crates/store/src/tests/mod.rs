@@ -10,6 +10,7 @@ mod fixture;
 mod full;
 mod goals;
 mod hold;
+mod idle;
 mod kill;
 mod memory;
 mod notes;

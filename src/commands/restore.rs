@@ -4,13 +4,15 @@ use clap::Args;
 
 use super::backup::content;
 use crate::Ui;
+use wf_app::restore::restore_backup;
 use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The backup is unpacked beside the state and checked; then the two are swapped atomically, so one of
 them is always intact. A state with runs or memory entries is replaced only with --force, and a state
-in use by a process never. Runs that had not finished can be resumed.")]
+in use by a process never: stop the daemon first. Runs that had not finished can be resumed. Goals that
+were accepted stay accepted.")]
 pub struct RestoreArgs {
     /// File written by `wf backup`
     file: PathBuf,
@@ -23,7 +25,7 @@ pub struct RestoreArgs {
 pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let state = ui.host.workspace().state;
-    let made = wf_audit::restore(&file, &state, args.force, ui.host.now())?;
+    let made = restore_backup(ui, &file, args.force)?;
     let shown = relative_path(&state, ui.host.cwd());
     ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(&made)));
     Ok(CliExitCode::Ok)

@@ -131,6 +131,32 @@ fn people_are_told_once_of_each_change_and_no_secret_is_left_anywhere() {
 }
 
 #[test]
+fn no_goal_waits_for_a_recipient_that_hangs() {
+    let sandbox = place();
+    let front = "verify: [{name: shut, run: test -f shut}]\nnotify: [{on: [failed], exec: [sleep, '20']}]\n";
+    goal(&sandbox, &format!("{EACH_SECOND}{front}"));
+    let daemon = Daemon::start(&sandbox, &["-q", "-j", "1"]);
+    soon("it is looked at on and on", || ended(&sandbox, "failed") > 4);
+    assert_eq!(count(&sandbox, "SELECT count(*) FROM notifications WHERE sent IS NOT NULL"), 0);
+    daemon.ends();
+}
+
+#[test]
+fn a_backup_is_restored_under_no_daemon_and_what_was_accepted_stays_so() {
+    let sandbox = place();
+    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n"));
+    let daemon = Daemon::start(&sandbox, &["-q"]);
+    soon("it is healthy", || ended(&sandbox, "healthy") > 0);
+    sandbox.wf(&["backup", "one.tar"]).exits(0);
+    let refused = sandbox.wf(&["restore", "one.tar", "--force"]).exits(6);
+    refused.says("another daemon is active in this workspace: process").says("stop it");
+    daemon.ends();
+    sandbox.wf(&["restore", "one.tar", "--force"]).exits(0);
+    let listed = crate::support::Did::of(&mut sandbox.unaccepted(&["goal", "list"])).exits(0);
+    assert!(!listed.all().contains("unaccepted"), "{}", listed.all());
+}
+
+#[test]
 fn a_later_slot_replaces_a_cycle_that_goes_on() {
     let sandbox = place();
     let front = "schedule: \"*/3 * * * * *\"\noverlap: replace\n\

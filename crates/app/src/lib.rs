@@ -44,6 +44,7 @@ pub mod queue;
 pub mod record;
 pub mod relied;
 pub mod repair;
+pub mod restore;
 pub mod revision;
 mod run_options;
 pub mod run_start;

@@ -95,15 +95,24 @@ fn forget_all(
     Ok((forgotten, uses))
 }
 
+/// The number of reconciliations of each goal that stay, however old: what follows from the next one depends on the last ones.
+const KEPT_RECONCILIATIONS: usize = 100;
+
 /// Prunes old ledger entries. A decision about a pruned scheduled time stays final: only scheduled
 /// times after those accounted for are considered.
 fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Result<()> {
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now.millis().saturating_sub(age);
+    let beyond = format!(
+        "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs) AND run IN
+             (SELECT run FROM
+                 (SELECT run, row_number() OVER (PARTITION BY goal ORDER BY started_at DESC) AS place FROM reconciliations)
+              WHERE place > {KEPT_RECONCILIATIONS})"
+    );
     for sql in [
+        &beyond,
         "DELETE FROM slots WHERE at < ?1 AND state NOT IN ('due', 'queued')
-             AND (run IS NULL OR run NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))",
-        "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
+             AND (run IS NULL OR run NOT IN (SELECT run FROM reconciliations))",
         "DELETE FROM notifications WHERE sent < ?1",
         // The last one stays, so that no number is used twice.
         "DELETE FROM suggestions WHERE changed < ?1 AND state <> 'pending'

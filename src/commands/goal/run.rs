@@ -77,9 +77,9 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
         cycle(ui, args, &observe)?
     };
     print_result(ui, &ended);
-    send_notifications(ui)?;
-    // A daemon sees the end of what it started.
+    // A daemon sees the end of what it started, and sends what follows: another goal does not wait for a recipient.
     if args.token.is_none() && args.cycle.is_none() {
+        send_notifications(ui)?;
         wake_daemon(&workspace.state);
     }
     Ok(exit(ended.verdict.health))

@@ -19,10 +19,13 @@ use wf_exec::{WorkError, pinned};
 use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
 use wf_sign::approval::{ApprovalRefusal, GoalContent, ReviewPolicy, accepts};
 
+/// The end of the name of an acceptance, after the id of its goal.
+pub const ACCEPTANCE_SUFFIX: &str = ".accepted.json";
+
 /// The path of the acceptance of a goal.
 pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
     let folder = workspace.state.join("goals");
-    folder.join(format!("{goal}.accepted.json"))
+    folder.join(format!("{goal}{ACCEPTANCE_SUFFIX}"))
 }
 
 /// Checks that an approver accepted a goal as it is now: with `wf goal accept`, or by signing the

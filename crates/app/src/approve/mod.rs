@@ -32,8 +32,8 @@ mod token;
 mod withdrawal;
 
 pub use accepted::{
-    acceptance_path, awaited_acceptance, awaited_acceptance_at, check_accepted, check_programs_accepted,
-    reviewed_files,
+    ACCEPTANCE_SUFFIX, acceptance_path, awaited_acceptance, awaited_acceptance_at, check_accepted,
+    check_programs_accepted, reviewed_files,
 };
 pub use agree::{confirm, confirmed};
 pub use answer::{AnswerRequest, AnswerReview};

@@ -178,18 +178,14 @@ impl Daemon<'_> {
         over
     }
 
-    /// Sends the notifications that no other process sends; returns the time to try again. The process that
-    /// ends a reconciliation sends its own, so only those are left that failed, or belong to none.
+    /// Sends open notifications, in a process that no reconciliation waits for; returns the time to try again.
     pub(super) fn send_notifications(&mut self, now: Moment) -> Option<Moment> {
+        if self.children.runs_for(&ChildPurpose::Notify) {
+            return None;
+        }
         // If that cannot be read, it is read the next time.
         let open = self.leadership.reader.notices().unwrap_or_default();
-        let is_told = |goal: &PlanId| {
-            self.children.any(|errand| match errand {
-                ChildPurpose::Slot(start) => &*start.goal == goal.as_str(),
-                errand => *errand == ChildPurpose::Notify,
-            })
-        };
-        let tries = open.iter().filter(|notice| !is_told(&notice.goal)).map(|notice| notice.tries).min()?;
+        let tries = open.iter().map(|notice| notice.tries).min()?;
         let until = self.notification_retry_at.filter(|_| tries > 0);
         if until.is_some_and(|until| until > now) {
             return until;

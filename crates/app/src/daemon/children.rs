@@ -55,9 +55,15 @@ pub struct SpawnContext<'a> {
 }
 
 impl ChildProcesses {
-    /// The number of processes, without those that record what happens elsewhere.
+    /// The number of processes that work on reconciliations.
     pub fn work_count(&self) -> usize {
-        self.running.iter().filter(|(errand, _)| !matches!(errand, ChildPurpose::Sync(_))).count()
+        let is_other = |errand: &ChildPurpose| matches!(errand, ChildPurpose::Sync(_) | ChildPurpose::Notify);
+        self.running.iter().filter(|(errand, _)| !is_other(errand)).count()
+    }
+
+    /// True if there is a process that comes to an end by itself.
+    pub fn is_busy(&self) -> bool {
+        self.any(|errand| !matches!(errand, ChildPurpose::Sync(_)))
     }
 
     /// True if there is no process at all.

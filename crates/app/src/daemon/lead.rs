@@ -44,7 +44,8 @@ pub async fn acquire_leadership(
     let hold = match FileLock::try_lock(&state, LEADER_LOCK)? {
         Ok(hold) => hold,
         Err(_) => match standby {
-            None => return Err(already_led(&state)),
+            // Once that one has exited it may lead, so the service manager restarts it.
+            None => return Err(already_led(&state).hint("to wait until it exits, pass --standby")),
             Some(standby) => {
                 caller.info("another daemon is active; waiting for it to exit\n");
                 match standby.wait_for_lock(stop, &state).await? {
@@ -101,13 +102,13 @@ impl DaemonStandby<'_> {
     }
 }
 
-fn already_led(state: &Path) -> CommandError {
+/// Returns the failure of what only one daemon may do, or none.
+pub(crate) fn already_led(state: &Path) -> CommandError {
     let leader = StoreReader::open(state).and_then(|reader| reader.leader());
     let who = match leader {
         Ok(Some((_, pid, since))) => format!(": process {pid}, since {}", since.to_second()),
         _ => String::new(),
     };
     let message = format!("another daemon is active in this workspace{who}");
-    // Once that one has exited it may lead, so the service manager restarts it.
-    CommandError::new(CliExitCode::State, message).hint("to wait until it exits, pass --standby")
+    CommandError::new(CliExitCode::State, message)
 }

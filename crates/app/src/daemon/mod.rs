@@ -26,3 +26,4 @@ mod report;
 mod waits;
 
 pub use daemon::{DaemonOptions, run};
+pub(crate) use lead::already_led;

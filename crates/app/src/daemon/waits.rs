@@ -108,7 +108,7 @@ impl Daemon<'_> {
     ) -> Result<DaemonEvent, CommandError> {
         if let Some(warp) = &self.test_clock {
             // No time passes while a process works.
-            if self.children.work_count() > 0 {
+            if self.children.is_busy() {
                 let gone = self.children.next_exit().await;
                 self.record_exit(&gone);
                 return Ok(DaemonEvent::ChildExited);

@@ -301,8 +301,11 @@ impl<'a> SlotDecider<'a> {
     }
 
     fn busy_reason(&self) -> String {
-        let live = self.known.active.first().and_then(|live| live.slot);
-        match live.or(self.open.first().map(|open| open.slot)) {
+        let live = self.known.active.first();
+        match live.map_or_else(|| self.open.first().map(|open| open.slot), |live| live.slot) {
+            Some(slot) if live.is_none() => {
+                format!("the reconciliation of {} has not started yet", slot.to_second())
+            }
             Some(slot) => format!("the reconciliation of {} is still running", slot.to_second()),
             None => "a manual reconciliation is still running".into(),
         }

@@ -97,7 +97,7 @@ fn what_was_verified_is_merged_and_the_repository_of_the_user_stays() {
 }
 
 #[test]
-fn agents_beside_each_other_change_the_same_file_and_both_changes_stay() {
+fn agents_beside_each_other_change_the_same_file_and_the_checks_of_the_second_did_not_see_both() {
     let place = place(
         &[
             (
@@ -109,8 +109,12 @@ fn agents_beside_each_other_change_the_same_file_and_both_changes_stay() {
         ],
         "",
     );
-    place.wf(&["run", "plan.md"]).exits(0).says("2 verified");
+    let ran = place.wf(&["run", "plan.md"]).exits(0).says("1 verified, 1 reported");
+    ran.says("merged with changes that the workspace has got since");
     assert_eq!(place.read("src/a.txt"), "one was here\ntwo\nthree\nfour\nfive\nsix\ntwo was here\n");
+    place.wf(&["show", "--last"]).exits(0).says("which its checks did not see");
+    let why = ["one", "two"].map(|id| place.wf(&["why", &last(&place), id]).exits(0).all()).concat();
+    assert_eq!(why.matches("it is reported, not verified: it was merged with changes").count(), 1, "{why}");
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn a_review_shows_the_changes_and_merges_what_was_shown() {
     let mine = place.read("src/a.txt").replace("seven", "mine");
     place.file("src/a.txt", mine);
     place.wf(&["approve", &last(&place), "--yes"]).exits(0).says("+one was here");
-    place.wf(&["resume", &last(&place)]).exits(0).says("1 verified");
+    place.wf(&["resume", &last(&place)]).exits(0).says("1 reported");
     assert_eq!(place.read("src/a.txt"), "one was here\ntwo\nthree\nfour\nfive\nsix\nmine\n");
 }
 
@@ -300,7 +304,7 @@ fn programs_work_in_copies_and_what_passed_is_merged() {
         ("two", run("sed -i 's/^seven$/two was here/' src/a.txt; echo new > src/new.txt")),
     ]);
     let head = git(&place, &["rev-parse", "HEAD"]);
-    place.wf(&["run", "plan.md"]).exits(0).says("2 verified");
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified, 1 reported");
     assert_eq!(place.read("src/a.txt"), "one was here\ntwo\nthree\nfour\nfive\nsix\ntwo was here\n");
     assert_eq!(place.read("src/new.txt"), "new\n");
     assert_eq!(git(&place, &["rev-parse", "HEAD"]), head);

@@ -1,25 +1,34 @@
 //! Merges of what agents did in worktrees, decision by decision.
 
 use wf_core::machine::{
-    ApprovalOutcome, Effect, EventKind, InputKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
-    RequestDecision, Standing, StepState, WorkExit,
+    ApprovalOutcome, CheckRuling, Effect, EventKind, InputKind, MergeEnd, MergeOutcome, MergePlan,
+    MergePreparation, RequestDecision, Standing, StepState, WorkExit,
 };
-use wf_model::{AgentWorkspace, StepWork, WorktreeMerge};
+use wf_model::{AgentWorkspace, Step, StepWork, WorktreeMerge};
 
 use super::agents::{answers, begun, briefed};
-use super::answers::ended;
+use super::answers::{ended, verdict};
 use super::killed::{Killed, attempt, end_of, words};
+use super::world::check;
 
 /// A run whose agent has left its worktree; it has no checks.
 fn passed(merge: WorktreeMerge) -> Killed {
+    let run = left_by(merge, |_| {});
+    assert_eq!(count(&run, |fact| matches!(fact, EventKind::MergeRequested(_))), 1);
+    run
+}
+
+/// A run whose agent has left its worktree.
+fn left_by(merge: WorktreeMerge, change: impl FnOnce(&mut Step)) -> Killed {
     let mut run = begun(|step| {
         if let StepWork::Agent(work) = &mut step.work {
             (work.workspace, work.merge) = (AgentWorkspace::Worktree, merge);
         }
+        change(step);
     });
     run.feed(briefed("a"));
     run.feed(answers(1, None));
-    assert_eq!(words(&run.feed(left())), ["prepare_merge"]);
+    run.feed(left());
     run
 }
 
@@ -105,6 +114,28 @@ fn what_a_person_merged_is_reported() {
         event.fact,
         EventKind::StepEnded { state: StepState::Succeeded, standing: Standing::Reported, .. }
     )));
+}
+
+#[test]
+fn what_met_changes_that_its_checks_did_not_see_is_reported() {
+    for (before, standing) in [("b", Standing::Verified), ("other", Standing::Reported)] {
+        let mut run = left_by(WorktreeMerge::Automatic, |step| step.verify = vec![check("good")]);
+        let judged = InputKind::Judged {
+            phase: wf_model::CheckPhase::Verify,
+            attempt: Some(attempt("a", 1)),
+            verdicts: vec![verdict(CheckRuling::Pass)],
+            seen: Vec::new(),
+        };
+        assert_eq!(words(&run.feed(judged)), ["prepare_merge"]);
+        let plan = MergePlan { base: "b".into(), before: before.into(), ..*plan("r") };
+        run.feed(prepared(MergePreparation::Clean { plan: Box::new(plan), diff: "+a".into() }));
+        run.feed(merged(MergeOutcome::Merged));
+        let end = run.events.iter().find_map(|event| match &event.fact {
+            EventKind::StepEnded { standing, reason, .. } => Some((*standing, !reason.is_empty())),
+            _ => None,
+        });
+        assert_eq!(end, Some((standing, standing == Standing::Reported)), "before is {before}");
+    }
 }
 
 #[test]

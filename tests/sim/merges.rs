@@ -1,6 +1,6 @@
 //! The merges of what agents did in worktrees: what the log says of them, and what the world answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wf_core::machine::{
     Attempt, Effect, EventKind, InputKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeStart,
@@ -19,6 +19,8 @@ pub struct Merges {
     pub of: BTreeMap<TaskId, (u32, Option<MergeOutcome>)>,
     /// The one whose files are being written.
     pub begun: Option<Attempt>,
+    /// The attempts whose changes met others that their checks did not see.
+    pub unseen: BTreeSet<Attempt>,
 }
 
 impl Merges {
@@ -28,7 +30,14 @@ impl Merges {
                 let Attempt { place, attempt } = request.attempt.clone();
                 self.of.insert(place, (attempt, None));
             }
-            EventKind::MergeStarted(start) => self.begun = Some(start.attempt.clone()),
+            EventKind::MergeStarted(start) => {
+                self.begun = Some(start.attempt.clone());
+                if start.plan.before == start.plan.base {
+                    self.unseen.remove(&start.attempt);
+                } else {
+                    self.unseen.insert(start.attempt.clone());
+                }
+            }
             EventKind::MergeEnded(end) => {
                 if self.begun.as_ref() == Some(&end.attempt) {
                     self.begun = None;
@@ -93,10 +102,16 @@ impl World {
             return InputKind::Merged(MergeEnd { attempt, outcome });
         }
         let result = format!("result of {attempt}");
-        // Somebody writes a file just then: seldom enough that it ends.
-        let before = if self.dice.one_in(30) { "moving" } else { "still" };
-        let plan = Box::new(MergePlan { result, before: before.into(), ..MergePlan::default() });
-        let merge = match dice.below(8) {
+        let found = dice.below(8);
+        // Somebody writes a file just then: seldom enough that it ends. Or somebody has changed some since the agent began.
+        let before = match dice.one_in(3) {
+            _ if self.dice.one_in(30) => "moving",
+            true => "moved",
+            false => "still",
+        };
+        let (base, before) = ("still".into(), before.into());
+        let plan = Box::new(MergePlan { result, base, before, ..MergePlan::default() });
+        let merge = match found {
             0 => MergePreparation::Unchanged,
             1 => MergePreparation::Failed { reason: "there is no git".into() },
             2 | 3 => MergePreparation::Conflict { plan, files: vec!["a file".into()] },

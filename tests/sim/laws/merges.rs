@@ -1,6 +1,6 @@
 //! Laws of merges: what agents did in worktrees reaches the workspace in order, once, and after it passed.
 
-use wf_core::machine::{Effect, EventKind, MergeOutcome, StepState};
+use wf_core::machine::{Attempt, Effect, EventKind, MergeOutcome, StepState};
 use wf_model::{AgentWorkspace, StepWork};
 
 use super::super::ledger::step_of;
@@ -38,7 +38,7 @@ fn recorded(look: &Look<'_>, fact: &EventKind) -> Result<(), String> {
         }
         EventKind::MergeStarted(start) => known.is_open(&start.attempt) && known.begun.is_none(),
         EventKind::MergeEnded(end) => known.is_open(&end.attempt),
-        EventKind::StepEnded { place, state: StepState::Succeeded, .. } => {
+        EventKind::StepEnded { place, state: StepState::Succeeded, standing, .. } => {
             let alone = matches!(&step_of(look.plan(), place).work, StepWork::Agent(work) if work.workspace == AgentWorkspace::Worktree);
             let live = look.decided().book(place).live.filter(|live| alone && *live > 0);
             let well = |attempt: u32| {
@@ -46,7 +46,9 @@ fn recorded(look: &Look<'_>, fact: &EventKind) -> Result<(), String> {
                     matches!(outcome, MergeOutcome::Merged | MergeOutcome::Unchanged | MergeOutcome::ByHand)
                 };
                 let last = known.of.get(place);
-                last.is_some_and(|(of, ended)| *of == attempt && ended.as_ref().is_some_and(is_in))
+                let unseen = known.unseen.contains(&Attempt { place: place.clone(), attempt });
+                !(unseen && standing.is_checked())
+                    && last.is_some_and(|(of, ended)| *of == attempt && ended.as_ref().is_some_and(is_in))
             };
             live.is_none_or(well)
         }

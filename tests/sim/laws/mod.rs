@@ -249,7 +249,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "merged",
-        says: "What an agent did in a worktree is merged after its attempt ended well, at most once, and no two merges of a run are under way at the same time; its step ends well only after that.",
+        says: "What an agent did in a worktree is merged after its attempt ended well, at most once, and no two merges of a run are under way at the same time; its step ends well only after that, and is verified only if nobody else had changed the workspace.",
         holds: merges::merged,
     },
     Law {

@@ -196,15 +196,20 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let nested = matches!(step.work, wf_model::StepWork::Uses(_)) && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
-    let merge = known.merges.of.get(place).and_then(|(_, ended)| ended.as_ref());
-    let by_hand = merge == Some(&MergeOutcome::ByHand);
+    let merge = known.merges.of.get(place).and_then(|(attempt, ended)| Some((*attempt, ended.as_ref()?)));
+    // Its checks saw other files.
+    let is_other = merge.is_some_and(|(attempt, ended)| {
+        let attempt = Attempt { place: place.clone(), attempt };
+        *ended == MergeOutcome::ByHand
+            || *ended == MergeOutcome::Merged && known.merges.unseen.contains(&attempt)
+    });
     let right = match (state, standing) {
         (StepState::Succeeded, Standing::Verified) => {
             nested || checked && standing_of(&step.verify) == Standing::Verified
         }
         (StepState::Succeeded, Standing::Plausible) => checked && standing_of(&step.verify) == *standing,
         (StepState::Succeeded, Standing::Reported) => {
-            step.verify.is_empty() || cut_short || book.is_ignored() || by_hand
+            step.verify.is_empty() || cut_short || book.is_ignored() || is_other
         }
         (StepState::Failed, Standing::Refuted) => refuted > 0,
         (StepState::Failed, Standing::Unchecked) => passed + refuted == 0,

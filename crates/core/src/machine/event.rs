@@ -310,7 +310,7 @@ pub enum EventKind {
         state: StepState,
         /// The verification status of the result.
         standing: Standing,
-        /// The reason; empty for success.
+        /// The reason; empty for success, unless its verification status is not that of its checks.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// The failure class.

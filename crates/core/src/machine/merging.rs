@@ -1,6 +1,8 @@
 //! The merge of what agents did in worktrees of their own.
 //!
 //! **Invariant:** nothing is merged but what an attempt left that ended well and whose checks passed, each at most once.
+//! **Invariant:** what was merged into other files than the attempt began with is reported: its checks did not see the two
+//! together.
 //! **Invariant:** at most one merge of a run is under way, and they come in the order in which the attempts passed; one
 //! that waits for an approval lets the others pass. A step ends after its merge, so what depends on it sees the changes.
 //!
@@ -28,6 +30,13 @@ use wf_model::{
 
 /// The number of times that a merge is computed anew because files keep changing.
 const MAX_PREPARATIONS: u32 = 5;
+
+/// The reason why a step is only reported though its checks passed.
+const UNSEEN: &str = "merged with changes that the workspace has got since the agent began, which its checks did not see; \
+                      a check of the plan or of a later step sees both";
+
+/// The same, where a person has merged.
+const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
 /// The merge of a task's attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,9 +156,17 @@ impl Machine {
 
     /// Ends a merge, and the task with it.
     fn end_merge(&mut self, task: TaskIx, attempt: &Attempt, outcome: MergeOutcome) {
-        let standing = self.merge_of(task).map_or(Standing::Reported, |merge| merge.standing);
+        let merge = self.merge_of(task);
+        let standing = merge.map_or(Standing::Reported, |merge| merge.standing);
+        let met_changes = merge.and_then(|merge| merge.plan.as_ref()).is_some_and(MergePlan::meets_changes);
         let end = match &outcome {
+            MergeOutcome::Merged if met_changes && standing.is_checked() => {
+                TaskCompletion { reason: UNSEEN.into(), ..TaskCompletion::success(Standing::Reported) }
+            }
             // What the checks saw is not what the person made of it.
+            MergeOutcome::ByHand if standing.is_checked() => {
+                TaskCompletion { reason: BY_HAND.into(), ..TaskCompletion::success(Standing::Reported) }
+            }
             MergeOutcome::ByHand => TaskCompletion::success(Standing::Reported),
             MergeOutcome::Failed { reason } => TaskCompletion::failure(
                 Standing::Reported,
@@ -217,6 +234,11 @@ impl Machine {
 }
 
 impl MergePlan {
+    /// True if the workspace is no more as it was when the agent began. The same files are the same commit.
+    pub fn meets_changes(&self) -> bool {
+        self.before != self.base
+    }
+
     /// Returns the command that prints the changes.
     fn compare(&self) -> String {
         format!("git --git-dir={} diff {} {}", self.repository, self.base, self.result)

@@ -324,6 +324,9 @@ fn end(record: &RunRecord, row: &StepRow) -> Option<String> {
     }
     match row.state {
         StepState::Succeeded if state_word(row.state, row.standing) == "reported" => {
+            if !row.reason.is_empty() && row.reused_from.is_none() {
+                return Some(format!("it is reported, not verified: it was {}", first_line(&row.reason)));
+            }
             Some(match record.ignored_findings(&task_of_row(row)).as_slice() {
                 [] => "it is reported, not verified: it has no checks".into(),
                 all => format!("it is reported, not verified: {}", all.join(", ")),

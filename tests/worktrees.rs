@@ -219,6 +219,75 @@ fn files_are_added_removed_linked_and_made_executable() {
 }
 
 #[test]
+fn what_is_tracked_is_in_the_copy_and_merged_whatever_is_ignored() {
+    let script =
+        "echo 'one was here' > dist/app.js && rm dist/old.js && echo x > dist/new.js && ls dist > src/seen";
+    let place = place(&[("one", run(script))], "");
+    let plan = place.read("plan.md").replace("[src]", "[src, dist]").replace("-r src", "-r dist");
+    place.file("plan.md", plan).file("check.sh", "grep -q \"$1 was here\" -r dist\n");
+    place
+        .file(".gitignore", "/.wf/\n/.config/\ndist/\n")
+        .file("dist/app.js", "old")
+        .file("dist/old.js", "old");
+    git(&place, &["add", "-f", "dist/app.js", "dist/old.js"]);
+    place.file("dist/app.js", "not committed").file("dist/cache", "mine");
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
+    assert_eq!(place.read("dist/app.js"), "one was here\n");
+    assert!(!place.at("dist/old.js").exists());
+    assert!(!place.at("dist/new.js").exists(), "git ignores a new file there");
+    assert_eq!(place.read("src/seen"), "app.js\nnew.js\n", "what git ignores is not in the copy");
+    assert_eq!(place.read("dist/cache"), "mine");
+}
+
+#[test]
+fn what_an_agent_leaves_in_a_submodule_is_told_and_not_dropped() {
+    let place = place(&[("one", run("echo 'one was here' > src/module/file"))], "");
+    git(&place, &["clone", "-q", ".", "src/module"]);
+    git(&place, &["add", "src/module"]);
+    let did = place.wf(&["run", "plan.md"]).exits(1);
+    did.says("files in `src/module` cannot be merged: it is a repository of its own (a submodule)");
+    assert!(!place.at("src/module/file").exists());
+    assert_eq!(events(&place, "merge_requested"), 0);
+}
+
+/// What an agent does to the folder `src/dir`, which has the files `sub/x` and `y`, and to the file `src/file`.
+const EXCHANGE: &str = "cd src && mv dir/sub moved && rm -r dir && echo 'one was here' > dir && rm file && mkdir file && echo x > file/x";
+
+#[test]
+fn a_folder_becomes_a_file_and_a_file_a_folder() {
+    let place = place(&[("one", run(EXCHANGE))], "");
+    place.file("src/dir/sub/x", "x").file("src/dir/y", "y").file("src/file", "f");
+    std::fs::create_dir_all(place.at("src/dir/empty/deep")).unwrap();
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
+    assert_eq!(place.read("src/dir"), "one was here\n");
+    assert_eq!(place.read("src/moved/x"), "x");
+    assert_eq!(place.read("src/file/x"), "x\n");
+}
+
+#[test]
+fn a_folder_with_a_file_that_the_agent_did_not_have_stays() {
+    let place = place(&[("one", run(EXCHANGE))], "");
+    place.file("src/dir/sub/x", "x").file("src/dir/y", "y").file("src/file", "f");
+    place.file(".gitignore", "/.wf/\n/.config/\n*.o\n").file("src/dir/sub/x.o", "mine");
+    let did = place.wf(&["run", "plan.md"]).exits(1);
+    did.says("`src/dir` is to become a file, and is a folder with `src/dir/sub/x.o`");
+    assert_eq!([place.read("src/dir/y"), place.read("src/dir/sub/x.o")], ["y", "mine"]);
+    assert_eq!(place.read("src/file"), "f");
+}
+
+#[test]
+fn a_folder_that_was_moved_leaves_no_empty_one() {
+    let place = place(&[("one", run("mv src/old src/new && echo 'one was here' > src/new/said"))], "");
+    place.file("src/old/deep/x", "x");
+    // A submodule that is left alone is in nobody's way.
+    git(&place, &["clone", "-q", ".", "src/module"]);
+    place.wf(&["run", "plan.md"]).exits(0).says("1 verified");
+    assert!(place.at("src/module/plan.md").exists());
+    assert_eq!(place.read("src/new/deep/x"), "x");
+    assert!(!place.at("src/old").exists());
+}
+
+#[test]
 fn no_program_that_the_worktree_names_is_run() {
     let script = "cd src && printf '* filter=evil diff=evil merge=evil\\n' > .gitattributes && echo 'one was here' > b.txt";
     let place = place(&[("one", run(script))], "");

@@ -82,7 +82,11 @@ impl AttemptTask {
             return;
         };
         let kept = match self.run.git().await {
-            Ok(git) => worktree.save(&git).await,
+            // What it left stays to be looked at, also if it cannot be merged.
+            Ok(git) => match worktree.save(&git).await {
+                Ok(()) => worktree.ensure_kept(&git).await,
+                unable => unable,
+            },
             Err(unable) => Err(unable),
         };
         if let Err(unable) = kept

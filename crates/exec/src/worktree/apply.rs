@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::change::{FileChange, FileKind, FileVersion};
+use super::folder::{find_other_file, folders_of, parent, parent_name, remove_emptied, remove_folders};
 use super::git::WorktreeGit;
 use super::tree::unable;
 use crate::WorkError;
@@ -73,9 +74,11 @@ fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkEr
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top =
         rustix::fs::open(root, flags, Mode::empty()).map_err(|error| unable("open", root, &error.into()))?;
+    let all: BTreeMap<&str, &FileUpdate> =
+        updates.iter().map(|update| (update.path.as_str(), update)).collect();
     let mut open = Vec::new();
     for update in updates {
-        match update.find(&top) {
+        match update.find(&top, &all) {
             Ok(found) if found == update.after => {}
             Ok(found) if found == update.before => open.push(update),
             Ok(_) => return Ok(MergeOutcome::Outdated),
@@ -84,6 +87,11 @@ fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkEr
             Err(error) => return Err(unable("read", Path::new(&update.path), &error)),
         }
     }
+    if let Some(reason) = find_obstacle(&top, &all)? {
+        return Ok(MergeOutcome::Failed { reason });
+    }
+    // A file may take the place of a folder whose files go, or a folder that of a file.
+    open.sort_by_key(|update| update.after.is_some());
     for update in open {
         let written = update.write(&top).map_err(|error| unable("write", Path::new(&update.path), &error))?;
         if !written {
@@ -91,15 +99,38 @@ fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkEr
         }
         failpoint::point("merge.file");
     }
+    for update in updates.iter().filter(|update| update.after.is_none()) {
+        remove_emptied(&top, &update.path);
+    }
     Ok(MergeOutcome::Merged)
 }
 
+/// Returns the reason why a file of the merge cannot take the place of a folder: something is in it that the merge does
+/// not know.
+fn find_obstacle(top: &OwnedFd, all: &BTreeMap<&str, &FileUpdate>) -> Result<Option<String>, WorkError> {
+    let goes = |path: &str| all.get(path).is_some_and(|update| update.after.is_none());
+    for update in all.values().filter(|update| update.after.is_some()) {
+        let other = find_other_file(top, &update.path, &goes)
+            .map_err(|error| unable("read", Path::new(&update.path), &error))?;
+        if let Some(other) = other {
+            return Ok(Some(format!(
+                "`{}` is to become a file, and is a folder with `{other}`, which the agent did not have: move that \
+                 elsewhere, and retry the run",
+                update.path
+            )));
+        }
+    }
+    Ok(None)
+}
+
 impl FileUpdate {
-    /// Returns the file as it lies there. Nothing is found behind a link.
-    fn find(&self, top: &OwnedFd) -> io::Result<FoundFile> {
+    /// Returns the file as it lies there, or is going to once files of the merge are out of its way. Nothing is found
+    /// behind a link.
+    fn find(&self, top: &OwnedFd, all: &BTreeMap<&str, &Self>) -> io::Result<FoundFile> {
         match parent(top, &self.path, false) {
             Ok((folder, name)) => found_file(&folder, &name),
             Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOTDIR) if folders_of(&self.path).any(|folder| all.contains_key(folder)) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -126,6 +157,7 @@ impl FileUpdate {
         }
         let is_same = found_file(&folder, &name)? == self.before;
         if is_same {
+            remove_folders(&folder, OsStr::new(&name))?;
             rustix::fs::renameat(&folder, &*new, &folder, &*name)?;
         } else {
             rustix::fs::unlinkat(&folder, &*new, AtFlags::empty())?;
@@ -153,28 +185,6 @@ impl FileUpdate {
     }
 }
 
-/// Returns the name of a file, and the path of its folder.
-fn parent_name(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').map_or((path, ""), |(folder, name)| (name, folder))
-}
-
-/// Opens the folder of a file, without following links; `create`: makes it, if it is not there.
-fn parent(top: &OwnedFd, path: &str, create: bool) -> Result<(OwnedFd, String), Errno> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let (name, above) = parent_name(path);
-    let mut folder = rustix::fs::openat(top, ".", flags, Mode::empty())?;
-    for part in above.split('/').filter(|part| !part.is_empty()) {
-        if create {
-            match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
-    }
-    Ok((folder, name.to_owned()))
-}
-
 fn found_file(folder: &OwnedFd, name: &str) -> io::Result<FoundFile> {
     let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
@@ -193,6 +203,83 @@ fn found_file(folder: &OwnedFd, name: &str) -> io::Result<FoundFile> {
             let is_executable = stat.st_mode & 0o100 != 0;
             Ok(Some((if is_executable { FileKind::Executable } else { FileKind::Plain }, content)))
         }
+        // What is in it has updates of its own, or is in the way.
+        FileType::Directory => Ok(None),
         _ => Err(io::ErrorKind::NotADirectory.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{FileKind, FileUpdate, FoundFile, MergeOutcome, write_all};
+
+    fn plain(text: &str) -> FoundFile {
+        Some((FileKind::Plain, text.as_bytes().to_vec()))
+    }
+
+    fn update(path: &str, before: FoundFile, after: FoundFile) -> FileUpdate {
+        FileUpdate { path: path.into(), before, after }
+    }
+
+    /// A folder becomes a file, a file a folder, and a folder is moved.
+    fn exchange() -> Vec<FileUpdate> {
+        vec![
+            update("dir", None, plain("a file")),
+            update("dir/sub/x", plain("x"), None),
+            update("dir/y", plain("y"), None),
+            update("file", plain("f"), None),
+            update("file/z", None, plain("z")),
+            update("new/deep/n", None, plain("n")),
+            update("old/deep/n", plain("n"), None),
+        ]
+    }
+
+    fn workspace() -> tempfile::TempDir {
+        let top = tempfile::tempdir().unwrap();
+        for folder in ["dir/sub", "dir/empty", "old/deep"] {
+            fs::create_dir_all(top.path().join(folder)).unwrap();
+        }
+        for (path, text) in [("dir/sub/x", "x"), ("dir/y", "y"), ("file", "f"), ("old/deep/n", "n")] {
+            fs::write(top.path().join(path), text).unwrap();
+        }
+        top
+    }
+
+    fn read(top: &Path, path: &str) -> String {
+        fs::read_to_string(top.join(path)).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_exchange_of_files_and_folders_that_was_cut_off_is_finished() {
+        let all = exchange();
+        for done in 0..=all.len() {
+            let top = workspace();
+            let mut first = exchange();
+            first.sort_by_key(|update| update.after.is_some());
+            first.truncate(done);
+            assert_eq!(write_all(top.path(), &first).unwrap(), MergeOutcome::Merged);
+            assert_eq!(write_all(top.path(), &all).unwrap(), MergeOutcome::Merged, "after {done}");
+            let found = ["dir", "file/z", "new/deep/n"].map(|path| read(top.path(), path));
+            assert_eq!(found, ["a file", "z", "n"], "after {done}");
+            assert!(!top.path().join("old").exists(), "after {done}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_changed_or_put_there_stays() {
+        let top = workspace();
+        fs::write(top.path().join("dir/empty/mine"), "mine").unwrap();
+        let outcome = write_all(top.path(), &exchange()).unwrap();
+        assert!(
+            matches!(&outcome, MergeOutcome::Failed { reason } if reason.contains("`dir/empty/mine`")),
+            "{outcome:?}"
+        );
+        fs::remove_file(top.path().join("dir/empty/mine")).unwrap();
+        fs::write(top.path().join("dir/y"), "changed").unwrap();
+        assert_eq!(write_all(top.path(), &exchange()).unwrap(), MergeOutcome::Outdated);
+        assert_eq!(["dir/sub/x", "dir/y", "file"].map(|path| read(top.path(), path)), ["x", "changed", "f"]);
     }
 }

@@ -78,10 +78,28 @@ pub(super) struct GitPlace<'a> {
     pub(super) folder: &'a Path,
 }
 
+impl GitPlace<'_> {
+    /// Removes the lock of a process that was killed: nobody else uses this index.
+    pub(super) fn unlock(&self) {
+        drop(fs::remove_file(self.index.with_extension("index.lock")));
+    }
+}
+
 /// The answer of git.
 pub(super) struct GitAnswer {
     pub(super) code: i32,
     pub(super) out: Vec<u8>,
+}
+
+impl GitAnswer {
+    /// Returns the output of a command that is to succeed.
+    pub(super) fn successful(self, command: &str) -> Result<Vec<u8>, WorkError> {
+        if self.code == 0 {
+            return Ok(self.out);
+        }
+        let said = UntrustedText::printed(first_line(&self.out)).to_string();
+        Err(WorkError::environmental(format!("git {command} failed: {}", said.trim())))
+    }
 }
 
 impl WorktreeGit {
@@ -161,6 +179,11 @@ impl WorktreeGit {
         }
     }
 
+    /// Returns the repository of the workspace.
+    pub(super) fn own(&self) -> Self {
+        Self { folder: self.root.join(".git"), ..self.clone() }
+    }
+
     /// Puts what its references name into packs, beside those that it has.
     pub async fn pack(&self) -> Result<(), WorkError> {
         self.answer(&["repack", "-d", "-q", "-n"], None).await.map(drop)
@@ -177,12 +200,7 @@ impl WorktreeGit {
         args: &[&str],
         place: Option<GitPlace<'_>>,
     ) -> Result<Vec<u8>, WorkError> {
-        let answer = self.run(args, place, None).await?;
-        if answer.code == 0 {
-            return Ok(answer.out);
-        }
-        let said = UntrustedText::printed(first_line(&answer.out)).to_string();
-        Err(WorkError::environmental(format!("git {} failed: {}", args.first().unwrap_or(&""), said.trim())))
+        self.run(args, place, None).await?.successful(args.first().unwrap_or(&""))
     }
 
     /// Returns the output of a command that prints one line.
@@ -221,8 +239,7 @@ impl WorktreeGit {
 
     /// Returns the tree of a folder's files, without those that are ignored. The index is only there to make it fast.
     pub(super) async fn snapshot(&self, place: GitPlace<'_>) -> Result<String, WorkError> {
-        // Nobody else uses this index: the lock is of a process that was killed.
-        drop(fs::remove_file(place.index.with_extension("index.lock")));
+        place.unlock();
         self.answer(&["add", "-A", "--", "."], Some(place)).await?;
         let tree = self.answer(&["write-tree"], Some(place)).await?;
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())

@@ -1,7 +1,7 @@
 //! Worktrees: copies of the workspace in which agents work beside each other, and the merge of what they did.
 //!
 //! Versions are git commits in a repository of the run, under `refs/wf/STEP/ATTEMPT/…`. In the repository of the
-//! workspace nothing is written. A snapshot has every file that git does not ignore, also
+//! workspace nothing is written. A snapshot has every file that git tracks or does not ignore, also
 //! what is not committed.
 //!
 //! ```text
@@ -17,8 +17,10 @@
 
 mod apply;
 mod change;
+mod folder;
 mod git;
 mod merge;
+mod tracked;
 mod tree;
 
 pub use git::WorktreeGit;

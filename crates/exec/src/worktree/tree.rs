@@ -97,13 +97,27 @@ impl AttemptWorktree {
         git.keep(&tree, Some(&base), &self.commit_name("result")).await?;
         Ok(())
     }
+
+    /// Fails if the attempt has left files that cannot be kept.
+    pub async fn ensure_kept(&self, git: &WorktreeGit) -> Result<(), WorkError> {
+        let place = GitPlace { index: &self.index(), folder: &self.folder() };
+        match git.filled_repositories(place).await?.first() {
+            None => Ok(()),
+            Some(path) => Err(WorkError::logical(format!(
+                "files in `{path}` cannot be merged: it is a repository of its own (a submodule), whose folder is empty in a \
+                 worktree; let the agent leave it empty, or work in the workspace itself (leave out `workspace: worktree`)"
+            ))),
+        }
+    }
 }
 
 impl WorktreeGit {
-    /// Returns the tree of the workspace as it is now; `home` has the index.
+    /// Returns the tree of the workspace as it is now, with all files that its repository tracks; `home` has the index.
     pub(super) async fn snapshot_workspace(&self, home: &Path) -> Result<String, WorkError> {
         fs::create_dir_all(home).map_err(|error| unable("create", home, &error))?;
-        self.snapshot(GitPlace { index: &home.join("workspace.index"), folder: &self.root }).await
+        let place = GitPlace { index: &home.join("workspace.index"), folder: &self.root };
+        self.track(place).await?;
+        self.snapshot(place).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! The reuse of cached results.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -8,8 +9,10 @@ use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
-use wf_core::machine::CachedFile;
-use wf_core::machine::{Artifact, Attempt, CachedResult, InputKind, StepItem, TaskId};
+use wf_core::machine::{
+    Artifact, Attempt, CachedFile, CachedFileKind, CachedResult, InputKind, StepItem, TaskId,
+};
+use wf_exec::cached_files::{self, CachedContent};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::{WorkError, cache, environment, files};
 use wf_model::definition;
@@ -124,7 +127,7 @@ impl KeyedTask {
         }
         let found = found.map(|found| {
             let entry = found?;
-            restore(run, &entry).map(|()| entry).map_err(|unable| unable.reason)
+            restore(run, &entry, &globs_of(&parts)).map(|()| entry).map_err(|unable| unable.reason)
         });
         let (entry, lost) = match found {
             Some(Ok(entry)) => (Some(entry), None),
@@ -152,9 +155,14 @@ impl KeyedTask {
 
 /// Notes the key that the result of a task was looked for, with the globs of what the task writes, which are part of it.
 pub(super) fn remember_key(run: &RunContext, lookup: CacheLookup) {
-    let globs = lookup.parts.get("files").cloned().map(serde_json::from_value);
-    let globs = globs.and_then(Result::ok).unwrap_or_default();
+    let globs = globs_of(&lookup.parts);
     run.remember_key(lookup, globs);
+}
+
+/// Returns the globs of what a task writes, from the parts of its key.
+fn globs_of(parts: &Value) -> Vec<String> {
+    let globs = parts.get("files").cloned().map(serde_json::from_value);
+    globs.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Returns the cache key of a step at a task, and its components.
@@ -196,13 +204,33 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkErr
     cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())
 }
 
-/// Restores the files of a result. Its artifacts are not among them unless the step says so: those
-/// must be there, unchanged.
-fn restore(run: &RunContext, entry: &CacheEntry) -> Result<(), WorkError> {
+/// Restores the files of a result. Its artifacts are not among them unless the step says so: those must be there,
+/// unchanged. What else `cache.outputs` matches would be taken for a part of the result: it is not removed, since
+/// it may be the only copy, so the work runs.
+fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
-    let back = |file: &&Artifact| entry.files.iter().any(|kept| kept.path == file.path);
-    for file in entry.artifacts.iter().filter(|file| !back(file)) {
-        let how = match difference(root, &file.path, file.digest, &run.session.shared.memo) {
+    let kept = |file: &Artifact| entry.files.iter().find(|kept| kept.path == file.path).map(|kept| kept.kind);
+    let (linked, elsewhere): (Vec<_>, Vec<_>) = entry
+        .artifacts
+        .iter()
+        .filter(|file| kept(file) != Some(CachedFileKind::File))
+        .partition(|file| kept(file).is_some());
+    refuse_changed(run, &elsewhere)?;
+    if let Some(path) = cached_files::surplus(root, globs, &entry.files)? {
+        return Err(WorkError::environmental(format!(
+            "`{path}` is not part of it, but matches `cache.outputs`; remove the file, or narrow `cache.outputs`"
+        )));
+    }
+    let write = |file: &CachedFile, to: &Path| blobs.restore(&file.digest, to, file.mode);
+    cached_files::restore(root, &entry.files, write, |digest| blobs.read(digest))?;
+    // What such a link leads to may be of somebody else.
+    refuse_changed(run, &linked)
+}
+
+/// Refuses artifacts that are not there as they were left.
+fn refuse_changed(run: &RunContext, artifacts: &[&Artifact]) -> Result<(), WorkError> {
+    for file in artifacts {
+        let how = match difference(&run.session.root, &file.path, file.digest, &run.session.shared.memo) {
             None => continue,
             Some(EvidenceDifference::Changed) => "changed since",
             Some(EvidenceDifference::Gone) => "is missing",
@@ -211,7 +239,7 @@ fn restore(run: &RunContext, entry: &CacheEntry) -> Result<(), WorkError> {
         let reason = format!("its artifact `{path}` {how}, and `cache.outputs` does not list it");
         return Err(WorkError::environmental(reason));
     }
-    files::restore(root, &entry.files, |file, to| blobs.restore(&file.digest, to, file.mode))
+    Ok(())
 }
 
 /// Stores a result for reuse. A result that cannot be stored does not stop the run.
@@ -262,7 +290,10 @@ fn collect_files(
     mask: &SecretMask,
 ) -> Result<Vec<CachedFile>, WorkError> {
     let blobs = run.session.store.blobs();
-    files::artifacts(&run.session.root, globs, mask, |path| blobs.put_file(path))
+    cached_files::collect(&run.session.root, globs, mask, |content| match content {
+        CachedContent::File(path) => blobs.put_file(path),
+        CachedContent::Text(text) => blobs.put_bytes(text).map(|digest| (digest, text.len() as u64)),
+    })
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

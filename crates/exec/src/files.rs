@@ -16,7 +16,7 @@ use super::WorkError;
 use super::confined_dir::ConfinedDir;
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
-use wf_core::machine::CachedFile;
+use wf_core::machine::{CachedFile, CachedFileKind};
 use wf_model::expr::{EvalError, ExprScope, Template};
 
 /// The maximum number of folder entries that one glob may visit.
@@ -39,24 +39,35 @@ pub fn artifacts<E: Display>(
     }
     let mut kept = Vec::with_capacity(files.len());
     for (path, file) in files {
-        let unable =
-            |error: &dyn Display| WorkError::environmental(format!("cannot store `{path}`: {error}"));
-        if let Cow::Owned(shown) = mask.text(&path) {
-            return Err(WorkError::logical(format!(
-                "the file name `{shown}` contains a secret, but names of stored files are recorded"
-            )));
-        }
+        let unable = |error: &dyn Display| unable_to_store(&path, error);
         let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
-        if shows_secret(&file, mask).map_err(|error| unable(&error))? {
-            return Err(WorkError::logical(format!(
-                "`{path}` contains a secret, but stored files can be shown; leave it out"
-            )));
-        }
+        refuse_secret(&path, Some(&file), mask)?;
         let (digest, size) = keep(&file).map_err(|error| unable(&error))?;
         let mode = metadata.permissions().mode() & 0o7777;
-        kept.push(CachedFile { path, digest, size, mode });
+        kept.push(CachedFile { path, digest, size, mode, kind: CachedFileKind::File });
     }
     Ok(kept)
+}
+
+/// Returns the error about a file that cannot be stored.
+pub(super) fn unable_to_store(path: &str, error: &dyn Display) -> WorkError {
+    WorkError::environmental(format!("cannot store `{path}`: {error}"))
+}
+
+/// Refuses a path that contains a secret, and a regular file there whose content does.
+pub(super) fn refuse_secret(path: &str, file: Option<&PathBuf>, mask: &SecretMask) -> Result<(), WorkError> {
+    if let Cow::Owned(shown) = mask.text(path) {
+        return Err(WorkError::logical(format!(
+            "the file name `{shown}` contains a secret, but names of stored files are recorded"
+        )));
+    }
+    let shows = file.map_or(Ok(false), |file| shows_secret(file, mask));
+    if shows.map_err(|error| unable_to_store(path, &error))? {
+        return Err(WorkError::logical(format!(
+            "`{path}` contains a secret, but stored files can be shown; leave it out"
+        )));
+    }
+    Ok(())
 }
 
 /// True if a file contains a secret that a mask knows.
@@ -76,26 +87,6 @@ fn shows_secret(file: &Path, mask: &SecretMask) -> io::Result<bool> {
         stream.feed(bytes.get(..length).unwrap_or_default());
     }
     Ok(stream.has_masked())
-}
-
-/// Restores files with `fetch`, which writes a content to a path. Their folders are created.
-pub fn restore<E: Display>(
-    root: &Path,
-    files: &[CachedFile],
-    mut fetch: impl FnMut(&CachedFile, &Path) -> Result<(), E>,
-) -> Result<(), WorkError> {
-    for file in files {
-        let unable = |error: &dyn Display| {
-            WorkError::environmental(format!("cannot restore `{}`: {error}", file.path))
-        };
-        let path = Path::new(plain(&file.path)?);
-        if let Some(folder) = path.parent() {
-            let made = ConfinedDir::open(root).and_then(|root| root.make_folder(folder));
-            made.map_err(|missed| missed.unable(folder))?;
-        }
-        fetch(file, &root.join(path)).map_err(|error| unable(&error))?;
-    }
-    Ok(())
 }
 
 /// Opens a regular file for reading. Anything else fails, without waiting for the writer of a pipe.
@@ -122,7 +113,13 @@ pub(super) fn matching(
     let mut idle = Vec::new();
     for glob in globs {
         let before = files.len();
-        let again = walk(root, glob, &mut files)?;
+        let again = walk(root, glob, &mut |name, entry| {
+            let is_file = is_file(root, entry)?;
+            if is_file {
+                files.insert(name.to_owned(), entry.path().to_path_buf());
+            }
+            Ok(is_file)
+        })?;
         if files.len() == before && !again {
             idle.push(glob.clone());
         }
@@ -130,8 +127,13 @@ pub(super) fn matching(
     Ok((files, idle))
 }
 
-/// Adds the files that one glob matches; returns true if there are any.
-fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<bool, WorkError> {
+/// Passes what one glob matches to `take`, which returns true if it is a match; returns true if there is any.
+/// Links are not followed, except one where the search starts.
+pub(super) fn walk(
+    root: &Path,
+    glob: &str,
+    take: &mut dyn FnMut(&str, &DirEntry) -> Result<bool, WorkError>,
+) -> Result<bool, WorkError> {
     let glob = plain(glob)?;
     let globs = compile(glob)?;
     let start = root.join(literal_part(glob));
@@ -152,12 +154,11 @@ fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Resul
         let Ok(path) = entry.path().strip_prefix(root) else {
             continue;
         };
-        if globs.is_match(path) && is_file(root, &entry)? {
+        if globs.is_match(path) {
             let name = path.to_str().ok_or_else(|| {
                 WorkError::logical(format!("the file name `{}` is not valid UTF-8", path.display()))
             })?;
-            files.insert(name.to_owned(), entry.into_path());
-            any = true;
+            any |= take(name, &entry)?;
         }
     }
     Ok(any)
@@ -177,7 +178,7 @@ fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, WorkError> {
 
 /// Refuses a path that leads into the state folder: stored files can be shown, and restored to
 /// places readable by users who may not read the state.
-fn refuse_state_folder(root: &Path, path: &Path) -> Result<(), WorkError> {
+pub(super) fn refuse_state_folder(root: &Path, path: &Path) -> Result<(), WorkError> {
     let state = fs::canonicalize(root.join(".wf")).ok();
     let meant = fs::canonicalize(path).ok();
     match (meant, state) {
@@ -241,7 +242,7 @@ fn literal(text: &str) -> String {
 }
 
 /// Returns the folders that a glob names before its first special character, the start of the search.
-fn literal_part(glob: &str) -> &str {
+pub(super) fn literal_part(glob: &str) -> &str {
     match glob.find(['*', '?', '[', '{', '\\']) {
         None => glob,
         Some(special) => {

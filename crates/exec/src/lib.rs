@@ -35,6 +35,7 @@
 pub mod agent_tool;
 pub mod attempt;
 pub mod cache;
+pub mod cached_files;
 pub mod check;
 pub mod confined_dir;
 pub mod connection_secrets;

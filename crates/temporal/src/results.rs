@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use wf_base::name::{Name, RunId};
     use wf_base::time::Moment;
-    use wf_core::machine::{CachedFile, TaskId};
+    use wf_core::machine::{CachedFile, CachedFileKind, TaskId};
     use wf_model::JsonObject;
     use wf_store::StoreDurability;
 
@@ -104,7 +104,13 @@ mod tests {
             place: TaskId::of_step(&Name::parse("a").unwrap()),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
-            files: vec![CachedFile { path: path.to_owned(), digest, size: 4, mode: 0o644 }],
+            files: vec![CachedFile {
+                path: path.to_owned(),
+                digest,
+                size: 4,
+                mode: 0o644,
+                kind: CachedFileKind::File,
+            }],
             created: Moment::from_millis(1),
         }
     }

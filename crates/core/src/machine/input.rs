@@ -292,6 +292,28 @@ pub struct CachedFile {
     pub size: u64,
     /// The permission bits.
     pub mode: u32,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "CachedFileKind::is_file")]
+    pub kind: CachedFileKind,
+}
+
+/// The kind of a file of a stored result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachedFileKind {
+    /// A regular file.
+    #[default]
+    File,
+    /// A link: its content is its target.
+    Link,
+    /// A folder without anything in it, and without content.
+    Folder,
+}
+
+impl CachedFileKind {
+    fn is_file(&self) -> bool {
+        *self == Self::File
+    }
 }
 
 keywords! {

@@ -159,8 +159,8 @@ pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
 pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;
 pub use input::{
-    Artifact, CachedFile, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
-    PlannerReply, ReusedResult, RunOutcome,
+    Artifact, CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind,
+    MachineInput, PlannerReply, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};

@@ -1,11 +1,10 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{artifacts, compile, glob, matching, restore};
+use super::{artifacts, compile, glob, matching};
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
 use wf_model::FailureClass;
@@ -111,31 +110,6 @@ fn a_file_with_a_secret_in_its_name_is_not_kept() {
     // Without that secret it is.
     let kept = artifacts(&root, &globs, &SecretMask::new(["hunter33"]), keep).unwrap();
     assert_eq!(kept.len(), 1);
-}
-
-#[test]
-fn what_was_kept_comes_back() {
-    let dir = workspace();
-    let root = dir.path().join("root");
-    fs::set_permissions(root.join("top.txt"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut blobs = Vec::new();
-    let keep = |path: &Path| {
-        let bytes = fs::read(path)?;
-        blobs.push((Sha256Digest::of_bytes(&bytes), bytes.clone()));
-        Ok::<_, std::io::Error>((Sha256Digest::of_bytes(&bytes), bytes.len() as u64))
-    };
-    let mut files =
-        artifacts(&root, &["top.txt".into(), "out".into()], &SecretMask::default(), keep).unwrap();
-    assert_eq!(files.iter().find(|file| file.path == "top.txt").unwrap().mode, 0o755);
-    let target = dir.path().join("again");
-    fs::create_dir(&target).unwrap();
-    let mut fetch = |file: &wf_core::machine::CachedFile, to: &Path| {
-        fs::write(to, &blobs.iter().find(|(digest, _)| *digest == file.digest).unwrap().1)
-    };
-    restore(&target, &files, &mut fetch).unwrap();
-    assert_eq!(fs::read_to_string(target.join("out/deep/b.txt")).unwrap(), "out/deep/b.txt");
-    files[0].path = "../forged".into();
-    assert!(restore(&target, &files, &mut fetch).is_err());
 }
 
 #[test]

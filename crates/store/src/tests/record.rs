@@ -14,8 +14,8 @@ use super::fixture::{
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::machine::{
-    Artifact, CachedFile, CachedResult, CheckRuling, CheckVerdict, EventKind, RunOutcome, Standing,
-    StepState, TaskId, WorkExit,
+    Artifact, CachedFile, CachedFileKind, CachedResult, CheckRuling, CheckVerdict, EventKind, RunOutcome,
+    Standing, StepState, TaskId, WorkExit,
 };
 
 #[test]
@@ -247,6 +247,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
             digest: Sha256Digest::of_bytes(b"a"),
             size: 1,
             mode: 0o755,
+            kind: CachedFileKind::Link,
         }],
         created: NOW,
     };

@@ -11,6 +11,7 @@ mod attempt;
 mod control;
 mod deputies;
 mod files;
+mod grants;
 mod kernel;
 mod limits;
 mod odd_places;

@@ -156,7 +156,7 @@ fn what_is_planted_keeps_a_step_from_beginning() {
 #[test]
 fn a_check_does_not_see_what_it_names_and_nobody_approved() {
     let workspace = self::workspace();
-    let step = "allow: {write: [done.txt]}, run: 'true', verify: [{name: holds, run: sh check.sh}]";
+    let step = "allow: {write: [made]}, run: 'true', verify: [{name: holds, run: sh check.sh}]";
     approve(&workspace, &[step]);
     shell(&workspace, "git init -q . && git add p.md tool.sh other");
     approve(&workspace, &[step]);

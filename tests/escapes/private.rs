@@ -1,7 +1,7 @@
 //! Files of the system that whoever runs wf can read and others cannot.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
 use super::scene::{GROUP, NOBODY, Scene, Who};
@@ -46,12 +46,14 @@ fn read(who: Who, user: u32) -> [String; 2] {
     let folder = tempfile::Builder::new().prefix("wf-private-").tempdir_in("/opt");
     let folder = folder.expect("a folder of the system: this test needs root");
     plant(folder.path(), user);
+    // What a link leads to is not granted by the name of the link: an earlier step may have put it there.
+    symlink(folder.path().join(DEEP), scene.at("ws/link")).unwrap();
     let at = folder.path().display();
     let files = FILES.map(|(path, ..)| format!("{at}/{path}")).join(" ");
     let plan = format!(
         "---\nkind: plan\nid: private\nsteps:\n\
          \x20 - {{id: open, run: 'cat {files} || true'}}\n\
-         \x20 - {{id: confined, run: 'cat {files} || true', allow: {{read: [{at}/closed/granted]}}}}\n---\n"
+         \x20 - {{id: confined, run: 'cat {files} || true', allow: {{read: [{at}/closed/granted, link]}}}}\n---\n"
     );
     fs::write(scene.at("ws/private.md"), plan).unwrap();
     scene.wf(&["run", "private.md"]).exits(0);

@@ -19,6 +19,7 @@
 mod control;
 mod copies;
 mod factory;
+mod grants;
 mod inner;
 mod limits;
 mod loopback;

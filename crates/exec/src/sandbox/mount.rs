@@ -83,20 +83,6 @@ pub(super) fn cover(root: &OwnedFd, path: &Path) -> io::Result<()> {
     rustix::mount::mount_bind(nothing, by_descriptor(&place)).map_err(io::Error::from)
 }
 
-/// Creates a folder below another, with its parents.
-pub(super) fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
-    let mut folder = beneath(root, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
-    for part in Path::new(path).components() {
-        let part = part.as_os_str().to_string_lossy();
-        match rustix::fs::mkdirat(&folder, &*part, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        folder = beneath(&folder, &part, OFlags::RDONLY | OFlags::DIRECTORY)?;
-    }
-    Ok(())
-}
-
 pub(super) fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
     Ok(rustix::mount::mount("tmpfs", at, "tmpfs", PLAIN_MOUNT_FLAGS, options.as_c_str())?)

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
+use super::grants::show_writable;
 use super::messages::{PRIVATE_LIST_FD, SandboxOrder};
 use super::mount::{
     MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover, devices,
-    make, mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
+    mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
@@ -207,7 +208,7 @@ impl<'a> SandboxViewBuilder<'a> {
                 if !self.layer_kept(root, place)? {
                     bind(root, place, MountAccess::Read)?;
                 }
-                direct(root, place, write, control)?;
+                show_writable(root, place, write, control)?;
                 Ok(false)
             }
         }
@@ -257,7 +258,9 @@ impl<'a> SandboxViewBuilder<'a> {
             WorkspaceLayer::Direct { files, .. } => files,
             WorkspaceLayer::Scratch { .. } => &[],
         };
-        let granted = [&sandbox.root].into_iter().chain(&sandbox.granted);
+        // A path in the workspace grants nothing else: a step may have put a link there.
+        let elsewhere = sandbox.granted.iter().filter(|path| !path.starts_with(&sandbox.root));
+        let granted = [&sandbox.root].into_iter().chain(elsewhere);
         let granted = granted.chain(&sandbox.hidden);
         let granted: Vec<PathBuf> = granted.chain(files).map(|path| self.place(path)).collect();
         let private = self.private.clone();
@@ -342,51 +345,8 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 }
 
-/// Makes parts of a folder that is shown at a place writable: parents first, so that the closest name decides.
-fn direct(root: &OwnedFd, place: &Path, write: &[String], control: &[String]) -> Result<(), ViewError> {
-    let folder = real_path(root)?;
-    // It is shown elsewhere, if it is not the workspace itself.
-    let shown_at = |at: PathBuf| match at.strip_prefix(&folder) {
-        Ok(below) => place.join(below),
-        Err(_) => at,
-    };
-    let mut parts = Vec::new();
-    for path in write {
-        let source = beneath(root, path, OFlags::PATH)
-            .or_else(|_| make(root, path).and_then(|()| beneath(root, path, OFlags::PATH)))
-            .map_err(view_error(&format!("make `{path}` writable")))?;
-        let at = shown_at(real_path(&source)?);
-        let below = at.strip_prefix(place).unwrap_or(&at);
-        if let Some(file) = control.iter().find(|file| below.starts_with(file)) {
-            return Err(format!(
-                "the sandbox cannot make `{path}` writable: it points to `{file}`, which \
-                 controls wf"
-            ));
-        }
-        parts.push((at, source, MountAccess::Write));
-    }
-    for file in control {
-        // A missing file cannot be mounted; a step that creates it fails afterwards.
-        if let Ok(source) = beneath(root, file, OFlags::PATH) {
-            parts.push((shown_at(real_path(&source)?), source, MountAccess::Read));
-        }
-    }
-    parts.sort_by_key(|(at, ..)| at.components().count());
-    for (at, source, access) in parts {
-        bind(&source, &at, access)?;
-    }
-    Ok(())
-}
-
 /// Lists the first of some paths.
 fn path_list(paths: &[PathBuf]) -> String {
     let first = paths.iter().take(3).map(|path| path.display().to_string());
     first.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the path without links of an open file.
-fn real_path(source: &OwnedFd) -> Result<PathBuf, ViewError> {
-    let found = fs::read_link(by_descriptor(source)).map_err(view_error("look"))?;
-    let at = found.strip_prefix(OLD_ROOT).unwrap_or(&found);
-    Ok(Path::new("/").join(at))
 }

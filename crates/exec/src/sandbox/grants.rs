@@ -1,0 +1,150 @@
+//! The writable parts of the workspace: what a grant names, and nothing that a link leads to.
+//!
+//! A link in a grant would be the choice of whoever made it, for example an earlier step that may write
+//! the folder around it. So grants are opened without following links.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::control::plain;
+use super::mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links};
+use super::mounts::{ViewError, view_error};
+
+/// Makes parts of a folder that is shown at a place writable: parents first, so that the closest name decides.
+pub(super) fn show_writable(
+    root: &OwnedFd,
+    place: &Path,
+    write: &[String],
+    control: &[String],
+) -> Result<(), ViewError> {
+    let mut parts = control_parts(root, place, control)?;
+    for path in write {
+        let source = open_grant(root, path)?;
+        let at = place.join(plain(path));
+        if let Some((file, ..)) =
+            parts.iter().find(|(_, file, _, access)| *access == MountAccess::Read && at.starts_with(file))
+        {
+            return Err(format!(
+                "the sandbox cannot make `{path}` writable: the link `{file}` leads there, and `{file}` controls wf; \
+                 replace the link by what it leads to, and list `{file}` in `allow.write` if the step must write it"
+            ));
+        }
+        parts.push((path, at, source, MountAccess::Write));
+    }
+    parts.sort_by_key(|(_, at, _, access)| (at.components().count(), *access == MountAccess::Read));
+    for (_, at, source, access) in parts {
+        bind(&source, &at, access)?;
+    }
+    Ok(())
+}
+
+/// A part of the workspace: the name it was asked for by, its place, itself, and the access to it.
+type GrantedPart<'a> = (&'a String, PathBuf, OwnedFd, MountAccess);
+
+/// Opens the control files that exist: where they are, also behind links.
+fn control_parts<'a>(
+    root: &OwnedFd,
+    place: &Path,
+    control: &'a [String],
+) -> Result<Vec<GrantedPart<'a>>, ViewError> {
+    let folder = real_path(root)?;
+    let mut parts = Vec::new();
+    for file in control {
+        // A missing file cannot be mounted; a step that creates it fails afterwards.
+        if let Ok(source) = beneath(root, file, OFlags::PATH) {
+            let at = real_path(&source)?;
+            // It is shown elsewhere, if the folder is not the workspace itself.
+            let at = at.strip_prefix(&folder).map(|below| place.join(below)).unwrap_or(at);
+            parts.push((file, at, source, MountAccess::Read));
+        }
+    }
+    Ok(parts)
+}
+
+/// Opens what a grant names. A missing folder is created.
+fn open_grant(root: &OwnedFd, path: &str) -> Result<OwnedFd, ViewError> {
+    let failed = |error| view_error(&format!("make `{path}` writable"))(error);
+    match open_without_links(root, Path::new(path)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if is_named_like_file(path) {
+                return Err(missing_file(path));
+            }
+            make(root, path).map_err(failed)
+        }
+        Err(error) => Err(linked(root, path).unwrap_or_else(|| failed(error))),
+        Ok(found) => Ok(found),
+    }
+}
+
+/// True if the last part of a path has an extension that begins with a letter, and no `/` says that it is a folder.
+fn is_named_like_file(path: &str) -> bool {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    let is_word =
+        extension.is_some_and(|extension| extension.starts_with(|first: char| first.is_alphabetic()));
+    is_word && !path.ends_with('/')
+}
+
+fn missing_file(path: &str) -> ViewError {
+    let folder = plain(path).parent().map(Path::to_path_buf).unwrap_or_default();
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+    format!(
+        "the sandbox cannot make `{path}` writable: it does not exist, and only folders are created; list the folder \
+         that the file is to be in (`{}`) in `allow.write`, create the file in an earlier step, or write `{path}/` if \
+         it is a folder",
+        folder.display()
+    )
+}
+
+/// Returns the message about the first link of a path; `None`: it has none.
+fn linked(root: &OwnedFd, path: &str) -> Option<ViewError> {
+    let mut link = PathBuf::new();
+    let target = plain(path).iter().find_map(|part| {
+        link.push(part);
+        let parent = open_without_links(root, &Path::new(".").join(link.parent()?)).ok()?;
+        let found = rustix::fs::statat(&parent, part, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(found.st_mode).is_symlink().then_some(())?;
+        rustix::fs::readlinkat(&parent, part, Vec::new()).ok()
+    })?;
+    let real = || real_path(&beneath(root, path, OFlags::PATH).ok()?).ok();
+    let below = |real: PathBuf| Some(real.strip_prefix(real_path(root).ok()?).ok()?.to_path_buf());
+    let remedy = match real().and_then(below) {
+        Some(real) if real.as_os_str().is_empty() => "if the step may write all of it, list `.`".to_owned(),
+        Some(real) => format!("if the step may write there, list `{}`", real.display()),
+        None => {
+            "it leads out of the workspace, or nowhere: replace it by a folder, or mount the other folder \
+                 there"
+                .to_owned()
+        }
+    };
+    Some(format!(
+        "the sandbox cannot make `{path}` writable: `{}` is a link to `{}`, and no link is followed in `allow.write`; \
+         {remedy}",
+        link.display(),
+        target.to_string_lossy(),
+    ))
+}
+
+/// Creates a folder below another, with its parents, and opens it.
+fn make(root: &OwnedFd, path: &str) -> io::Result<OwnedFd> {
+    let mut folder = open_without_links(root, Path::new("."))?;
+    for part in &plain(path) {
+        match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = open_without_links(&folder, Path::new(part))?;
+    }
+    Ok(folder)
+}
+
+/// Returns the path without links of an open file.
+fn real_path(source: &OwnedFd) -> Result<PathBuf, ViewError> {
+    let found = fs::read_link(by_descriptor(source)).map_err(view_error("look"))?;
+    let at = found.strip_prefix(OLD_ROOT).unwrap_or(&found);
+    Ok(Path::new("/").join(at))
+}

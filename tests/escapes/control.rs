@@ -144,6 +144,14 @@ fn an_exact_name_grants_it() {
     }
 }
 
+/// One that does not exist is created in the folder that is granted, too.
+#[test]
+fn an_exact_name_grants_its_creation() {
+    let scene = Scene::new(Who::Own);
+    let (_, _, said) = run(&scene, &["echo made > approvers.yaml".to_owned()], "., approvers.yaml");
+    assert_eq!(print(&scene, "cat approvers.yaml"), "made\n", "{said}");
+}
+
 #[test]
 fn without_the_sandbox_each_attack_changes_something() {
     if missing("find", "whether the attacks are real") {

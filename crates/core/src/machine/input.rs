@@ -292,7 +292,7 @@ pub struct CachedFile {
     pub size: u64,
     /// The permission bits.
     pub mode: u32,
-    /// What it is.
+    /// The kind, if it is not a regular file.
     #[serde(default, skip_serializing_if = "CachedFileKind::is_file")]
     pub kind: CachedFileKind,
 }

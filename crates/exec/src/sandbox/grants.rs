@@ -24,7 +24,7 @@ pub(super) fn show_writable(
 ) -> Result<(), ViewError> {
     let mut parts = control_parts(root, place, control)?;
     for path in write {
-        let source = open_grant(root, path)?;
+        let Some(source) = open_grant(root, path, write)? else { continue };
         let at = place.join(plain(path));
         if let Some((file, ..)) =
             parts.iter().find(|(_, file, _, access)| *access == MountAccess::Read && at.starts_with(file))
@@ -66,18 +66,23 @@ fn control_parts<'a>(
     Ok(parts)
 }
 
-/// Opens what a grant names. A missing folder is created.
-fn open_grant(root: &OwnedFd, path: &str) -> Result<OwnedFd, ViewError> {
+/// Opens what a grant names. A missing folder is created. `None`: a missing file, which can be created in the folder of
+/// another grant.
+fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<OwnedFd>, ViewError> {
     let failed = |error| view_error(&format!("make `{path}` writable"))(error);
     match open_without_links(root, Path::new(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if is_named_like_file(path) {
-                return Err(missing_file(path));
+            if !is_named_like_file(path) {
+                return make(root, path).map(Some).map_err(failed);
             }
-            make(root, path).map_err(failed)
+            let is_above = |grant: &String| {
+                let (own, grant) = (plain(path), plain(grant));
+                own != grant && own.starts_with(grant)
+            };
+            if grants.iter().any(is_above) { Ok(None) } else { Err(missing_file(path)) }
         }
         Err(error) => Err(linked(root, path).unwrap_or_else(|| failed(error))),
-        Ok(found) => Ok(found),
+        Ok(found) => Ok(Some(found)),
     }
 }
 

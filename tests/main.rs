@@ -56,6 +56,7 @@ mod relied;
 mod remembers;
 mod repositories;
 mod restricted;
+mod reused;
 mod rounds;
 mod schedule;
 mod schemas;

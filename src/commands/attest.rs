@@ -15,7 +15,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, WARN, paint};
-use wf_core::machine::Event;
+use wf_core::machine::{Event, StaleFile};
 use wf_engine::stale_now;
 use wf_model::Plan;
 use wf_report::attest::{AttestationInput, AttestationStatement, PAYLOAD, attestation_statement};
@@ -118,7 +118,7 @@ fn attestation_of(ui: &Ui, args: &AttestArgs) -> Result<AttestationStatement, Co
     let record = load_record(&reader, &run)?;
     refuse(&reader, &record)?;
     let known = stored_run(ui, &reader, &record)?;
-    let told = attestation_input(&known, &record, &ui.host.workspace().root);
+    let told = attestation_input(&known, &record);
     attestation_statement(&told, env!("CARGO_PKG_VERSION")).ok_or_else(|| {
         CommandError::new(CliExitCode::State, format!("the record of run {} is incomplete", run.short()))
     })
@@ -148,6 +148,7 @@ struct StoredRunTree {
     events: Vec<(u64, Event)>,
     sources: Vec<(String, String)>,
     head: Sha256Digest,
+    stale: Vec<StaleFile>,
     nested: Vec<(String, StoredRunTree)>,
 }
 
@@ -157,20 +158,18 @@ fn stored_run(ui: &Ui, reader: &StoreReader, record: &RunRecord) -> Result<Store
         let known = stored_run(ui, reader, record)?;
         Ok((attempt.clone(), known))
     });
+    let (plan, events) = (load::recorded_plan(ui, reader, run)?, reader.events(run, 0)?);
     Ok(StoredRunTree {
-        plan: load::recorded_plan(ui, reader, run)?,
-        events: reader.events(run, 0)?,
+        stale: stale_now(reader, &ui.host.workspace().root, &plan, &events)?,
+        plan,
+        events,
         sources: reader.sources(run)?,
         head: head(reader, run)?.unwrap_or_else(|| Sha256Digest::of_bytes(b"")),
         nested: nested.collect::<Result<_, CommandError>>()?,
     })
 }
 
-fn attestation_input<'a>(
-    known: &'a StoredRunTree,
-    record: &'a RunRecord,
-    root: &Path,
-) -> AttestationInput<'a> {
+fn attestation_input<'a>(known: &'a StoredRunTree, record: &'a RunRecord) -> AttestationInput<'a> {
     let nested = known.nested.iter().zip(&record.nested);
     AttestationInput {
         record,
@@ -178,11 +177,9 @@ fn attestation_input<'a>(
         events: &known.events,
         sources: &known.sources,
         head: known.head,
-        stale: stale_now(root, &known.plan, &known.events),
+        stale: known.stale.clone(),
         nested: nested
-            .map(|((attempt, known), nested)| {
-                (attempt.clone(), attestation_input(known, &nested.record, root))
-            })
+            .map(|((attempt, known), nested)| (attempt.clone(), attestation_input(known, &nested.record)))
             .collect(),
     }
 }

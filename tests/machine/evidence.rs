@@ -1,5 +1,6 @@
 //! Evidence: that it is taken, looked at once more, and what follows if it is stale.
 
+use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{
     Artifact, Baseline, CheckRuling, Effect, EventKind, InputKind, ReusedResult, StaleFile, Standing, TaskId,
@@ -246,28 +247,45 @@ fn criteria_of_the_plan_prove_nothing_that_changed_since() {
 
 #[test]
 fn what_was_kept_can_become_stale() {
-    let plan = single(checked);
-    let mut play = Play::new(plan);
-    let kept = vec![ReusedResult {
-        step: name("a"),
-        item: None,
-        outputs: JsonObject::new(),
-        standing: Standing::Verified,
-        from: run_id(),
-    }];
-    let left = Vec::new();
-    // It has no evidence in this run, so nothing asks for it.
-    let open = play.feed(InputKind::Begin {
-        kept,
-        left,
+    let begin = |item: Option<&str>, evidence: Vec<Artifact>| InputKind::Begin {
+        kept: vec![ReusedResult {
+            step: name("a"),
+            item: item.map(str::to_owned),
+            outputs: JsonObject::new(),
+            standing: Standing::Verified,
+            from: run_id(),
+            evidence,
+        }],
+        left: Vec::new(),
         baseline: None,
         dropped: Vec::new(),
         approved: None,
         advice: Vec::new(),
         intent: None,
-    });
-    assert_eq!(words(&open), ["finish"]);
-    assert_eq!(play.told, ["run succeeded verified"]);
+    };
+    let told = |item: Option<&str>, evidence: Vec<Artifact>, found: Vec<StaleFile>| {
+        let plan = single(|step| {
+            checked(step);
+            if item.is_some() {
+                step.fan = StepRepetition::List(vec![json!("x")]);
+            }
+        });
+        let mut play = Play::new(plan);
+        play.stale = found;
+        let mut open = play.feed(begin(item, evidence));
+        let first = words(&open);
+        play.run(&mut open);
+        (first, play.told.last().cloned().unwrap())
+    };
+    for (item, place) in [(None, stale("a", None)), (Some("x"), stale("a", Some(0)))] {
+        let fresh = told(item, vec![file()], Vec::new());
+        assert_eq!(fresh, (vec!["confirm".into()], "run succeeded verified".into()));
+        let changed = told(item, vec![file()], vec![place]);
+        assert_eq!(changed, (vec!["confirm".into()], "run succeeded reported".into()));
+        // Runs that began under an earlier version have no record of it, so nothing asks for it.
+        let unknown = told(item, Vec::new(), Vec::new());
+        assert_eq!(unknown, (vec!["finish".into()], "run succeeded verified".into()));
+    }
 }
 
 #[test]

@@ -186,6 +186,7 @@ fn kept_results_are_not_made_again() {
         outputs: JsonObject::new(),
         standing: Standing::Verified,
         from: run_id(),
+        evidence: Vec::new(),
     };
     let mut open = play.feed(InputKind::Begin {
         kept: vec![kept],
@@ -215,6 +216,7 @@ fn kept_items_are_not_made_again() {
         outputs: json!({ "rows": 1 }).as_object().cloned().unwrap(),
         standing: Standing::Verified,
         from: run_id(),
+        evidence: Vec::new(),
     };
     let kept = vec![kept("x"), kept("z"), kept("gone")];
     let mut open = play.feed(InputKind::Begin {

@@ -25,6 +25,7 @@ fn kept(step: &str, item: Option<&str>) -> ReusedResult {
         outputs: JsonObject::new(),
         standing: Standing::Verified,
         from: run_id(),
+        evidence: Vec::new(),
     }
 }
 

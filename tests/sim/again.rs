@@ -1,8 +1,10 @@
 //! What a run takes over from another that it repeats.
 
-use wf_core::machine::{DeselectedStep, Event, ReusedResult, StepState, TaskId};
+use wf_core::machine::{Artifact, DeselectedStep, Event, EventKind, ReusedResult, StepState, TaskId};
 
 use super::dice::Dice;
+use super::evidence::file as file_of;
+use super::ledger::{Book, End, Ledger};
 use super::world::World;
 
 impl World {
@@ -22,10 +24,35 @@ impl World {
             if place.item.is_some() && key.is_none() {
                 continue;
             }
-            let (step, outputs, standing) = (place.step.clone(), end.outputs.clone(), end.standing);
-            kept.push(ReusedResult { step, item: key, outputs, standing, from: from.id.clone() });
+            // A repeated step has one file here, where each of its items had one.
+            let of_item =
+                |(other, book): (&TaskId, &Book)| other.step == place.step && book.evidence.is_some();
+            let has_items = place.item.is_none() && from.durable.places.iter().any(of_item);
+            let file = book.evidence.or_else(|| has_items.then(|| from.content(place)));
+            let file = file.filter(|_| end.standing.is_checked());
+            let file = file.map(|digest| Artifact { path: file_of(place), digest, size: 1 });
+            kept.push(ReusedResult {
+                step: place.step.clone(),
+                item: key,
+                outputs: end.outputs.clone(),
+                standing: end.standing,
+                from: from.id.clone(),
+                evidence: file.into_iter().collect(),
+            });
         }
         kept
+    }
+
+    /// Puts the files there that the run which is repeated left.
+    pub fn take_files(&mut self, at: usize, kept: &[ReusedResult]) {
+        let Some(from) = self.runs[at].after else {
+            return;
+        };
+        let mut files = self.runs[from].files.clone();
+        for kept in kept.iter().filter(|kept| kept.item.is_none() && !kept.evidence.is_empty()) {
+            files.entry(TaskId::of_step(&kept.step)).or_default();
+        }
+        self.runs[at].files = files;
     }
 
     /// What a run that repeats another leaves out.
@@ -42,10 +69,34 @@ impl World {
     }
 }
 
+impl Ledger {
+    /// Takes into account a result that is taken over.
+    pub(super) fn reuse(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::StepReused { step, outputs, standing, evidence, .. } => {
+                let book = self.at(&TaskId::of_step(step));
+                book.kept = true;
+                book.evidence = evidence.first().map(|file| file.digest);
+                book.ended = Some(End {
+                    state: StepState::Succeeded,
+                    standing: *standing,
+                    allowed_to_fail: false,
+                    outputs: outputs.clone(),
+                });
+            }
+            EventKind::ItemReused(item) => {
+                let evidence = item.evidence.first().map(|file| file.digest);
+                self.kept.insert((item.step.clone(), item.item_key.clone()), evidence);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The key of an item, as it was told.
 fn key_of(log: &[Event], place: &TaskId, item: u32) -> Option<String> {
     log.iter().find_map(|event| match &event.fact {
-        wf_core::machine::EventKind::StepExpanded { step, items } if *step == place.step => {
+        EventKind::StepExpanded { step, items } if *step == place.step => {
             Some(items.get(item as usize)?.key.clone())
         }
         _ => None,

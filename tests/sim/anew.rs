@@ -31,17 +31,18 @@ impl Ledger {
                     continue;
                 }
                 let mut stays = false;
+                let evidence = book.evidence;
                 if let Some(key) = place.item.and_then(|item| keys.get(item as usize)) {
                     let well = book.ended.as_ref().map(|end| end.state);
                     stays = same && well == Some(StepState::Succeeded);
                     let key = (step.clone(), key.clone());
                     if stays {
-                        self.kept.insert(key);
+                        self.kept.insert(key, evidence);
                     } else {
                         self.kept.remove(&key);
                     }
                 }
-                let evidence = book.evidence.filter(|_| stays);
+                let evidence = evidence.filter(|_| stays);
                 book.begins_anew(same || place.item.is_none(), at);
                 book.evidence = evidence;
                 if !stays {

@@ -109,6 +109,6 @@ fn told(place: TaskId) -> StaleFile {
     StaleFile { path: file(&place), place }
 }
 
-fn file(place: &TaskId) -> String {
+pub fn file(place: &TaskId) -> String {
     format!("{place}.txt")
 }

@@ -25,8 +25,8 @@ pub struct Ledger {
     pub items: BTreeMap<Name, u32>,
     /// Their keys.
     pub keys: BTreeMap<Name, Vec<String>>,
-    /// Items, by step and key, whose results were taken over.
-    pub kept: BTreeSet<(Name, String)>,
+    /// Items, by step and key, whose results were taken over, each with the digest of its file.
+    pub kept: BTreeMap<(Name, String), Option<Sha256Digest>>,
     /// Whether somebody chose to leave something out.
     pub left: bool,
     pub begun: bool,
@@ -188,20 +188,8 @@ impl Ledger {
         self.generated.take(&event.fact);
         match &event.fact {
             EventKind::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
-            EventKind::StepReused { step, outputs, standing, .. } => {
-                let book = self.at(&TaskId::of_step(step));
-                book.kept = true;
-                book.ended = Some(End {
-                    state: StepState::Succeeded,
-                    standing: *standing,
-                    allowed_to_fail: false,
-                    outputs: outputs.clone(),
-                });
-            }
+            EventKind::StepReused { .. } | EventKind::ItemReused(_) => self.reuse(&event.fact),
             EventKind::StepDeselected(_) => self.left = true,
-            EventKind::ItemReused { step, item_key, .. } => {
-                self.kept.insert((step.clone(), item_key.clone()));
-            }
             EventKind::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");
                 self.items.insert(step.clone(), count);
@@ -209,8 +197,10 @@ impl Ledger {
                 self.keys.insert(step.clone(), keys);
                 self.at(&TaskId::of_step(step)).expanded = Some(event.at);
                 for (item, known) in (0..).zip(items) {
-                    let kept = self.kept.contains(&(step.clone(), known.key.clone()));
-                    self.at(&TaskId { step: step.clone(), item: Some(item) }).kept = kept;
+                    let kept = self.kept.get(&(step.clone(), known.key.clone())).copied();
+                    let book = self.at(&TaskId { step: step.clone(), item: Some(item) });
+                    book.kept = kept.is_some();
+                    book.evidence = kept.flatten();
                 }
             }
             EventKind::CheckCompleted { attempt: None, verdict } => {

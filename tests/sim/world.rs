@@ -234,6 +234,10 @@ impl World {
         let mut engine = Engine::new(machine, shadow, life);
         engine.clock = run.log.last().map_or(i64::MIN, |event| event.at.millis()).max(self.now);
         let turn = begun.then(|| engine.machine.resume(now));
+        if !begun {
+            self.take_files(at, &kept);
+        }
+        let run = &mut self.runs[at];
         run.engine = Some(engine);
         self.say(|| format!("run {at}: engine {life} begins"));
         match turn {

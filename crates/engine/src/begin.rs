@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -12,6 +11,7 @@ use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, St
 
 use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
+use super::evidence_record::EvidenceRecord;
 use super::run::{RunContext, RunInputs, RunOwnership};
 use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, session_watch, signals};
 use wf_core::observe::RunRef;
@@ -134,7 +134,7 @@ impl BegunRun {
             view,
             pins,
             approved: approved.map(Arc::new),
-            evidence: BTreeMap::new(),
+            evidence: EvidenceRecord::default(),
             around: None,
         };
         Ok(Self { run: run_context(session, token, errand, None)?, machine, new })
@@ -177,7 +177,7 @@ impl ReplayedRun {
             view,
             pins,
             approved,
-            evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
+            evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
             around: None,
         };
         let run = run_context(session, token, errand, keepers)?;

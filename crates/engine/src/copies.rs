@@ -298,7 +298,9 @@ pub(super) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
     let mut is_any_checked = false;
     for (_, event) in events {
         match &event.fact {
-            EventKind::EvidenceTaken { .. } => is_any_checked = true,
+            EventKind::EvidenceTaken { .. } | EventKind::StepReused { .. } | EventKind::ItemReused(_) => {
+                is_any_checked = true;
+            }
             EventKind::AttemptEnded { attempt, .. } if is_any_checked => release(run, &attempt.place),
             _ => {}
         }

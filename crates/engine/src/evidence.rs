@@ -1,6 +1,5 @@
 //! The files that results were checked with, and their changes since.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,55 +8,63 @@ use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{
-    Artifact, Attempt, Baseline, Event, EventKind, InputKind, RunApproval, StaleFile, TaskId,
+    Artifact, Attempt, Baseline, Event, EventKind, InputKind, ReusedResult, RunApproval, StaleFile, TaskId,
 };
 use wf_exec::evidence::{DigestMemo, EvidenceTrace, first_stale};
 use wf_exec::pinned::PinnedFiles;
 use wf_exec::view::WorkspaceView;
 use wf_model::{JsonObject, Plan, SandboxPermissions};
-use wf_store::StoreError;
+use wf_store::{StoreError, StoreReader};
 
 use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
+use super::evidence_record::EvidenceRecord;
+use super::recorded_results::RecordedResults;
 use super::run::RunContext;
 use super::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
 const BASELINE: &str = "baseline";
 
-/// Returns the recorded evidence of tasks: that of the last attempt of each.
-pub(super) fn recorded_files<'a>(
-    events: impl IntoIterator<Item = &'a Event>,
-) -> BTreeMap<TaskId, Vec<Artifact>> {
-    let mut all = BTreeMap::new();
-    for event in events {
-        if let EventKind::EvidenceTaken { attempt, files } = &event.fact {
-            all.insert(attempt.place.clone(), files.clone());
-        }
+/// Returns the evidence of a run's tasks. For results that it reused without a record of their evidence, as earlier versions
+/// did, it is that of the runs that did the work.
+pub(super) fn evidence_of_run(
+    reader: &StoreReader,
+    events: &[(u64, Event)],
+) -> Result<EvidenceRecord, StoreError> {
+    let mut results = RecordedResults::new(reader);
+    let mut record = EvidenceRecord::default();
+    for (_, event) in events {
+        record.apply(results.completed(&event.fact)?.as_ref());
     }
-    all
+    Ok(record)
 }
 
-/// The kind of events that record the files of checks.
-pub const EVIDENCE_EVENTS: [&str; 1] = ["evidence_taken"];
+/// The kinds of events that record the files of checks.
+pub const EVIDENCE_EVENTS: [&str; 4] = ["evidence_taken", "step_reused", "item_reused", "step_expanded"];
 
 /// Returns the files that some steps were checked with, as recorded.
 pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
-    let all = recorded_files(events).into_iter();
-    let of_them = all.filter(|(place, _)| steps.contains(&place.step));
-    of_them.flat_map(|(_, files)| files).collect()
+    let all = EvidenceRecord::of(events);
+    let of_them = all.tasks().iter().filter(|(place, _)| steps.contains(&place.step));
+    of_them.flat_map(|(_, files)| files.clone()).collect()
 }
 
 /// Returns the results of a run whose files changed since they were checked. Missing files were cleaned up,
 /// if the plan has steps for that.
-pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<StaleFile> {
+pub fn stale_now(
+    reader: &StoreReader,
+    root: &Path,
+    plan: &Plan,
+    events: &[(u64, Event)],
+) -> Result<Vec<StaleFile>, StoreError> {
     let (memo, gone) = (DigestMemo::default(), !plan.has_finally());
-    let seen = recorded_files(events.iter().map(|(_, event)| event)).into_iter();
-    let found = seen.filter_map(|(place, seen)| {
-        let path = first_stale(root, &seen, &memo, gone)?;
-        Some(StaleFile { place, path })
+    let seen = evidence_of_run(reader, events)?;
+    let found = seen.tasks().iter().filter_map(|(place, seen)| {
+        let path = first_stale(root, seen, &memo, gone)?;
+        Some(StaleFile { place: place.clone(), path })
     });
-    found.collect()
+    Ok(found.collect())
 }
 
 /// Returns what the checks of a new run may see, and its steps if it was approved in advance; `None`: nothing
@@ -151,17 +158,27 @@ pub(super) fn pins(
     (!approved.skills.is_empty()).then(|| Arc::new(PinnedFiles::new(plan, &session.root, files)))
 }
 
+/// Returns the results that a run reuses, with their evidence.
+pub(super) fn reused_results(
+    reader: &StoreReader,
+    past: &RepeatedRun,
+) -> Result<Vec<ReusedResult>, StoreError> {
+    let mut kept = past.reused_results();
+    RecordedResults::new(reader).add_evidence(&mut kept)?;
+    Ok(kept)
+}
+
 /// Returns the input that a run begins with.
 pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
     let past = run.past.as_ref();
-    let kept = past.map(RepeatedRun::reused_results).unwrap_or_default();
+    let kept = past.map(|past| reused_results(&run.session.store.log_reader()?, past)).transpose()?;
     // A nested run uses the record of the outermost run.
     let outermost = run.run_ref.path.is_empty();
     let view = run.view.as_ref().filter(|_| outermost);
     let baseline = view.map(|view| store_baseline(run, view)).transpose()?;
     let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(InputKind::Begin {
-        kept,
+        kept: kept.unwrap_or_default(),
         dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
         left: past.map(RepeatedRun::deselected_steps).unwrap_or_default(),
         baseline,
@@ -259,69 +276,5 @@ fn relied_files(
             run.note_stale(stale);
             None
         }
-    }
-}
-
-/// Returns the evidence of the results that a run reused whole.
-pub(super) fn reused_evidence(
-    session: &EngineSession,
-    events: &[(u64, Event)],
-) -> Result<BTreeMap<TaskId, Vec<Artifact>>, StoreError> {
-    let mut pasts = RunEvidenceCache::default();
-    let mut evidence = BTreeMap::new();
-    for (_, event) in events {
-        if let EventKind::StepReused { step, reused_from: from, .. } = &event.fact {
-            let past = pasts.of(session, from)?;
-            let of_result = past.of_result(step, None);
-            evidence.extend(of_result.map(|(place, seen)| (place.clone(), seen.clone())));
-        }
-    }
-    Ok(evidence)
-}
-
-/// The known data of runs that did some work.
-#[derive(Default)]
-struct RunEvidenceCache(BTreeMap<RunId, RunEvidence>);
-
-/// The evidence of a run, and the keys of its items.
-#[derive(Default)]
-struct RunEvidence {
-    evidence: BTreeMap<TaskId, Vec<Artifact>>,
-    keys: BTreeMap<Name, Vec<String>>,
-}
-
-impl RunEvidenceCache {
-    fn of(&mut self, session: &EngineSession, run: &RunId) -> Result<&RunEvidence, StoreError> {
-        if !self.0.contains_key(run) {
-            let events = session.store.log_reader()?.events(run, 0)?;
-            self.0.insert(run.clone(), RunEvidence::of(&events));
-        }
-        Ok(self.0.entry(run.clone()).or_default())
-    }
-}
-
-impl RunEvidence {
-    fn of(events: &[(u64, Event)]) -> Self {
-        let keys = events.iter().filter_map(|(_, event)| match &event.fact {
-            EventKind::StepExpanded { step, items } => {
-                let keys = items.iter().map(|item| item.key.clone()).collect();
-                Some((step.clone(), keys))
-            }
-            _ => None,
-        });
-        Self { evidence: recorded_files(events.iter().map(|(_, event)| event)), keys: keys.collect() }
-    }
-
-    /// Returns the evidence of a step, or of an item of it.
-    fn of_result<'a>(
-        &'a self,
-        step: &'a Name,
-        key: Option<&'a str>,
-    ) -> impl Iterator<Item = (&'a TaskId, &'a Vec<Artifact>)> {
-        self.evidence.iter().filter(move |(place, _)| {
-            let keys = || self.keys.get(step).into_iter().flatten();
-            let own = || place.item.and_then(|item| keys().nth(item as usize));
-            place.step == *step && key.is_none_or(|key| own().is_some_and(|own| own == key))
-        })
     }
 }

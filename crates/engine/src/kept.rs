@@ -9,14 +9,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
-use wf_base::name::{Name, RunId};
-use wf_core::machine::{Artifact, DiscardedResult, Event, EventKind, ReusedResult, TaskId};
+use wf_core::machine::{Artifact, DiscardedResult, ReusedResult};
 use wf_exec::cache::{cache_key, input_changed};
 use wf_exec::evidence::{DigestMemo, EvidenceDifference, difference};
 use wf_model::{Step, StepWork};
 use wf_store::{StoreError, StoreReader};
 
 use super::EngineSession;
+use super::recorded_results::{RecordedResult, RecordedResults};
 
 /// Returns the run that is repeated, without the results that have changed.
 pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {
@@ -62,23 +62,7 @@ struct ReuseContext<'a> {
     reader: &'a StoreReader,
     memo: &'a DigestMemo,
     cleaned: bool,
-    works: BTreeMap<RunId, RecordedResults>,
-}
-
-/// The results of a run's tasks, as recorded.
-#[derive(Default)]
-struct RecordedResults {
-    keys: BTreeMap<Name, Vec<String>>,
-    results: BTreeMap<TaskId, RecordedResult>,
-}
-
-/// The recorded data of a result.
-#[derive(Clone, Debug, Default)]
-struct RecordedResult {
-    evidence: Vec<Artifact>,
-    artifacts: Vec<Artifact>,
-    /// True if a service that the work started lived on.
-    service: bool,
+    records: RecordedResults<'a>,
 }
 
 impl<'a> ReuseContext<'a> {
@@ -89,7 +73,7 @@ impl<'a> ReuseContext<'a> {
             memo,
             // Files that a successful run cleaned up are not missed.
             cleaned: past.succeeded() && past.plan().has_finally(),
-            works: BTreeMap::new(),
+            records: RecordedResults::new(reader),
         }
     }
 }
@@ -124,7 +108,7 @@ impl ReuseContext<'_> {
 
     /// True if a service lived on that the work of a result started, or the work of one inside it.
     fn has_service(&mut self, past: &RepeatedRun, kept: &ReusedResult) -> Result<bool, StoreError> {
-        if self.recorded_result(kept)?.service {
+        if self.records.of_reused(kept)?.service {
             return Ok(true);
         }
         let Some(inner) = self.nested_past(past, kept)? else {
@@ -186,7 +170,7 @@ impl ReuseContext<'_> {
 
     /// Returns the difference in the files that a task left, or was made of, if there is one.
     fn difference_of_task(&mut self, step: &Step, kept: &ReusedResult) -> Result<Option<String>, StoreError> {
-        let left = self.recorded_result(kept)?;
+        let left = self.records.of_reused(kept)?;
         let artifact = |file: &Artifact| left.artifacts.contains(file);
         if let Some(cached) = self.difference_of_cached(step, kept, &left)? {
             return Ok(Some(cached));
@@ -250,60 +234,6 @@ impl ReuseContext<'_> {
             EvidenceDifference::Changed => Some("changed since"),
             EvidenceDifference::Gone => (!self.cleaned).then_some("is missing"),
         }
-    }
-
-    /// Returns the data of a result, as recorded by the run that did the work.
-    fn recorded_result(&mut self, kept: &ReusedResult) -> Result<RecordedResult, StoreError> {
-        if !self.works.contains_key(&kept.from) {
-            let events = self.reader.events(&kept.from, 0)?;
-            self.works.insert(kept.from.clone(), RecordedResults::of(&events));
-        }
-        let worked = self.works.get(&kept.from);
-        Ok(worked.map(|worked| worked.of_result(kept)).unwrap_or_default())
-    }
-}
-
-impl RecordedResults {
-    fn of(events: &[(u64, Event)]) -> Self {
-        let mut worked = Self::default();
-        for (_, event) in events {
-            worked.apply_fact(&event.fact);
-        }
-        worked
-    }
-
-    fn apply_fact(&mut self, fact: &EventKind) {
-        let place = |place: &TaskId| place.clone();
-        match fact {
-            EventKind::StepExpanded { step, items } => {
-                let keys = items.iter().map(|item| item.key.clone()).collect();
-                self.keys.insert(step.clone(), keys);
-            }
-            EventKind::AttemptStarted(attempt) => {
-                self.results.insert(place(&attempt.place), RecordedResult::default());
-            }
-            EventKind::CacheHit { place, found } => {
-                let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
-                self.results.insert(place.clone(), left);
-            }
-            EventKind::AttemptEnded { attempt, artifacts, service, .. } => {
-                let left = self.results.entry(place(&attempt.place)).or_default();
-                left.artifacts.clone_from(artifacts);
-                left.service = *service;
-            }
-            EventKind::EvidenceTaken { attempt, files } => {
-                let left = self.results.entry(place(&attempt.place)).or_default();
-                left.evidence.clone_from(files);
-            }
-            _ => {}
-        }
-    }
-
-    fn of_result(&self, kept: &ReusedResult) -> RecordedResult {
-        let keys = self.keys.get(&kept.step).into_iter().flatten();
-        let item = (kept.item.as_ref()).and_then(|key| keys.zip(0..).find(|(own, _)| *own == key));
-        let place = TaskId { step: kept.step.clone(), item: item.map(|(_, number)| number) };
-        self.results.get(&place).cloned().unwrap_or_default()
     }
 }
 

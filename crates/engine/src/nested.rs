@@ -24,8 +24,9 @@ use wf_store::NewRun;
 use super::attempt_task::AttemptTask;
 use super::current_step::step_of;
 use super::dispatch::RunDispatcher;
+use super::evidence_record::EvidenceRecord;
 use super::run::{RunContext, RunInputs};
-use super::{EngineError, FinishedRun, copies, evidence, generated};
+use super::{EngineError, FinishedRun, copies, generated};
 use wf_core::observe::RunRef;
 
 /// A plan to be run for a step.
@@ -302,7 +303,7 @@ pub(super) fn open(
         view,
         pins: outer.pins.clone(),
         approved: outer.approved.clone(),
-        evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
+        evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
         around: Some(outer.account.clone()),
     };
     let run = RunContext::new(session, this, errand, tenure)?;

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use wf_core::machine::{DeselectedStep, DiscardedResult, EventKind, InputKind, ReusedResult};
+use wf_core::machine::{DeselectedStep, DiscardedResult, InputKind, ReusedResult};
 use wf_store::{StoreError, StoreReader};
 
+use super::evidence::reused_results;
+use super::recorded_results::RecordedResults;
 use crate::reuse::RepeatedRun;
 
 /// The results of the run that a run repeats, as decided where both are recorded.
@@ -22,17 +24,12 @@ pub struct RetriedResults {
 impl RetriedResults {
     /// Returns what a run takes from the run that it repeats.
     pub(super) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
-        let kept = past.reused_results();
+        let kept = reused_results(reader, past)?;
         let mut artifacts = BTreeSet::new();
+        let mut results = RecordedResults::new(reader);
         for result in &kept {
-            let events = reader.events(&result.from, 0)?;
-            let of_step = events.iter().filter_map(|(_, event)| match &event.fact {
-                EventKind::AttemptEnded { attempt, artifacts, .. } if attempt.place.step == result.step => {
-                    Some(artifacts)
-                }
-                _ => None,
-            });
-            artifacts.extend(of_step.flatten().map(|artifact| artifact.path.clone()));
+            let left = results.of_reused(result)?.artifacts;
+            artifacts.extend(left.into_iter().map(|artifact| artifact.path));
         }
         Ok(Self { kept, left: past.deselected_steps(), dropped: past.dropped().to_vec(), artifacts })
     }

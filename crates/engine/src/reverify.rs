@@ -93,8 +93,7 @@ impl ReverifyContext {
         for (_, event) in &events {
             machine.replay(event)?;
         }
-        let mut files = evidence::recorded_files(events.iter().map(|(_, event)| event));
-        files.extend(evidence::reused_evidence(session, &events)?);
+        let files = evidence::evidence_of_run(&session.store.log_reader()?, &events)?;
         let errand = RunInputs {
             plan,
             params,

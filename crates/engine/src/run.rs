@@ -22,6 +22,7 @@ use wf_store::{CacheLookup, FencingToken, StoreError};
 use super::EngineSession;
 use super::agent::LiveAgents;
 use super::copies::KeptFile;
+use super::evidence_record::EvidenceRecord;
 use super::run_account::RunAccount;
 use wf_core::observe::RunRef;
 
@@ -50,7 +51,7 @@ pub(super) struct RunInputs {
     /// The approval of the run, if it is the outermost.
     pub(super) approved: Option<Arc<RunApproval>>,
     /// The recorded evidence of its tasks.
-    pub(super) evidence: BTreeMap<TaskId, Vec<Artifact>>,
+    pub(super) evidence: EvidenceRecord,
     /// The account of the run that it is nested in.
     pub(super) around: Option<RunAccount>,
 }
@@ -100,8 +101,8 @@ pub(super) struct RunContext {
 struct ResultFiles {
     /// The stored files that an attempt left.
     outputs: BTreeMap<Attempt, Vec<Artifact>>,
-    /// The files that a task was checked with.
-    evidence: BTreeMap<TaskId, Vec<Artifact>>,
+    /// The files that tasks were checked with.
+    evidence: EvidenceRecord,
     /// The changed files of verified results, still to be reported.
     stale: Vec<StaleFile>,
     /// The verified files of what a nested run's step depends on.
@@ -183,9 +184,10 @@ impl RunContext {
         self.account.usage()
     }
 
-    /// Notes the values that gates let in, and the resources used.
+    /// Notes the values that gates let in, the resources used and the evidence of results.
     pub(super) fn note_event(&self, event: &Event) {
         self.account.apply(event);
+        self.files().evidence.apply(&event.fact);
         if let EventKind::GatesPassed { point: GatePoint::Start, rewritten, .. } = &event.fact
             && let Some(params) = rewritten.get("message").and_then(Value::as_object)
         {
@@ -293,18 +295,14 @@ impl RunContext {
         let mut files = self.files();
         let copies = super::copies::folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
-        if seen.is_empty() {
-            files.evidence.remove(place);
-        } else {
-            files.evidence.insert(place.clone(), seen.to_vec());
-        }
+        files.evidence.set(place, seen);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that
     /// `finally` steps cleaned up mean nothing any more.
     pub(super) fn evidence_files(&self) -> Vec<Artifact> {
         let files = self.files();
-        let all = files.evidence.values().flatten();
+        let all = files.evidence.tasks().values().flatten();
         let there = all.filter(|file| self.session.root.join(&file.path).exists());
         let by_path = there.map(|file| (file.path.clone(), file.clone()));
         let by_path: BTreeMap<String, Artifact> = by_path.collect();
@@ -313,12 +311,12 @@ impl RunContext {
 
     /// Returns the files that a task was checked with.
     pub(super) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
-        self.files().evidence.get(place).cloned()
+        self.files().evidence.tasks().get(place).cloned()
     }
 
     /// Returns the files that its tasks were checked with.
     pub(super) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
-        self.files().evidence.clone()
+        self.files().evidence.tasks().clone()
     }
 
     /// Notes the verified files of what the step of this nested run depends on.
@@ -344,11 +342,11 @@ impl RunContext {
     /// Returns the tasks of some steps that were checked with files.
     pub(super) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
         let files = self.files();
-        if files.evidence.is_empty() {
+        if files.evidence.tasks().is_empty() {
             return Vec::new();
         }
         let steps: Vec<&Name> = steps.collect();
-        let places = files.evidence.keys();
+        let places = files.evidence.tasks().keys();
         places.filter(|place| steps.contains(&&place.step)).cloned().collect()
     }
 }

@@ -92,7 +92,7 @@ impl<'a> ProjectionChange<'a> {
     }
 
     fn step_kept(&self, fact: &EventKind) -> rusqlite::Result<()> {
-        let EventKind::StepReused { step, outputs, standing, reused_from: from } = fact else {
+        let EventKind::StepReused { step, outputs, standing, reused_from: from, .. } = fact else {
             return Ok(());
         };
         self.execute(

@@ -227,12 +227,14 @@ impl AnswerReview {
 
     /// The step whose evidence a file is, as a command takes it, with the steps above it.
     fn evidence_step(&self, path: &str) -> String {
-        let step = self.events.iter().rev().find_map(|event| match &event.fact {
-            EventKind::EvidenceTaken { attempt, files } => {
-                let seen = files.iter().any(|file| file.path == path);
-                seen.then(|| attempt.place.step.to_string())
-            }
-            _ => None,
+        let step = self.events.iter().rev().find_map(|event| {
+            let (step, files) = match &event.fact {
+                EventKind::EvidenceTaken { attempt, files } => (&attempt.place.step, files),
+                EventKind::StepReused { step, evidence, .. } => (step, evidence),
+                EventKind::ItemReused(item) => (&item.step, &item.evidence),
+                _ => return None,
+            };
+            files.iter().any(|file| file.path == path).then(|| step.to_string())
         });
         let above = self.request.path.split_last().map_or(&[][..], |(_, above)| above);
         let own = step.unwrap_or_else(|| "STEP".to_owned());

@@ -5,9 +5,9 @@ use super::{
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
     CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
     MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerCalls,
-    PlannerRejection, ProposedAlternative, ReworkLoop, Round, RunApproval, RunOffers, RunOutcome, RunPhase,
-    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
-    ToolCallStart, WorkExit,
+    PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval, RunOffers, RunOutcome,
+    RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd,
+    ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::{gate::GateResult, health::BreakerNote};
 use wf_base::name::{GateId, Name, PlanId, RunId};
@@ -47,21 +47,12 @@ pub enum EventKind {
         standing: Standing,
         /// The run that did the work.
         reused_from: RunId,
+        /// The files that it was checked with, if it is verified.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<Artifact>,
     },
     /// The result of an item was reused from an earlier run. The item ends with it once it is known.
-    ItemReused {
-        /// The step.
-        step: Name,
-        /// The key of the item.
-        item_key: String,
-        /// Its outputs.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        outputs: JsonObject,
-        /// The verification status of the result.
-        standing: Standing,
-        /// The run that did the work.
-        reused_from: RunId,
-    },
+    ItemReused(ReusedItem),
     /// A result of an earlier run is not what that run left, and was not reused: its step runs again.
     ResultDropped {
         /// The step.

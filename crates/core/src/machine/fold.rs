@@ -2,7 +2,7 @@
 
 use super::gates::has_gates;
 use super::planner::ProposalDecision;
-use super::state::{self, AttemptResult, CancelRequest, MachineState, ReusableResult, StepItems, TaskIx};
+use super::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
 use super::task_end::TaskEnd;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{JsonObject, Plan, StepWork};
+use wf_model::{Plan, StepWork};
 
 impl MachineState {
     /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
@@ -23,14 +23,8 @@ impl MachineState {
                 self.dispatch.clone_from(dispatch);
                 self.begin(plan, at);
             }
-            EventKind::StepReused { step, outputs, standing, .. } => {
-                let end = TaskEnd::reused(*standing, at);
-                self.reuse_step(plan, step, outputs, end);
-            }
-            EventKind::ItemReused { step, item_key, outputs, standing, reused_from } => {
-                let (outputs, standing, from) = (outputs.clone(), *standing, Some(reused_from.clone()));
-                self.offer_item(plan, step, item_key, ReusableResult { outputs, standing, from });
-            }
+            EventKind::StepReused { .. } => self.reuse_step(plan, at, fact),
+            EventKind::ItemReused(item) => self.offer_item(plan, item),
             EventKind::StepDeselected(DeselectedStep { step, except_items }) => {
                 if let Some(ix) = plan.find(step.as_str()) {
                     self.left.insert(ix.0, except_items.clone());
@@ -165,13 +159,19 @@ impl MachineState {
         }
     }
 
-    fn reuse_step(&mut self, plan: &Plan, step: &Name, outputs: &JsonObject, end: TaskEnd) {
+    fn reuse_step(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        let EventKind::StepReused { step, outputs, standing, evidence, .. } = fact else {
+            return;
+        };
         let Some(ix) = plan.find(step.as_str()) else {
             return;
         };
-        let (step, item) = (ix.0, None);
-        self.end(plan, TaskIx { step, item }, end, outputs);
+        let task = TaskIx { step: ix.0, item: None };
+        self.end(plan, task, TaskEnd::reused(*standing, at), outputs);
         self.step_record_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
+        if !evidence.is_empty() {
+            self.evidence.insert(task);
+        }
     }
 
     fn expand(&mut self, plan: &Plan, at: Moment, step: &Name, items: &[StepItem]) {
@@ -183,6 +183,11 @@ impl MachineState {
         let task = |item| TaskIx { step: ix.0, item: Some(item) };
         let record = |item| self.made.get(&task(item)).cloned().unwrap_or_default();
         let records = (0..open).map(record).collect();
+        let with_evidence = (0_u32..).zip(items).filter(|(_, item)| {
+            let offer = self.offers.get(&(ix.0, item.key.clone()));
+            offer.is_some_and(|offer| offer.has_evidence)
+        });
+        self.evidence.extend(with_evidence.map(|(item, _)| task(item)));
         let many = StepItems { items: items.to_vec(), records, open, next: room };
         let record = self.step_record_mut(ix.0);
         record.many = Some(Box::new(many));

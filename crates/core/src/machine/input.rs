@@ -229,6 +229,28 @@ pub struct ReusedResult {
     pub standing: Standing,
     /// The run that did the work.
     pub from: RunId,
+    /// The files that it was checked with, if it is verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Artifact>,
+}
+
+/// The result of an item, reused from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ReusedItem {
+    /// The step.
+    pub step: Name,
+    /// The key of the item.
+    pub item_key: String,
+    /// Its outputs.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+    /// The verification status of the result.
+    pub standing: Standing,
+    /// The run that did the work.
+    pub reused_from: RunId,
+    /// The files that it was checked with, if it is verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Artifact>,
 }
 
 /// A result of an earlier run that has changed since, so that its step runs again.
@@ -351,10 +373,12 @@ impl InputKind {
 
 impl From<ReusedResult> for EventKind {
     fn from(kept: ReusedResult) -> Self {
-        let ReusedResult { step, item, outputs, standing, from } = kept;
+        let ReusedResult { step, item, outputs, standing, from: reused_from, evidence } = kept;
         match item {
-            None => Self::StepReused { step, outputs, standing, reused_from: from },
-            Some(key) => Self::ItemReused { step, item_key: key, outputs, standing, reused_from: from },
+            None => Self::StepReused { step, outputs, standing, reused_from, evidence },
+            Some(item_key) => {
+                Self::ItemReused(ReusedItem { step, item_key, outputs, standing, reused_from, evidence })
+            }
         }
     }
 }

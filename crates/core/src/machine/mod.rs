@@ -160,7 +160,7 @@ pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRe
 pub use in_flight::InFlight;
 pub use input::{
     Artifact, CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind,
-    MachineInput, PlannerReply, ReusedResult, RunOutcome,
+    MachineInput, PlannerReply, ReusedItem, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::history::AttemptHistory;
 use super::state::{MachineState, ReusableResult, StepRecord, TaskIx, TaskRecord};
-use super::{RunPhase, StepState};
+use super::{ReusedItem, RunPhase, StepState};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepIx};
@@ -51,10 +51,16 @@ impl MachineState {
         }
     }
 
-    /// Stores the result of an item until its list is known.
-    pub(super) fn offer_item(&mut self, plan: &Plan, step: &Name, key: &str, result: ReusableResult) {
-        if let Some(ix) = plan.find(step.as_str()) {
-            self.offers.insert((ix.0, key.to_owned()), result);
+    /// Stores the reused result of an item until its list is known.
+    pub(super) fn offer_item(&mut self, plan: &Plan, item: &ReusedItem) {
+        if let Some(ix) = plan.find(item.step.as_str()) {
+            let result = ReusableResult {
+                outputs: item.outputs.clone(),
+                standing: item.standing,
+                from: Some(item.reused_from.clone()),
+                has_evidence: !item.evidence.is_empty(),
+            };
+            self.offers.insert((ix.0, item.item_key.clone()), result);
         }
     }
 
@@ -93,7 +99,8 @@ impl MachineState {
             if same && record.ended() == Some(StepState::Succeeded) {
                 let outputs = record.result.map(|result| result.outputs).unwrap_or_default();
                 let (standing, from) = (record.standing, None);
-                let offer = ReusableResult { outputs, standing, from };
+                // The state still knows of its evidence.
+                let offer = ReusableResult { outputs, standing, from, has_evidence: false };
                 self.offers.insert((step, item.key), offer);
             } else {
                 self.offers.remove(&(step, item.key));

@@ -124,6 +124,9 @@ pub(super) struct ReusableResult {
     pub(super) standing: Standing,
     /// The run that did the work, if it was another one.
     pub(super) from: Option<RunId>,
+    /// True if it was checked there against files whose digests came with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_evidence: bool,
 }
 
 /// The state of a step.

@@ -110,6 +110,7 @@ pub(super) fn reused_result(row: &StepRow, run: &RunId) -> ReusedResult {
         outputs: row.outputs.clone(),
         standing: row.standing,
         from: row.reused_from.clone().unwrap_or_else(|| run.clone()),
+        evidence: Vec::new(),
     }
 }
 

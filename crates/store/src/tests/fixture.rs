@@ -157,6 +157,7 @@ pub(crate) fn story() -> Vec<EventKind> {
             outputs: object(json!({"dir": "out"})),
             standing: Standing::Verified,
             reused_from: run_id(200),
+            evidence: Vec::new(),
         },
         EventKind::LockRequested { place: fetch.place.clone(), lock: "network".into() },
         EventKind::AttemptStarted(fetch.clone()),

@@ -1,0 +1,168 @@
+//! The results of runs as recorded. A result that a run reused is that of the run which did the work.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, TaskId};
+use wf_store::{StoreError, StoreReader};
+
+/// The recorded results of runs, each run read once.
+pub struct RecordedResults<'a> {
+    reader: &'a StoreReader,
+    runs: BTreeMap<RunId, RunResults>,
+}
+
+/// The results of a run's tasks, as recorded.
+#[derive(Clone, Default)]
+struct RunResults {
+    keys: BTreeMap<Name, Vec<String>>,
+    results: BTreeMap<TaskId, RecordedResult>,
+}
+
+/// The recorded data of a result.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedResult {
+    /// The files that it was checked with.
+    pub evidence: Vec<Artifact>,
+    /// The artifacts that its work left.
+    pub artifacts: Vec<Artifact>,
+    /// True if a service that the work started lived on.
+    pub(super) service: bool,
+    /// The run that did the work, if it was another one.
+    reused_from: Option<RunId>,
+}
+
+impl<'a> RecordedResults<'a> {
+    /// Returns the results that a reader knows.
+    pub fn new(reader: &'a StoreReader) -> Self {
+        Self { reader, runs: BTreeMap::new() }
+    }
+
+    /// Returns the data of a reused result.
+    pub(super) fn of_reused(&mut self, kept: &ReusedResult) -> Result<RecordedResult, StoreError> {
+        self.of_result(&kept.from, &kept.step, kept.item.as_deref())
+    }
+
+    /// Returns the data of the result of a step, or of an item of it, by the run that did the work; of a repeated step
+    /// what its items have. Nothing is known of a run that was forgotten.
+    pub fn of_result(
+        &mut self,
+        run: &RunId,
+        step: &Name,
+        key: Option<&str>,
+    ) -> Result<RecordedResult, StoreError> {
+        if !self.runs.contains_key(run) {
+            let events = self.reader.events(run, 0)?;
+            self.runs.insert(run.clone(), RunResults::of(&events));
+        }
+        let found = self.runs.get(run).map(|known| known.of_result(step, key)).unwrap_or_default();
+        let mut all = RecordedResult::default();
+        for (key, result) in found {
+            match result.reused_from.clone().filter(|from| from != run) {
+                Some(from) => all.add(self.of_result(&from, step, key.as_deref())?),
+                None => all.add(result),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns a fact with the evidence of the reused result that it names, which earlier versions did not record.
+    pub(super) fn completed<'f>(&mut self, fact: &'f EventKind) -> Result<Cow<'f, EventKind>, StoreError> {
+        let mut fact = Cow::Borrowed(fact);
+        let (step, key, from) = match &*fact {
+            EventKind::StepReused { step, standing, reused_from, evidence, .. }
+                if standing.is_checked() && evidence.is_empty() =>
+            {
+                (step, None, reused_from)
+            }
+            EventKind::ItemReused(item) if item.standing.is_checked() && item.evidence.is_empty() => {
+                (&item.step, Some(item.item_key.as_str()), &item.reused_from)
+            }
+            _ => return Ok(fact),
+        };
+        let found = self.of_result(from, step, key)?.evidence;
+        match fact.to_mut() {
+            EventKind::StepReused { evidence, .. } | EventKind::ItemReused(ReusedItem { evidence, .. }) => {
+                *evidence = found;
+            }
+            _ => {}
+        }
+        Ok(fact)
+    }
+
+    /// Adds to reused results the files that they were checked with.
+    pub(super) fn add_evidence(&mut self, kept: &mut [ReusedResult]) -> Result<(), StoreError> {
+        for kept in kept.iter_mut().filter(|kept| kept.standing.is_checked()) {
+            kept.evidence = self.of_reused(kept)?.evidence;
+        }
+        Ok(())
+    }
+}
+
+impl RunResults {
+    fn of(events: &[(u64, Event)]) -> Self {
+        let mut worked = Self::default();
+        for (_, event) in events {
+            worked.apply_fact(&event.fact);
+        }
+        worked
+    }
+
+    fn apply_fact(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::StepExpanded { step, items } => {
+                let keys = items.iter().map(|item| item.key.clone()).collect();
+                self.keys.insert(step.clone(), keys);
+            }
+            EventKind::AttemptStarted(attempt) => {
+                self.results.insert(attempt.place.clone(), RecordedResult::default());
+            }
+            EventKind::CacheHit { place, found } => {
+                let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
+                self.results.insert(place.clone(), left);
+            }
+            EventKind::AttemptEnded { attempt, artifacts, service, .. } => {
+                let left = self.results.entry(attempt.place.clone()).or_default();
+                left.artifacts.clone_from(artifacts);
+                left.service = *service;
+            }
+            EventKind::EvidenceTaken { attempt, files } => {
+                let left = self.results.entry(attempt.place.clone()).or_default();
+                left.evidence.clone_from(files);
+            }
+            EventKind::StepEnded { place, reused_from: from @ Some(_), .. } => {
+                self.results.entry(place.clone()).or_default().reused_from.clone_from(from);
+            }
+            EventKind::StepReused { step, reused_from, .. } => {
+                let from = Some(reused_from.clone());
+                self.results.entry(TaskId::of_step(step)).or_default().reused_from = from;
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the result of a step or of an item; of a repeated step those of all items, each with its key.
+    fn of_result(&self, step: &Name, key: Option<&str>) -> Vec<(Option<String>, RecordedResult)> {
+        let of = |item| self.results.get(&TaskId { step: step.clone(), item }).cloned();
+        let keys = (0..).zip(self.keys.get(step).into_iter().flatten());
+        let mut items = keys.filter(|(_, own)| key.is_none_or(|key| *own == key)).peekable();
+        if key.is_none() && items.peek().is_none() {
+            return of(None).map(|result| (None, result)).into_iter().collect();
+        }
+        items.filter_map(|(item, key)| Some((Some(key.clone()), of(Some(item))?))).collect()
+    }
+}
+
+impl RecordedResult {
+    /// Adds the data of another item. A file that several have is that of the last.
+    fn add(&mut self, other: Self) {
+        for (own, others) in [(&mut self.evidence, other.evidence), (&mut self.artifacts, other.artifacts)] {
+            for file in others {
+                own.retain(|known| known.path != file.path);
+                own.push(file);
+            }
+        }
+        self.service |= other.service;
+    }
+}

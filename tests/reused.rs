@@ -1,0 +1,96 @@
+//! Results that a retry reuses are held to the same as those of its own steps.
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, until};
+
+/// A plan with a verified result, a step that fails until `up` is there and then writes over the file of that result,
+/// and a confined step that reads it. `built` is the step with the result; its file is `FILE`.
+fn retried(built: &str, file: &str) -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.file("inner.md", INNER);
+    sandbox.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: p\nsteps:\n{built}  - id: mid\n    depends_on: [build]\n    \
+             run: test -e up && echo evil > {file}\n  - id: ship\n    depends_on: [build, mid]\n    \
+             allow: {{}}\n    run: cat {file}\n    verify: [{{name: ran, run: \"true\"}}]\n\
+             verify: [{{name: there, run: test -s {file}}}]\n---\n"
+        ),
+    );
+    sandbox.wf(&["run", "-q", "plan.md"]).exits(1);
+    sandbox.file("up", "");
+    let said = sandbox.wf(&["retry", "--last", "-v"]).exits(0).all();
+    (sandbox, said)
+}
+
+const BUILD: &str = "  - id: build\n    run: echo good > a.bin\n    artifacts: [a.bin]\n    \
+    verify: [{name: good, run: grep -qx good a.bin}]\n";
+
+/// Of two items the second fails at first.
+const ITEMS: &str = "  - id: build\n    for_each: [a, b]\n    max_parallel: 1\n    \
+    run: test \"$WF_ITEM\" = a || test -e up || exit 1; echo good > $WF_ITEM.bin\n    \
+    artifacts: [\"{{ item }}.bin\"]\n    verify: [{name: good, exec: [grep, -qx, good, \"{{ item }}.bin\"]}]\n";
+
+const NESTED: &str = "  - id: build\n    uses: inner.md\n";
+
+const INNER: &str = "---\nkind: plan\nid: inner\nsteps:\n  - id: make\n    run: echo good > a.bin\n    \
+    artifacts: [a.bin]\n    verify: [{name: good, run: grep -qx good a.bin}]\n---\n";
+
+fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
+    serde_json::from_str(&sandbox.wf(args).out).unwrap()
+}
+
+/// How each result stands, by the name of its step; of the run by an empty name.
+fn standings(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let shown = json(sandbox, &["show", "--last", "--json"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let steps = shown["steps"].as_array().unwrap().iter();
+    let steps = steps.map(|step| (text(&step["step"]) + &step["item"].to_string(), text(&step["standing"])));
+    steps.chain([(String::new(), text(&shown["run"]["standing"]))]).collect()
+}
+
+#[test]
+fn what_changed_after_a_retry_began_is_verified_no_more_and_read_as_it_was() {
+    for built in [BUILD, NESTED] {
+        let (sandbox, said) = retried(built, "a.bin");
+        assert!(said.contains("build · reused from run"), "{said}");
+        assert!(said.contains("ship │ good"), "{said}");
+        assert!(said.contains("stale            build · a.bin changed after it was checked"), "{said}");
+        let standings = standings(&sandbox);
+        assert!(standings.contains(&("buildnull".into(), "reported".into())), "{standings:?}");
+        assert!(standings.contains(&(String::new(), "reported".into())), "{standings:?}");
+    }
+}
+
+#[test]
+fn a_reused_item_that_changed_is_verified_no_more() {
+    let (sandbox, said) = retried(ITEMS, "a.bin");
+    assert!(said.contains("build[a] · reused from run"), "{said}");
+    assert!(said.contains("stale            build[a] · a.bin changed after it was checked"), "{said}");
+    let standings = standings(&sandbox);
+    assert!(standings.contains(&("build0".into(), "reported".into())), "{standings:?}");
+    assert!(standings.contains(&("build1".into(), "verified".into())), "{standings:?}");
+    assert!(standings.contains(&(String::new(), "reported".into())), "{standings:?}");
+}
+
+#[test]
+fn a_retry_that_is_resumed_still_knows_what_its_results_were_checked_with() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: p\nsteps:\n{BUILD}  - id: ask\n    depends_on: [build]\n    \
+             run: test -e up && touch begun && sleep 1\n    idempotent: true\n---\n"
+        ),
+    );
+    sandbox.wf(&["run", "-q", "plan.md"]).exits(1);
+    sandbox.file("up", "");
+    let mut retry = sandbox.start(&["retry", "--last"]);
+    until("the retry has begun", || sandbox.at("begun").exists());
+    retry.kill().unwrap();
+    retry.wait().unwrap();
+    sandbox.file("a.bin", "evil\n");
+    let said = sandbox.wf(&["resume", "--last", "-v"]).exits(0).all();
+    assert!(said.contains("a.bin changed after it was checked"), "{said}");
+}

@@ -94,3 +94,42 @@ fn a_retry_that_is_resumed_still_knows_what_its_results_were_checked_with() {
     let said = sandbox.wf(&["resume", "--last", "-v"]).exits(0).all();
     assert!(said.contains("a.bin changed after it was checked"), "{said}");
 }
+
+#[test]
+fn reused_items_and_what_was_nested_in_reused_results_are_verified_again() {
+    let sandbox = Sandbox::new();
+    sandbox.file("inner.md", INNER.replace("a.bin", "in.bin"));
+    let nested = NESTED.replace("build", "nest");
+    let last = "  - id: last\n    depends_on: [build, nest]\n    run: test -e end\n";
+    sandbox.file("plan.md", format!("---\nkind: plan\nid: p\nsteps:\n{ITEMS}{nested}{last}---\n"));
+    sandbox.wf(&["run", "-q", "plan.md"]).exits(1);
+    sandbox.file("up", "");
+    // Now one item is reused, then the whole step and the nested plan.
+    sandbox.wf(&["retry", "--last", "-q"]).exits(1);
+    for changed in [&["a.bin"][..], &["b.bin", "in.bin"]] {
+        sandbox.wf(&["verify", "--last"]).exits(0).says("passed: 3 of 3");
+        for file in changed {
+            sandbox.file(file, "evil\n");
+        }
+        let said = sandbox.wf(&["verify", "--last"]).exits(1).all();
+        for file in changed {
+            let name = if *file == "in.bin" { "nest/make" } else { &format!("build[{}]", &file[..1]) };
+            let line = said.lines().find(|line| line.starts_with(name)).unwrap();
+            assert!(line.contains("fail"), "{said}");
+            sandbox.file(file, "good\n");
+        }
+        sandbox.file("end", "");
+        sandbox.wf(&["retry", "--last", "-q"]);
+    }
+}
+
+#[test]
+fn a_retry_has_the_artifacts_of_the_results_that_it_reuses() {
+    for built in [BUILD, NESTED] {
+        let (sandbox, _) = retried(built, "a.bin");
+        assert_eq!(sandbox.wf(&["show", "--last", "--artifact", "a.bin"]).exits(0).out, "good\n");
+        let statement = json(&sandbox, &["attest", "--last", "--statement"]);
+        assert_eq!(statement["subject"][0]["name"], "a.bin", "{statement}");
+        assert_eq!(statement["predicate"]["stale"][0]["path"], "a.bin", "{statement}");
+    }
+}

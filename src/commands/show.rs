@@ -7,6 +7,7 @@ use crate::{RunArg, Ui, load_record};
 use wf_app::names::name_parent;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::{CallAddress, RunId};
+use wf_engine::artifacts_of_run;
 use wf_report::record::{RunRecord, show, trust};
 use wf_report::rounds::rounds_table;
 use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
@@ -95,7 +96,7 @@ fn artifact(
     run: &RunId,
     path: &str,
 ) -> Result<CliExitCode, CommandError> {
-    let rows = reader.artifacts(run)?;
+    let rows = artifacts_of_run(reader, run)?;
     let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {
         let failure = CommandError::new(CliExitCode::Usage, format!("the run has no artifact `{path}`"));
         let known: Vec<&str> = rows.iter().map(|row| row.artifact.path.as_str()).collect();

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use clap::Args;
 use serde_json::json;
 
@@ -11,7 +13,7 @@ use wf_base::name::{RunId, TaskPath};
 use wf_core::machine::{ChildId, Event, EventKind, TaskId};
 use wf_core::observe::RunRef;
 use wf_core::verify::ReverifiedResult;
-use wf_engine::{self as engine, Reverification};
+use wf_engine::{self as engine, Reverification, reuse};
 use wf_report::ItemNames;
 use wf_report::follow::CombinedObserver;
 use wf_report::record::{all_pass, findings};
@@ -59,7 +61,9 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
     let top = outermost_run(&reader, &run)?;
     let ready = load::load_recorded(ui, &reader, &top)?;
     let events = reader.events(&top, 0)?;
-    let runs = below(ui, &reader, &run, only.as_ref(), DEPTH)?;
+    let mut search = ReverificationSearch { ui, reader: &reader, found: Vec::new() };
+    search.add(&ReverifiedRun { run: &run, path: path(&reader, &run)?, only, depth: DEPTH })?;
+    let runs = search.found;
     check_step_exists(&runs)?;
     let names = names(&reader, &top, &runs)?;
     // Where no check runs, only names and digests are printed.
@@ -81,7 +85,12 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
 
 fn has_verdict(again: &Reverification) -> bool {
     let mut facts = again.events.iter().map(|(_, event)| &event.fact);
-    facts.any(|fact| matches!(fact, EventKind::CheckCompleted { .. } | EventKind::StepReused { .. }))
+    facts.any(|fact| {
+        matches!(
+            fact,
+            EventKind::CheckCompleted { .. } | EventKind::StepReused { .. } | EventKind::ItemReused(_)
+        )
+    })
 }
 
 fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
@@ -112,21 +121,23 @@ fn path(reader: &StoreReader, run: &RunId) -> Result<Vec<String>, CommandError> 
 /// Returns the keys of the items of runs, and of those that they are part of.
 fn names(reader: &StoreReader, top: &RunId, runs: &[Reverification]) -> Result<ItemNames, CommandError> {
     let mut names = ItemNames::default();
-    for again in runs {
-        let mut note = |run: &RunRef, events: &[(u64, Event)]| {
-            for (_, event) in events {
-                names.record(run, event);
-            }
-        };
-        note(&again.run, &again.events);
-        let mut at = again.run.id.clone();
-        while at != *top
-            && let Some((above, _)) = reader.run(&at)?.parent
-        {
-            let run = RunRef { id: above.clone(), path: path(reader, &above)?, ..again.run.clone() };
-            note(&run, &reader.events(&above, 0)?);
-            at = above;
+    let mut note = |run: &RunRef, events: &[(u64, Event)]| {
+        for (_, event) in events {
+            names.record(run, event);
         }
+    };
+    // A run that made results of another has its path; the items are numbered as in that, which comes first.
+    for again in runs.iter().rev() {
+        note(&again.run, &again.events);
+    }
+    let Some(first) = runs.first() else { return Ok(names) };
+    let mut at = first.run.id.clone();
+    while at != *top
+        && let Some((above, _)) = reader.run(&at)?.parent
+    {
+        let run = RunRef { id: above.clone(), path: path(reader, &above)?, ..first.run.clone() };
+        note(&run, &reader.events(&above, 0)?);
+        at = above;
     }
     Ok(names)
 }
@@ -145,37 +156,98 @@ fn is_replaced(attempt: &str, later: &str) -> bool {
     }
 }
 
-/// Returns a run and those nested in the last attempts of its steps.
-fn below(
-    ui: &Ui,
-    reader: &StoreReader,
-    run: &RunId,
-    only: Option<&TaskId>,
+/// A run whose results are collected.
+struct ReverifiedRun<'a> {
+    run: &'a RunId,
+    /// The steps above it, outermost first.
+    path: Vec<String>,
+    /// The only task that is wanted, or the step whose items are.
+    only: Option<TaskId>,
     depth: usize,
-) -> Result<Vec<Reverification>, CommandError> {
-    let plan = load::recorded_plan(ui, reader, run)?;
-    let children = reader.children(run)?;
-    let mut all = vec![Reverification {
-        run: RunRef { id: run.clone(), plan: plan.id().clone(), path: path(reader, run)? },
-        plan,
-        params: reader.run(run)?.params,
-        events: reader.events(run, 0)?,
-        only: only.cloned(),
-    }];
-    let last = |(at, attempt): (usize, &str)| {
-        let mut later = children.iter().skip(at + 1);
-        !later.any(|(_, other)| is_replaced(attempt, other))
-    };
-    for (at, (child, attempt)) in children.iter().enumerate() {
-        let task = attempt
-            .parse()
-            .map_or_else(|_| place_of(attempt).to_owned(), |id: ChildId| id.attempt.place.to_string());
-        let wanted = only.is_none_or(|only| only.to_string() == task);
-        if depth > 0 && wanted && last((at, attempt)) {
-            all.extend(below(ui, reader, child, None, depth - 1)?);
+}
+
+/// The collector of the runs whose results are verified.
+struct ReverificationSearch<'a> {
+    ui: &'a Ui,
+    reader: &'a StoreReader,
+    found: Vec<Reverification>,
+}
+
+impl ReverificationSearch<'_> {
+    /// Adds a run, those nested in the last attempts of its steps, and those that made the results which it reused.
+    fn add(&mut self, at: &ReverifiedRun<'_>) -> Result<(), CommandError> {
+        let (reader, run) = (self.reader, at.run);
+        let plan = load::recorded_plan(self.ui, reader, run)?;
+        let children = reader.children(run)?;
+        let events = reader.events(run, 0)?;
+        self.found.push(Reverification {
+            run: RunRef { id: run.clone(), plan: plan.id().clone(), path: at.path.clone() },
+            plan,
+            params: reader.run(run)?.params,
+            events: events.clone(),
+            only: at.only.clone(),
+        });
+        let last = |(number, attempt): (usize, &str)| {
+            let mut later = children.iter().skip(number + 1);
+            !later.any(|(_, other)| is_replaced(attempt, other))
+        };
+        for (number, (child, attempt)) in children.iter().enumerate() {
+            let task = attempt
+                .parse()
+                .map_or_else(|_| place_of(attempt).parse().ok(), |id: ChildId| Some(id.attempt.place));
+            if at.wants(task.as_ref()) && last((number, attempt)) {
+                self.add_nested(at, child, place_of(attempt))?;
+            }
+        }
+        for (_, event) in &events {
+            self.add_reused(at, &event.fact)?;
+        }
+        Ok(())
+    }
+
+    fn add_nested(&mut self, at: &ReverifiedRun<'_>, child: &RunId, name: &str) -> Result<(), CommandError> {
+        if at.depth == 0 {
+            return Ok(());
+        }
+        let path = [&at.path[..], &[name.to_owned()]].concat();
+        self.add(&ReverifiedRun { run: child, path, only: None, depth: at.depth - 1 })
+    }
+
+    /// Adds the run that made the items of a reused step, or the run that was nested in a reused result.
+    fn add_reused(&mut self, at: &ReverifiedRun<'_>, fact: &EventKind) -> Result<(), CommandError> {
+        let (place, from) = match fact {
+            EventKind::StepReused { step, reused_from, .. } => (TaskId::of_step(step), reused_from),
+            EventKind::StepEnded { place, reused_from: Some(from), .. } => (place.clone(), from),
+            _ => return Ok(()),
+        };
+        let plan =
+            self.found.iter().rfind(|again| again.run.id == *at.run).map(|again| Arc::clone(&again.plan));
+        let Some(step) = plan.as_ref().and_then(|plan| Some(plan.step(plan.find(place.step.as_str())?)))
+        else {
+            return Ok(());
+        };
+        if !at.wants(Some(&place)) || at.depth == 0 {
+            return Ok(());
+        }
+        if step.is_repeated() && place.item.is_none() {
+            let only = at.only.clone().or(Some(place));
+            return self.add(&ReverifiedRun { run: from, path: at.path.clone(), only, depth: at.depth - 1 });
+        }
+        let rows = reuse::items(self.reader, at.run, &place.step)?;
+        let row = rows.iter().find(|row| row.item == place.item && place.item.is_some());
+        let key = row.and_then(|row| row.item_key.as_deref());
+        match reuse::nested_run(self.reader, at.run, &place.step, key)? {
+            Some(child) => self.add_nested(at, &child, &place.to_string()),
+            None => Ok(()),
         }
     }
-    Ok(all)
+}
+
+impl ReverifiedRun<'_> {
+    fn wants(&self, place: Option<&TaskId>) -> bool {
+        let is_part = |only: &TaskId, place: &TaskId| only.contains(place) || place.contains(only);
+        self.only.as_ref().is_none_or(|only| place.is_some_and(|place| is_part(only, place)))
+    }
 }
 
 fn document(run: &RunId, all: &[ReverifiedResult]) -> String {

@@ -8,6 +8,7 @@ use crate::load::recorded_plan_if_valid;
 use crate::views::StateReader;
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, Event};
+use wf_engine::artifacts_of_run;
 use wf_model::Plan;
 use wf_report::record::{
     AgentCalls, AskedCall, CallChain, CallSources, GapTrajectory, LoopedAttempt, ModelSpending,
@@ -59,7 +60,7 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
     record.checks = reader.checks(run)?;
     record.gaps = GapTrajectory::of_checks(&record.checks);
     record.loops = LoopedAttempt::from_events(&facts);
-    record.artifacts = reader.artifacts(run)?;
+    record.artifacts = artifacts_of_run(reader, run)?;
     Ok(record.with_waiting_tasks())
 }
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::reuse::{items, nested_run};
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, TaskId};
-use wf_store::{StoreError, StoreReader};
+use wf_store::{ArtifactRow, StoreError, StoreReader};
 
 /// The recorded results of runs, each run read once.
 pub struct RecordedResults<'a> {
@@ -98,6 +99,31 @@ impl<'a> RecordedResults<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the artifacts of a run: those of the results that it reused and of what was nested in these, as attempt 0, then
+/// those of its own attempts.
+pub fn artifacts_of_run(reader: &StoreReader, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
+    let mut results = RecordedResults::new(reader);
+    let mut artifacts = Vec::new();
+    for row in reader.steps(run)? {
+        let Some(from) = &row.reused_from else { continue };
+        let key = row.item_key.as_deref();
+        let mut left = results.of_result(from, &row.step, key)?.artifacts;
+        let keys = items(reader, run, &row.step)?.into_iter().filter_map(|item| item.item_key);
+        let inside = if row.item.is_some() { vec![row.item_key.clone()] } else { keys.map(Some).collect() };
+        let inside = if inside.is_empty() { vec![None] } else { inside };
+        for key in inside {
+            if let Some(nested) = nested_run(reader, run, &row.step, key.as_deref())? {
+                left.extend(artifacts_of_run(reader, &nested)?.into_iter().map(|row| row.artifact));
+            }
+        }
+        let (step, item) = (&row.step, row.item);
+        let left = left.into_iter();
+        artifacts.extend(left.map(|artifact| ArtifactRow { step: step.clone(), item, attempt: 0, artifact }));
+    }
+    artifacts.extend(reader.artifacts(run)?);
+    Ok(artifacts)
 }
 
 impl RunResults {

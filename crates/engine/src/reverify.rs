@@ -31,7 +31,7 @@ pub struct Reverification {
     pub params: JsonObject,
     /// Its events.
     pub events: Vec<(u64, Event)>,
-    /// The only task to check; `None`: all, and the plan's own criteria.
+    /// The only task to check, or the step whose items to check; `None`: all, and the plan's own criteria.
     pub only: Option<TaskId>,
 }
 
@@ -140,8 +140,16 @@ impl ReverifyContext {
                     }
                     last.1.insert(verdict.name.clone(), verdict.ruling);
                 }
-                EventKind::StepEnded { place, .. } => ended.push(place.clone()),
-                EventKind::StepReused { step, standing, .. } if standing.is_checked() => {
+                EventKind::StepEnded { place, standing, reused_from, .. } => {
+                    if reused_from.is_some() && standing.is_checked() {
+                        rulings.insert(Some(place.clone()), (0, self.passed(place)));
+                    }
+                    ended.push(place.clone());
+                }
+                // The items of a repeated step are known to the run that made them alone.
+                EventKind::StepReused { step, standing, .. }
+                    if standing.is_checked() && !self.is_repeated(step) =>
+                {
                     let place = TaskId::of_step(step);
                     rulings.insert(Some(place.clone()), (0, self.passed(&place)));
                     ended.push(place);
@@ -151,7 +159,9 @@ impl ReverifyContext {
         }
         let wanted = |place: &Option<TaskId>| match (&self.only, place) {
             (None, None) => true,
-            (only, Some(place)) => ended.contains(place) && only.as_ref().is_none_or(|only| only == place),
+            (only, Some(place)) => {
+                ended.contains(place) && only.as_ref().is_none_or(|only| only.contains(place))
+            }
             (Some(_), None) => false,
         };
         let order = |place: &Option<TaskId>| match place {
@@ -171,6 +181,11 @@ impl ReverifyContext {
             Some(place) => &super::current_step::written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
+    }
+
+    fn is_repeated(&self, step: &Name) -> bool {
+        let plan = &self.run.plan;
+        plan.find(step.as_str()).is_some_and(|ix| plan.step(ix).is_repeated())
     }
 
     /// Returns the rulings on a result that was verified in another run.

@@ -171,7 +171,7 @@ pub struct ArtifactRow {
     pub step: Name,
     /// The item.
     pub item: Option<u32>,
-    /// The attempt that produced it.
+    /// The attempt that produced it; 0: none of this run, since the result was cached or reused.
     pub attempt: u32,
     /// The file.
     pub artifact: Artifact,

@@ -33,6 +33,11 @@ impl TaskId {
         Self { step: step.clone(), item: None }
     }
 
+    /// True if another task is the same, or an item of this step.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.step == other.step && (self.item.is_none() || self.item == other.item)
+    }
+
     /// Returns the display name of the task, which users can also type: an item by its key, if that
     /// is readable, and else by its number.
     pub fn display_name(&self, key: Option<&str>) -> String {

@@ -113,6 +113,9 @@ pub struct AttestedStep {
     /// The cache key under which the result was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<String>,
+    /// The files of the result, if it was reused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<AttestedFile>,
     /// Its attempts. Number 0 is a result from the cache.
     pub attempts: Vec<AttestedAttempt>,
 }

@@ -122,7 +122,7 @@ fn collect(run: &AttestedRun, left: &mut BTreeMap<String, Sha256Digest>) {
     for step in &run.steps {
         if step.state == wf_core::machine::StepState::Succeeded {
             let last = step.attempts.last();
-            let files = last.into_iter().flat_map(|attempt| &attempt.artifacts);
+            let files = last.into_iter().flat_map(|attempt| &attempt.artifacts).chain(&step.artifacts);
             left.extend(files.map(|file| (file.path.clone(), file.digest)));
         }
     }
@@ -157,7 +157,10 @@ fn attested_run(told: &AttestationInput<'_>, nested_in: Option<&str>) -> Option<
         return None;
     };
     let (attempts, ways) = (attested_attempts(told.events), rounds::last_alternatives(told.events));
-    let steps = told.record.steps.iter().map(|row| attested_step(told.plan, &ways, row, &attempts));
+    let steps = told.record.steps.iter().map(|row| {
+        let files = if row.reused_from.is_some() { reused_files(told.record, row) } else { Vec::new() };
+        Some(AttestedStep { artifacts: files, ..attested_step(told.plan, &ways, row, &attempts)? })
+    });
     let own = rounds::last_criteria(told.events).into_iter().map(attested_verdict);
     let nested = told.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
     Some(AttestedRun {
@@ -212,8 +215,15 @@ fn attested_step(
         standing: row.standing,
         kept_from: row.reused_from.clone(),
         cached: row.cache_key.clone(),
+        artifacts: Vec::new(),
         attempts: own.flat_map(BTreeMap::values).cloned().collect(),
     })
+}
+
+/// Returns the artifacts of a reused result.
+fn reused_files(record: &RunRecord, row: &StepRow) -> Vec<AttestedFile> {
+    let own = record.artifacts.iter().filter(|file| (&file.step, file.item) == (&row.step, row.item));
+    own.map(|file| AttestedFile { path: file.artifact.path.clone(), digest: file.artifact.digest }).collect()
 }
 
 /// The attempts of a run by task.

@@ -133,3 +133,28 @@ fn a_retry_has_the_artifacts_of_the_results_that_it_reuses() {
         assert_eq!(statement["predicate"]["stale"][0]["path"], "a.bin", "{statement}");
     }
 }
+
+/// A step that replaces its file by one that is named after the version.
+const VERSIONED: &str = "---\nkind: plan\nid: v\nsteps:\n  - id: build\n    \
+    cache: {inputs: [version], outputs: [\"dist/**\"]}\n    \
+    run: rm -rf dist; mkdir dist; cp version dist/$(cat version)\n  - id: ship\n    depends_on: [build]\n    \
+    run: ls dist\n---\n";
+
+#[test]
+fn a_cached_result_is_not_mixed_with_another_one() {
+    let sandbox = Sandbox::new();
+    sandbox.file("plan.md", VERSIONED);
+    let ship = |version: &str| {
+        sandbox.file("version", version);
+        sandbox.wf(&["run", "-v", "plan.md"]).exits(0).all()
+    };
+    ship("one");
+    let two = ship("two");
+    assert!(two.contains("ship │ two") && !two.contains("ship │ one"), "{two}");
+    let one = ship("one");
+    assert!(one.contains("ship │ one") && !one.contains("ship │ two"), "{one}");
+    sandbox.wf(&["why", "--last", "build"]).exits(0).says("`dist/two` is of another result of the step");
+    // What a tool puts there is nobody's result.
+    sandbox.file("dist/.tool/state", "");
+    sandbox.wf(&["run", "-v", "plan.md"]).exits(0).says("cached");
+}

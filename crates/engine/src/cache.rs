@@ -204,9 +204,11 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkErr
     cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())
 }
 
+/// The number of results of a step whose files are not mixed with those of another one.
+const KNOWN_RESULTS: u32 = 50;
+
 /// Restores the files of a result. Its artifacts are not among them unless the step says so: those must be there,
-/// unchanged. What else `cache.outputs` matches would be taken for a part of the result: it is not removed, since
-/// it may be the only copy, so the work runs.
+/// unchanged.
 fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
     let kept = |file: &Artifact| entry.files.iter().find(|kept| kept.path == file.path).map(|kept| kept.kind);
@@ -216,15 +218,30 @@ fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(),
         .filter(|file| kept(file) != Some(CachedFileKind::File))
         .partition(|file| kept(file).is_some());
     refuse_changed(run, &elsewhere)?;
-    if let Some(path) = cached_files::surplus(root, globs, &entry.files)? {
-        return Err(WorkError::environmental(format!(
-            "`{path}` is not part of it, but matches `cache.outputs`; remove the file, or narrow `cache.outputs`"
-        )));
-    }
+    refuse_mixture(run, entry, globs)?;
     let write = |file: &CachedFile, to: &Path| blobs.restore(&file.digest, to, file.mode);
     cached_files::restore(root, &entry.files, write, |digest| blobs.read(digest))?;
     // What such a link leads to may be of somebody else.
     refuse_changed(run, &linked)
+}
+
+/// Refuses a result beside files of another result of its task, which the work would have replaced. They are not removed, since
+/// they may be the only copy. What others have put there, such as the cache of a tool, stays.
+fn refuse_mixture(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
+    let surplus = cached_files::surplus(&run.session.root, globs, &entry.files)?;
+    if surplus.is_empty() {
+        return Ok(());
+    }
+    let known = run.session.store.log_reader();
+    let known = known.and_then(|reader| reader.latest_results(&entry.place.step, KNOWN_RESULTS));
+    let known = known.map_err(|error| WorkError::environmental(error.to_string()))?;
+    let others = known.iter().filter(|other| other.place == entry.place).flat_map(|other| &other.files);
+    match others.map(|file| &file.path).find(|path| surplus.contains(*path)) {
+        None => Ok(()),
+        Some(path) => Err(WorkError::environmental(format!(
+            "`{path}` is of another result of the step, and matches `cache.outputs`; remove the file, or narrow `cache.outputs`"
+        ))),
+    }
 }
 
 /// Refuses artifacts that are not there as they were left.

@@ -67,19 +67,15 @@ pub fn collect<E: Display>(
     Ok(kept)
 }
 
-/// Returns the first file that globs match and that is not among those of a result; `None`: there is
-/// no other.
-pub fn surplus(root: &Path, globs: &[String], files: &[CachedFile]) -> Result<Option<String>, WorkError> {
+/// Returns the files and links that globs match and that are not among those of a result.
+pub fn surplus(root: &Path, globs: &[String], files: &[CachedFile]) -> Result<BTreeSet<String>, WorkError> {
     let own: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let mut found = BTreeSet::new();
     for glob in globs {
-        let is_other = |(path, kind): &(String, CachedFileKind)| {
-            *kind != CachedFileKind::Folder && !own.contains(path.as_str())
-        };
-        if let Some((path, _)) = matches(root, glob)?.into_iter().find(is_other) {
-            return Ok(Some(path));
-        }
+        let other = matches(root, glob)?.into_iter().filter(|(_, kind)| *kind != CachedFileKind::Folder);
+        found.extend(other.map(|(path, _)| path).filter(|path| !own.contains(path.as_str())));
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// Puts files back: those with content by `fetch`, which writes it to a path; links with the target

@@ -333,6 +333,7 @@ pub enum CachedFileKind {
 }
 
 impl CachedFileKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_file(&self) -> bool {
         *self == Self::File
     }

@@ -216,6 +216,7 @@ mod tests {
 
     use super::{FileKind, FileUpdate, FoundFile, MergeOutcome, write_all};
 
+    #[expect(clippy::unnecessary_wraps, reason = "a file is described as it is found")]
     fn plain(text: &str) -> FoundFile {
         Some((FileKind::Plain, text.as_bytes().to_vec()))
     }

@@ -150,6 +150,6 @@ fn a_run_that_has_begun_does_not_begin_again_once_the_server_has_forgotten_it() 
         let shown = farm.server.temporal(&["workflow", "describe", "--workflow-id", &run]);
         shown.all().contains("not found")
     });
-    farm.wf(&["resume", &run]).exits(6).says("cannot tell how the run goes");
+    farm.wf(&["resume", &run]).exits(6).says("does not know the workflow of the run");
     assert_eq!((marks(&farm), workflows(&farm).len()), (1, 0));
 }

@@ -53,7 +53,10 @@ fn no_grant_leads_through_a_link() {
     for path in ["guarded/x", "guarded/sub/x", "guarded/new", "top", "shared/goals/deep/x"] {
         assert!(!sandbox.at(path).exists(), "{path} was written:\n{did}");
     }
-    assert_eq!((sandbox.read(".github/x.txt"), sandbox.read("guarded/honest")), (String::new(), "x\n".into()));
+    assert_eq!(
+        (sandbox.read(".github/x.txt"), sandbox.read("guarded/honest")),
+        (String::new(), "x\n".into())
+    );
 }
 
 #[test]

@@ -50,6 +50,7 @@ mod pipelines;
 mod planner;
 mod plants;
 mod processes;
+mod products;
 mod real_clients;
 mod real_model;
 mod relied;

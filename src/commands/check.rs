@@ -73,7 +73,7 @@ fn check_all(host: &Host, collected: &SpecFileSet, envelope: Option<&EnvelopeSte
         let files = DiskFiles::new(&workspace.root);
         let gates = load::system_gates(&files);
         let mut loaded = load::load_with_gates(&files, &workspace.name(path), &gates);
-        relied::warn_of_undeclared_reads(&workspace, &mut loaded);
+        relied::warn_of_files_of_checks(host, &workspace, &mut loaded);
         add_unknown(&mut all, load::diagnostics_by_file(host, &workspace, &loaded));
     }
     for path in &collected.configs {

@@ -6,6 +6,7 @@ use crate::replay::{
     AnswerRecording, ReplaySource, recorded_calibrations, recorded_conversations, recorded_events,
 };
 use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
+use wf_app::revision::tracked_check_files;
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
 use wf_base::units::plural;
@@ -88,6 +89,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     if answers {
         session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
     }
+    let tracked = tracked_check_files(&ui.host, &ready, &params);
     let request = RunRequest {
         run: run.clone(),
         plan: ready.plan.clone(),
@@ -100,6 +102,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         config: ready.options.write_to(Value::Null),
         claim: None,
         begun: None,
+        tracked,
     };
     match engine::run(&session, request) {
         Ok(finished) if finished.outcome == wf_core::machine::RunOutcome::Cancelled => {

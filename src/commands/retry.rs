@@ -12,6 +12,7 @@ use wf_app::given::secrets_of_run;
 use wf_app::lineage::outermost_run;
 use wf_app::load::LoadedPlan;
 use wf_app::names::attempt_name_from_text;
+use wf_app::revision::tracked_check_files;
 use wf_app::session::{lost_use_race, prune};
 use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
@@ -145,6 +146,7 @@ fn start_retry(
     let session = session(ui, ready, &args.telling)?;
     let approved = Some(&entered.approved);
     engine::recover(&session, &ready.plan, approved, given.to_vec())?;
+    let tracked = tracked_check_files(&ui.host, ready, &start.params);
     let request = RunRequest {
         run,
         plan: ready.plan.clone(),
@@ -157,6 +159,7 @@ fn start_retry(
         config: start.config,
         claim: None,
         begun: None,
+        tracked,
     };
     let finished = match &start.backend {
         Some(backend) => engine::run_on(&session, request, backend),

@@ -39,6 +39,9 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        changes: None,
+        changed_inputs: Vec::new(),
+        is_unbounded: false,
         judgement: None,
     }
 }

@@ -78,7 +78,8 @@ fn the_workspace_as_it_was_is_recorded_first() {
     run.machine = wf_core::machine::Machine::new(run.plan.clone(), run_id(), JsonObject::new());
     run.events.clear();
     let (kept, left) = (Vec::new(), Vec::new());
-    let baseline = Some(Baseline { manifest: Sha256Digest::of_bytes(b"the files"), entries: 1 });
+    let baseline =
+        Some(Baseline { manifest: Sha256Digest::of_bytes(b"the files"), entries: 1, kept: Vec::new() });
     run.feed(InputKind::Begin {
         kept,
         left,

@@ -178,6 +178,9 @@ impl Run<'_> {
                 certainty: CheckCertainty::default(),
                 isolation: None,
                 hidden: Vec::new(),
+                changes: None,
+                changed_inputs: Vec::new(),
+                is_unbounded: false,
                 judgement: None,
             }
         };

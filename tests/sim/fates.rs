@@ -94,7 +94,11 @@ impl Fates {
     pub fn baseline(self, run: usize) -> Option<Baseline> {
         let mut dice = self.dice(run, "baseline");
         let entries = dice.below(3) as u64;
-        (entries > 0).then(|| Baseline { manifest: Sha256Digest::of_bytes(b"files"), entries })
+        (entries > 0).then(|| Baseline {
+            manifest: Sha256Digest::of_bytes(b"files"),
+            entries,
+            kept: Vec::new(),
+        })
     }
 
     /// What memory says about the ways of steps.
@@ -181,6 +185,9 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         certainty: check.mode,
         isolation: None,
         hidden: Vec::new(),
+        changes: None,
+        changed_inputs: Vec::new(),
+        is_unbounded: false,
         judgement: None,
     }
 }

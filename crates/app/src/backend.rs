@@ -141,6 +141,7 @@ impl RecordedBackendRun {
             config,
             claim: None,
             begun,
+            tracked: None,
         };
         Ok(Some(Self { request, backend }))
     }

@@ -1,14 +1,19 @@
-//! Warnings of undeclared files that checks read, before a run detects them.
+//! Warnings about files that checks rely on, before a run detects them.
 
-use super::Workspace;
+use std::path::{Path, PathBuf};
+
+use super::{Host, Workspace};
 use crate::config::WorkspaceConfig;
+use crate::revision::tracked_files;
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
 use wf_base::source::Span;
-use wf_exec::view::{UndeclaredFile, undeclared_files};
+use wf_exec::keyfile;
+use wf_exec::view::{ProductAdvice, UndeclaredFile, paste_line, product_advice, undeclared_files};
 use wf_lang::{self as lang, LoadedSpec, ast};
 
-/// Warns of checks of a plan that read an undeclared product of a step.
-pub fn warn_of_undeclared_reads(workspace: &Workspace, loaded: &mut LoadedSpec) {
+/// Warns of checks of a plan that read an undeclared product of a step, and of products that checks rely on.
+pub fn warn_of_files_of_checks(host: &Host, workspace: &Workspace, loaded: &mut LoadedSpec) {
     if loaded.has_errors() {
         return;
     }
@@ -16,12 +21,60 @@ pub fn warn_of_undeclared_reads(workspace: &Workspace, loaded: &mut LoadedSpec) 
         return;
     };
     let found = undeclared_files(&plan, &workspace.root);
-    let told = found.iter().filter_map(|one| {
-        let span = span(loaded.root()?, one)?;
+    let undeclared = found.iter().filter_map(|one| {
+        let span = span_of_check(loaded.root()?, one.step.as_ref(), &one.check)?;
         Some((0, warning_text(one, span)))
     });
-    let told: Vec<_> = told.collect();
-    loaded.diagnostics.extend(told);
+    let mut warnings: Vec<_> = undeclared.collect();
+    let keys = keyfile::folders(&host.vars()).into_iter();
+    let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
+    let tracked = |path: &Path| {
+        let tracked = tracked_files(host, workspace).ok().flatten();
+        tracked.is_some_and(|tracked| tracked.contains(path))
+    };
+    let advice = product_advice(&plan, &workspace.root, &apart, &tracked);
+    warnings.extend(advice.iter().filter_map(|one| Some((0, advice_text(loaded.root()?, one)?))));
+    loaded.diagnostics.extend(warnings);
+}
+
+/// Renders advice about products.
+fn advice_text(plan: &ast::PlanSpec, advice: &ProductAdvice) -> Option<Diagnostic> {
+    Some(match advice {
+        ProductAdvice::Nothing { step } => {
+            let message =
+                format!("step `{step}` may write the whole workspace, and names nothing that it makes");
+            let help = "checks see a changed file only if a step makes it; list what this one makes beside `allow`, for example \
+                        `writes: [calc.py]` or `writes: [\"src/**\"]`";
+            Diagnostic::new(Code::ProductNone, span_of_step(plan, step)?, message).with_help(help)
+        }
+        ProductAdvice::Everything { step, check, held } => {
+            let message = format!(
+                "the steps may change everything that the check `{check}` reads: a pass is only `reported`"
+            );
+            let help = if held.is_empty() {
+                "let the steps name what they make in `writes`, or list in `fixed` of the check what no step may change".to_owned()
+            } else {
+                let line = paste_line("fixed", held);
+                format!("let the steps name what they make in `writes`, or add to the check: `{line}`")
+            };
+            let span = span_of_check(plan, step.as_ref(), check)?;
+            Diagnostic::new(Code::ProductEverything, span, message).with_help(help)
+        }
+        ProductAdvice::CheckInput { step, check, path, maker } => {
+            let path = path.display();
+            let message = format!("step `{maker}` may change `{path}`, which the check `{check}` names");
+            let help =
+                format!("remove `{path}` from its `writes` if it belongs to the check, not to the work");
+            let span = span_of_check(plan, step.as_ref(), check)?;
+            Diagnostic::new(Code::ProductOfCheck, span, message).with_help(help)
+        }
+        ProductAdvice::Harness { step, path, reason } => {
+            let message = format!("the products of step `{step}` include `{}`: {reason}", path.display());
+            let line = paste_line("fixed", std::slice::from_ref(path));
+            let help = format!("name the products more narrowly in `writes`, or add to the check: `{line}`");
+            Diagnostic::new(Code::ProductHarness, span_of_step(plan, step)?, message).with_help(help)
+        }
+    })
 }
 
 fn warning_text(one: &UndeclaredFile, span: Span) -> Diagnostic {
@@ -34,13 +87,18 @@ fn warning_text(one: &UndeclaredFile, span: Span) -> Diagnostic {
     Diagnostic::new(Code::ProductUndeclared, span, message).with_help(help)
 }
 
-/// The place where the name of a check is written.
-fn span(plan: &ast::PlanSpec, one: &UndeclaredFile) -> Option<Span> {
-    let own = |step: &&ast::StepSpec| Some(&step.id.value) == one.step.as_ref();
+/// Returns the place where the id of a step is written.
+fn span_of_step(plan: &ast::PlanSpec, step: &Name) -> Option<Span> {
+    plan.all_steps().find(|own| own.id.value == *step).map(|own| own.id.span)
+}
+
+/// Returns the place where the name of a check is written.
+fn span_of_check(plan: &ast::PlanSpec, step: Option<&Name>, check: &Name) -> Option<Span> {
+    let own = |spec: &&ast::StepSpec| Some(&spec.id.value) == step;
     let checks: Vec<&ast::CheckSpec> = match plan.all_steps().find(own) {
         Some(step) => step.checks().collect(),
         None => plan.checks().collect(),
     };
-    let named = checks.into_iter().find(|check| check.name.value == one.check);
-    named.map(|check| check.name.span)
+    let named = checks.into_iter().find(|spec| spec.name.value == *check);
+    named.map(|spec| spec.name.span)
 }

@@ -8,9 +8,11 @@ use super::{CliExitCode, CommandError, Workspace, normalize_path};
 use crate::CONFIG;
 use crate::Host;
 use crate::git::{GitError, GitRepository};
+use crate::load::LoadedPlan;
 use wf_base::digest::Sha256Digest;
-use wf_exec::HostEnv;
+use wf_exec::{HostEnv, view};
 use wf_lang::{FileReadError, MAX_FILE, SpecFileSource};
+use wf_model::JsonObject;
 
 /// The number of versions of a file that are examined.
 const MAX_VERSIONS: u32 = 200;
@@ -213,6 +215,20 @@ pub fn past_text(host: &Host, workspace: &Workspace, path: &str, digest: Sha256D
 pub fn tracked_files(host: &Host, workspace: &Workspace) -> Result<Option<BTreeSet<PathBuf>>, CommandError> {
     let repository = repository(host, workspace)?;
     Ok(repository.map(|repository| repository.tracked_files()).transpose()?)
+}
+
+/// Returns the files that git tracks among those that checks of a plan name and its steps may change; `None`: git does not say.
+pub fn tracked_check_files(
+    host: &Host,
+    ready: &LoadedPlan,
+    params: &JsonObject,
+) -> Option<BTreeSet<PathBuf>> {
+    let mut named = view::files_to_keep(&ready.plan, &ready.workspace.root, params);
+    if !named.is_empty() {
+        let tracked = tracked_files(host, &ready.workspace).ok()?.unwrap_or_default();
+        named.retain(|path| tracked.contains(path));
+    }
+    Some(named)
 }
 
 fn repository(host: &Host, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {

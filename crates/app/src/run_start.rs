@@ -2,6 +2,7 @@
 
 use crate::approve::{ApprovalDemand, authorize};
 use crate::load::LoadedPlan;
+use crate::revision::tracked_check_files;
 use crate::session::lost_use_race;
 use crate::watch::AuditedSession;
 use crate::{Caller, CommandError};
@@ -47,6 +48,7 @@ impl RunStart {
         let run = caller.host().new_run()?;
         let entered = authorize(caller, &ready, &run, &params, demand)?;
         let session = open(&ready)?;
+        let tracked = tracked_check_files(caller.host(), &ready, &params);
         let request = RunRequest {
             run,
             plan: ready.plan.clone(),
@@ -59,6 +61,7 @@ impl RunStart {
             config,
             claim: None,
             begun: None,
+            tracked,
         };
         let finished = match &backend {
             Some(backend) => engine::run_on(&session, request, backend),

@@ -109,6 +109,7 @@ impl BegunRun {
             config,
             claim,
             begun,
+            tracked,
         } = request;
         let new = NewRun {
             plan: plan.id().clone(),
@@ -124,7 +125,8 @@ impl BegunRun {
         };
         let machine = Machine::new(plan.clone(), run, params.clone());
         let past = session.without_changed(past)?;
-        let view = evidence::view(session, &plan, &params, approved.as_ref());
+        let kept = evidence::keep_files(session, &token.run, tracked);
+        let view = evidence::view(session, &plan, &params, approved.as_ref(), kept);
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
             plan,
@@ -163,7 +165,7 @@ impl ReplayedRun {
         let keepers = former_supervisors(&owners);
         let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
         let view = if events.is_empty() {
-            evidence::view(session, &plan, &params, None)
+            evidence::view(session, &plan, &params, None, None)
         } else {
             evidence::recorded_view(session, &token.run, &plan, &events).map(Arc::new)
         };

@@ -266,7 +266,7 @@ fn copies(run: &RunContext, files: Vec<KeptFile>) -> Result<Vec<KeptCopy>, WorkE
     let mut copies = Vec::with_capacity(plain.len());
     for file in plain {
         file.ensure(run).map_err(|error| WorkError::environmental(error.to_string()))?;
-        copies.push(KeptCopy { path: file.path.into(), copy: file.copy });
+        copies.push(KeptCopy { path: file.path.into(), copy: file.copy, is_original: false });
     }
     Ok(copies)
 }

@@ -1,5 +1,6 @@
 //! The files that results were checked with, and their changes since.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use wf_core::machine::{
 };
 use wf_exec::evidence::{DigestMemo, EvidenceTrace, first_stale};
 use wf_exec::pinned::PinnedFiles;
-use wf_exec::view::WorkspaceView;
+use wf_exec::view::{KeptFiles, WorkspaceView};
 use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::{StoreError, StoreReader};
 
@@ -25,6 +26,9 @@ use super::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
 const BASELINE: &str = "baseline";
+
+/// The folder of the copies of files that checks keep, in that of a run.
+const KEPT: &str = "originals";
 
 /// Returns the evidence of a run's tasks. For results that it reused without a record of their evidence, as earlier versions
 /// did, it is that of the runs that did the work.
@@ -74,13 +78,31 @@ pub(super) fn view(
     plan: &Arc<Plan>,
     params: &JsonObject,
     approved: Option<&RunApproval>,
+    kept: Option<KeptFiles>,
 ) -> Option<Arc<WorkspaceView>> {
-    let take = || WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
+    let take = || {
+        let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
+        view.with_kept(kept.unwrap_or_default())
+    };
     let view = match approved.filter(|approved| approved.is_in_advance()) {
         Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
         None => WorkspaceView::is_needed(plan).then(take),
     };
     view.map(Arc::new)
+}
+
+/// Copies the files that checks of a new run keep; `tracked` are those of git among the files that the checks name.
+pub(super) fn keep_files(
+    session: &EngineSession,
+    run: &RunId,
+    tracked: Option<BTreeSet<PathBuf>>,
+) -> Option<KeptFiles> {
+    let folder = kept_folder(session, run);
+    tracked.map(|tracked| KeptFiles::copy(&session.root, tracked, folder))
+}
+
+fn kept_folder(session: &EngineSession, run: &RunId) -> PathBuf {
+    session.store.folder().run(run).join(KEPT)
 }
 
 /// Fails unless the workspace is still as approved, except for what is declared.
@@ -102,7 +124,7 @@ pub(super) fn recorded_view(
     events: &[(u64, Event)],
 ) -> Option<WorkspaceView> {
     let baseline = events.iter().find_map(|(_, event)| match &event.fact {
-        EventKind::BaselineTaken(baseline) => Some(*baseline),
+        EventKind::BaselineTaken(baseline) => Some(baseline.clone()),
         _ => None,
     })?;
     let params = events.iter().find_map(|(_, event)| match &event.fact {
@@ -116,7 +138,9 @@ pub(super) fn recorded_view(
         is_it.then_some(bytes).ok_or_else(|| format!("{} was modified", file.display()))
     });
     let params = params.unwrap_or_default();
+    let kept = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
     let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);
+    let view = view.with_kept(kept);
     let approved = events.iter().find_map(|(_, event)| match &event.fact {
         EventKind::RunApproved(approved) if approved.is_in_advance() => Some(approved),
         _ => None,

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
 use wf_exec::check::CheckOutcome;
 use wf_exec::evidence::EvidenceSnapshot;
+use wf_exec::view::ViewedWorktree;
 use wf_exec::worktree::AttemptWorktree;
 use wf_exec::{StopLevel, WorkError, check as probe, view};
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
@@ -203,14 +204,31 @@ impl CheckSubject {
                 return checks.iter().map(error).collect();
             }
         };
+        let worktree = match self.viewed_worktree().await {
+            Ok(worktree) => worktree.map(Arc::new),
+            Err(unable) => {
+                let error = |check: &&Check| unchecked_verdict(check, &unable.reason);
+                return checks.iter().map(error).collect();
+            }
+        };
         let mut verdicts = Vec::with_capacity(checks.len());
         for check in checks {
-            verdicts.push(self.verdict(check, &ground, stop).await);
+            verdicts.push(self.verdict(check, &ground, worktree.clone(), stop).await);
         }
         if !ground.copies.is_empty() && verdicts.iter().any(|one| one.ruling != CheckRuling::Pass) {
             self.explain(&mut verdicts).await;
         }
         verdicts
+    }
+
+    /// Returns the worktree that the checks see, with what its attempt has changed.
+    async fn viewed_worktree(&self) -> Result<Option<ViewedWorktree>, WorkError> {
+        let Some(worktree) = self.worktree().filter(|_| self.run.view.is_some()) else {
+            return Ok(None);
+        };
+        let _alone = self.run.merging.lock().await;
+        let changes = self.run.git().await?.changes_in(&worktree).await?;
+        Ok(Some(ViewedWorktree { folder: worktree.folder(), changes }))
     }
 
     /// Adds to the verdicts that did not pass what the checks saw otherwise than it lies there.
@@ -227,6 +245,7 @@ impl CheckSubject {
         &self,
         check: &Check,
         ground: &probe::CheckEnvironment,
+        worktree: Option<Arc<ViewedWorktree>>,
         stop: &watch::Receiver<StopLevel>,
     ) -> CheckVerdict {
         let error = |unable: &WorkError| CheckVerdict {
@@ -237,6 +256,10 @@ impl CheckSubject {
             Ok(products) => Arc::<[String]>::from(products),
             Err(unable) => return error(&unable),
         };
+        let made = self
+            .attempt
+            .as_ref()
+            .map(|attempt| view::declared_by(written_step(&self.run, &attempt.place), self.run.params()));
         let (mut looks, mut spent) = (0, 0);
         loop {
             if *stop.borrow() != StopLevel::No {
@@ -248,13 +271,16 @@ impl CheckSubject {
             };
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
+            let looking = looking.in_worktree(worktree.clone());
             let seen = looking.inspect_workspace(ground).await;
             let (sight, ground) = match seen {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
             };
             let CheckOutcome { verdict, output } = self.trial(check, &ground).run(stop.clone()).await;
-            match looking.recheck(sight).await {
+            let made = made.as_ref().map(|made| made as &dyn Fn(&Path) -> bool);
+            let verdict = looking.describe(verdict, sight.as_ref(), made);
+            match looking.recheck(sight.as_ref()).await {
                 Ok(()) => return self.run.judge_output(check, verdict, &output, stop).await,
                 Err(_) if verdict.ruling != CheckRuling::Pass => return verdict,
                 Err(unable) => {
@@ -317,6 +343,9 @@ fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
         certainty: check.mode,
         isolation: None,
         hidden: Vec::new(),
+        changes: None,
+        changed_inputs: Vec::new(),
+        is_unbounded: false,
         judgement: None,
     }
 }

@@ -15,7 +15,7 @@ use wf_base::name::{Name, RunId};
 use wf_core::machine::{
     Attempt, AttemptEnd, ChildId, Event, Machine, RunOutcome, Standing, TaskId, WorkExit,
 };
-use wf_exec::view::WorkspaceView;
+use wf_exec::view::{self, WorkspaceView};
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::Template;
 use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
@@ -293,7 +293,8 @@ pub(super) fn open(
     });
     let tenure = outer.ownership.clone();
     let plan = Arc::clone(plan);
-    let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params));
+    let is_known = view::family(&outer.plan).into_iter().any(|known| Arc::ptr_eq(known, &plan));
+    let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params, is_known));
     let view = outer.view.as_ref().map(within);
     let errand = RunInputs {
         plan,

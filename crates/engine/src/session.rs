@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -164,6 +165,10 @@ pub struct RunRequest {
     pub claim: Option<ReconciliationClaim>,
     /// The time at which it was begun elsewhere; `None`: it begins here and now.
     pub begun: Option<Moment>,
+    /// The files that git tracks, among those that its checks name and a step may change ([`files_to_keep`]); `None`: not known.
+    ///
+    /// [`files_to_keep`]: wf_exec::view::files_to_keep
+    pub tracked: Option<BTreeSet<PathBuf>>,
 }
 
 /// The end of a run.

@@ -69,6 +69,9 @@ mod tests {
             certainty: CheckCertainty::default(),
             isolation: Some(isolation.to_vec()),
             hidden: Vec::new(),
+            changes: None,
+            changed_inputs: Vec::new(),
+            is_unbounded: false,
             judgement: None,
         }
     }

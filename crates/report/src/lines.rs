@@ -8,7 +8,7 @@ use super::hint::hint;
 use wf_base::units::elapsed;
 use wf_base::untrusted::{BAD, DIM, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::CheckVerdict;
+use wf_core::machine::{CheckVerdict, ProductChanges};
 use wf_model::CheckPhase;
 
 /// The column in which the text of a line begins, after verb and time.
@@ -36,6 +36,21 @@ pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
         }
     }
     text
+}
+
+/// Returns what stands beside a verdict: what of the products had changed when it was given, and why it shows little.
+pub(super) fn verdict_remarks(verdict: &CheckVerdict) -> Vec<String> {
+    let changes = verdict.changes.as_ref().filter(|changes| changes.count > 0);
+    let mut remarks: Vec<String> = changes.map(ProductChanges::describe).into_iter().collect();
+    if !verdict.changed_inputs.is_empty() {
+        let files = verdict.changed_inputs.join(", ");
+        remarks.push(format!("the step may change {files}, which this check names, and did"));
+    }
+    if verdict.is_unbounded {
+        let text = "a pass is only reported: the steps may change everything that this check reads";
+        remarks.push(text.to_owned());
+    }
+    remarks
 }
 
 /// An untrusted text behind other text on its line: as it is if it is one line, else each of its lines on a

@@ -216,6 +216,7 @@ impl Sites {
             config: spec.config,
             claim: None,
             begun: None,
+            tracked: None,
         };
         let runs = RunFamily::open(&session, request).await?;
         Ok(RunSite {

@@ -73,7 +73,8 @@ pub fn start_reconciliation(
         by_backend: false,
     };
     let mut told = SignalListener::listen()?;
-    let begun = start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe);
+    let begun =
+        start(caller, ready, run_request(caller.host(), ready, run.clone(), given, entered, claim), observe);
     match begun {
         Ok(()) => conclude(caller, &run, observe, &mut told, hold),
         Err(failure) => {
@@ -261,7 +262,7 @@ fn repair(
     };
     let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false };
     if let Err(failure) =
-        start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe)
+        start(caller, ready, run_request(caller.host(), ready, run.clone(), given, entered, claim), observe)
     {
         // Another reconciliation of the goal was faster.
         return other_repair(reader, &of.goal)?.ok_or(failure);

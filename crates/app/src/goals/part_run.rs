@@ -10,6 +10,7 @@ use crate::given::{approval_of_run, secrets_of_run};
 use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
 use crate::outdated::warn_of_changed_results;
+use crate::revision::tracked_check_files;
 use crate::session::{open_run_session, open_session, prune};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{Name, RunId};
@@ -24,6 +25,7 @@ pub(super) fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> 
 
 /// Returns the request for a run of a reconciliation.
 pub(super) fn run_request(
+    host: &Host,
     ready: &LoadedPlan,
     run: RunId,
     params: JsonObject,
@@ -31,6 +33,7 @@ pub(super) fn run_request(
     claim: ReconciliationClaim,
 ) -> RunRequest {
     let config = ready.options.write_to(serde_json::Value::Null);
+    let tracked = tracked_check_files(host, ready, &params);
     RunRequest {
         run,
         plan: ready.plan.clone(),
@@ -46,6 +49,7 @@ pub(super) fn run_request(
         },
         claim: Some(claim),
         begun: None,
+        tracked,
     }
 }
 
@@ -131,6 +135,7 @@ pub(super) fn follow_started(
         config,
         claim: Some(claim),
         begun: Some(at),
+        tracked: None,
     };
     leave_on_interrupt(caller, &ready, RecordedBackendRun { request, backend }, observe)
 }

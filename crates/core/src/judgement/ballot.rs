@@ -201,6 +201,9 @@ mod tests {
             certainty: CheckCertainty::Plausible,
             isolation: None,
             hidden: Vec::new(),
+            changes: None,
+            changed_inputs: Vec::new(),
+            is_unbounded: false,
             judgement: None,
         }
     }

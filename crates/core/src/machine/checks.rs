@@ -157,9 +157,12 @@ impl Machine {
 
     /// Ends a task whose checks passed, except those that an approver let be ignored.
     fn complete_verified(&mut self, task: TaskIx) {
-        let ignored = self.state.task_record(task).is_some_and(|record| record.ignored);
-        let standing =
-            if ignored { Standing::Reported } else { standing_of(&self.plan.step(task.ix()).verify) };
+        let shows_little = |record: &TaskRecord| record.ignored || record.is_unbounded;
+        let standing = if self.state.task_record(task).is_some_and(shows_little) {
+            Standing::Reported
+        } else {
+            standing_of(&self.plan.step(task.ix()).verify)
+        };
         self.finish(task, TaskCompletion::success(standing));
     }
 
@@ -297,6 +300,7 @@ impl TaskRecord {
     pub(super) fn reset_checks(&mut self) {
         self.passed = None;
         self.ignored = false;
+        self.is_unbounded = false;
     }
 
     /// Notes that an approver let a phase be ignored, and with it its findings.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::TaskId;
+use super::{PinnedFile, TaskId};
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 
@@ -35,13 +35,16 @@ keywords! {
 }
 
 /// The workspace as it was when the run began, for its checks to compare with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Baseline {
     /// SHA-256 of the list of its files, which is stored with the run: the name and the system
     /// metadata of each.
     pub manifest: Sha256Digest,
     /// The number of files and folders.
     pub entries: u64,
+    /// The files that checks name and see as they were then, whatever steps make of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<PinnedFile>,
 }
 
 /// A file of a task's evidence that changed since the task was checked.

@@ -241,6 +241,7 @@ impl MachineState {
     fn record_plan_verdict(&mut self, verdict: &CheckVerdict) {
         let is_good = self.judged.unwrap_or(true) && verdict.passed();
         self.judged = Some(is_good);
+        self.is_unbounded |= verdict.is_unbounded;
         if !verdict.passed() {
             self.refuted.push(verdict.into());
         }

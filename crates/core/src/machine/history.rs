@@ -56,6 +56,7 @@ impl MachineState {
     /// Notes the ruling of a check on an attempt.
     pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
         let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
+        record.is_unbounded |= verdict.is_unbounded;
         record.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
     }
 }

@@ -40,6 +40,8 @@ impl Machine {
             RunOutcome::Succeeded if self.state.has_refuted() => Standing::Reported,
             // Nor are steps whose checks a worker's outputs left out.
             RunOutcome::Succeeded if !reason.is_empty() => Standing::Reported,
+            // Nor is what was checked by checks that the steps could change.
+            RunOutcome::Succeeded if self.state.is_unbounded => Standing::Reported,
             // Nor is a result accepted with less than all criteria.
             RunOutcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
             RunOutcome::Succeeded if checked == Some(true) => standing_of(&self.plan.parts().verify),

@@ -76,6 +76,9 @@ pub struct MachineState {
     pub(super) passed: Option<CheckPhase>,
     /// The criteria of the plan that failed in this round.
     pub(super) refuted: Vec<FailedCheck>,
+    /// True if such a check passed although the steps may change everything that it reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unbounded: bool,
     /// Tasks whose last result was checked against files whose digests are recorded.
     pub(super) evidence: BTreeSet<TaskIx>,
     /// Tasks whose evidence is stale, each with a file that changed.
@@ -197,6 +200,9 @@ pub(super) struct TaskRecord {
     pub(super) passed: Option<CheckPhase>,
     /// True if an approver let a phase of the attempt's checks be ignored.
     pub(super) ignored: bool,
+    /// True if a check of the attempt passed although its steps may change everything that it reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unbounded: bool,
     /// The number of times `inspect` sent the work back.
     pub(super) inspector_loops: u32,
     /// The number of times `test` did.
@@ -273,6 +279,7 @@ impl MachineState {
             judged: None,
             passed: None,
             refuted: Vec::new(),
+            is_unbounded: false,
             evidence: BTreeSet::new(),
             stale: BTreeMap::new(),
             merges: Vec::new(),

@@ -41,6 +41,15 @@ pub struct CheckVerdict {
     /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// The products that were there when it ran and are not as they were when the run began; absent: that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ProductChanges>,
+    /// The files that the check names and a step changed, since `writes` names them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_inputs: Vec<String>,
+    /// True if the steps may change the whole workspace, and the check fixes no file: its pass is at most `reported`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unbounded: bool,
     /// The votes of models, if they judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
@@ -60,6 +69,31 @@ impl CheckVerdict {
 
 /// The maximum number of hidden paths that a verdict names.
 pub const HIDDEN_LIMIT: usize = 16;
+
+/// The products of a step that were changed, removed or created since the run began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ProductChanges {
+    /// The number of files.
+    pub count: u64,
+    /// The first [`CHANGES_LIMIT`] of them, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<String>,
+}
+
+/// The maximum number of changed products that a verdict names.
+pub const CHANGES_LIMIT: usize = 8;
+
+impl ProductChanges {
+    /// Describes the changes in a few words: `changed: a.py, b.py and 3 more`.
+    pub fn describe(&self) -> String {
+        let shown = self.first.join(", ");
+        match self.count.saturating_sub(u64::try_from(self.first.len()).unwrap_or(u64::MAX)) {
+            0 if self.first.is_empty() => "no product changed".to_owned(),
+            0 => format!("changed: {shown}"),
+            more => format!("changed: {shown} and {more} more"),
+        }
+    }
+}
 
 keywords! {
     /// A ruling. A check that cannot run rules `error`, which is never a pass.

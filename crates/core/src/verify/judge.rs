@@ -36,6 +36,9 @@ impl CriterionJudgement {
             certainty: mode,
             isolation: None,
             hidden: Vec::new(),
+            changes: None,
+            changed_inputs: Vec::new(),
+            is_unbounded: false,
             judgement: None,
         }
     }

@@ -57,7 +57,7 @@ pub(crate) async fn run_viewed(
     let explain = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
     let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(explain)?;
     let probed = probe(check, input, &ground, stop).await?;
-    looking.recheck(sight).await.map_err(explain)?;
+    looking.recheck(sight.as_ref()).await.map_err(explain)?;
     Ok(probed)
 }
 

@@ -14,6 +14,10 @@ pub struct ManifestDifference {
     pub changed: Vec<PathBuf>,
     /// The new files: a folder stands for all its content if none of it was declared.
     pub new: Vec<PathBuf>,
+    /// The changed caches, which are nobody's product and hold nothing that is not elsewhere.
+    pub caches: Vec<PathBuf>,
+    /// The files that differ as they may: changed, removed or new ones.
+    pub permitted: Vec<PathBuf>,
 }
 
 impl ManifestDifference {
@@ -40,6 +44,11 @@ impl ManifestDifference {
 pub trait DifferenceRules {
     /// True if a file may be changed or removed.
     fn may_change(&self, path: &Path) -> bool;
+
+    /// True for a file that may be hidden where it was changed, since nothing depends on its content.
+    fn is_cache(&self, _path: &Path) -> bool {
+        false
+    }
 
     /// True if a file, and with it its content, is named.
     fn is_named(&self, path: &Path) -> bool;
@@ -69,7 +78,7 @@ impl ManifestComparison<'_> {
     fn pair(&mut self, pair: &EntryPair<'_>) {
         match *pair {
             EntryPair::Both(ManifestNode::Folder(before), ManifestNode::Folder(after)) => {
-                if before.stamp.mode != after.stamp.mode {
+                if before.stamp.mode != after.stamp.mode && !self.rules.is_cache(&self.at) {
                     self.change();
                 }
                 self.folders(before, after);
@@ -91,8 +100,13 @@ impl ManifestComparison<'_> {
     }
 
     fn change(&mut self) {
-        if !self.rules.may_change(&self.at) {
-            self.found.changed.push(self.at.clone());
+        let path = self.at.clone();
+        if self.rules.may_change(&path) {
+            self.found.permitted.push(path);
+        } else if self.rules.is_cache(&path) {
+            self.found.caches.push(path);
+        } else {
+            self.found.changed.push(path);
         }
     }
 
@@ -113,7 +127,7 @@ impl ManifestComparison<'_> {
 
     /// Tests each part of a new folder separately.
     fn appear(&mut self, node: &ManifestNode, named: bool) -> PartVisible {
-        let first = self.found.new.len();
+        let (first, permitted) = (self.found.new.len(), self.found.permitted.len());
         let named = named || self.rules.is_named(&self.at);
         let mut visible = self.rules.may_appear(&self.at, named);
         if let ManifestNode::Folder(folder) = node {
@@ -125,7 +139,10 @@ impl ManifestComparison<'_> {
         }
         if !visible {
             self.found.new.truncate(first);
+            self.found.permitted.truncate(permitted);
             self.found.new.push(self.at.clone());
+        } else if matches!(node, ManifestNode::File(_)) {
+            self.found.permitted.push(self.at.clone());
         }
         visible
     }

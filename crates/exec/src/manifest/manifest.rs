@@ -79,6 +79,11 @@ impl WorkspaceManifest {
         }
     }
 
+    /// True if there is a file, or anything else but a folder, at a path.
+    pub fn has_file(&self, path: &Path) -> bool {
+        self.stamp(path).is_some()
+    }
+
     /// Removes files, and the folders that contain no others.
     pub fn retain(&mut self, keep: &dyn Fn(&Path) -> bool) {
         self.top.retain(&mut PathBuf::new(), keep);

@@ -65,7 +65,7 @@ impl SandboxViewBuilder<'_> {
 }
 
 /// Puts copies into the layer at a place; each comes with its opened file. `room` is the number of
-/// bytes that may be in memory. A file that is not there stays absent.
+/// bytes that may be in memory. A file that is not there stays absent, unless the copy is of the start of the run.
 fn show(place: &Path, copies: &[(&KeptCopy, OwnedFd)], room: u64) -> io::Result<()> {
     let root = open(&new(place))?;
     let mut left = room;
@@ -73,16 +73,17 @@ fn show(place: &Path, copies: &[(&KeptCopy, OwnedFd)], room: u64) -> io::Result<
         let (Some(folder), Some(name)) = (kept.path.parent(), kept.path.file_name()) else {
             continue;
         };
-        let folder = match open_without_links(&root, &below(folder)) {
-            Ok(folder) => folder,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
+        let Some(folder) = opened_folder(&root, folder, kept.is_original)? else {
+            continue;
         };
         let at = by_descriptor(&folder).join(name);
         match fs::symlink_metadata(&at) {
             Ok(found) if found.is_file() => fs::remove_file(&at)?,
+            Ok(found) if kept.is_original && found.is_dir() => fs::remove_dir_all(&at)?,
+            Ok(_) if kept.is_original => fs::remove_file(&at)?,
             Ok(_) => return Err(io::Error::other(format!("{} is no file any more", kept.path.display()))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !kept.is_original => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         let mut copy = File::open(by_descriptor(source))?;
@@ -99,6 +100,25 @@ fn show(place: &Path, copies: &[(&KeptCopy, OwnedFd)], room: u64) -> io::Result<
         }
     }
     Ok(())
+}
+
+/// Opens a folder; `create`: makes it where it is missing. `None`: it is not there.
+fn opened_folder(root: &OwnedFd, folder: &Path, create: bool) -> io::Result<Option<OwnedFd>> {
+    match open_without_links(root, &below(folder)) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && create => {
+            let (Some(above), Some(name)) = (folder.parent(), folder.file_name()) else {
+                return Ok(None);
+            };
+            let Some(above) = opened_folder(root, above, true)? else {
+                return Ok(None);
+            };
+            fs::create_dir(by_descriptor(&above).join(name))?;
+            open_without_links(root, &below(folder)).map(Some)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Shows the folders beside copies as they are at any time, with what is mounted in them, and sockets

@@ -201,6 +201,13 @@ impl<'a> SandboxViewBuilder<'a> {
                     }
                     Err(_) => {}
                 }
+                if let Some(kept) = self.sandbox.copies.iter().find(|kept| kept.is_original) {
+                    let path = kept.path.display();
+                    return Err(format!(
+                        "the sandbox cannot show `{path}` as it was when the run began: it has no layers; \
+                         list the file in `writes` if it is a product, or restore it"
+                    ));
+                }
                 bind(root, place, MountAccess::Read)?;
                 Ok(false)
             }

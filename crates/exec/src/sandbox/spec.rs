@@ -66,14 +66,17 @@ impl SandboxSpec {
     }
 }
 
-/// A file of the workspace that appears with the content and the permissions of a copy, as long as
-/// it exists.
+/// A file of the workspace that appears with the content and the permissions of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptCopy {
     /// Its path, relative to the workspace, without links.
     pub path: PathBuf,
     /// The copy; absolute.
     pub copy: PathBuf,
+    /// True if the file appears also where it is not there any more, or something else is in its place: it is as it was when
+    /// the run began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_original: bool,
 }
 
 /// The way in which a sandbox shows the workspace.

@@ -1,26 +1,74 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::GlobSet;
 
+use super::caches::{is_cache, is_unnamed_cache};
+use super::ignored::IgnoreRules;
 use crate::{environment, files};
-use wf_model::{Check, JsonObject, Plan, Step};
+use wf_model::{Check, JsonObject, Plan, Step, claimed_path};
 
 /// The declared products of the steps of a plan and of all plans that it uses.
+///
+/// A step may write more than it makes: `allow.write` is permission, and says what is a product only where the step has no
+/// `writes`; then a granted folder stands for what is in it, except what git ignores, and a grant of the whole workspace for
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeclaredProducts {
-    globs: Vec<GlobSet>,
-    /// The grants of their sandboxes: writable files, and folders with all their content.
+    globs: Vec<ProductGlob>,
+    /// The paths that are declared literally.
+    exact: BTreeSet<PathBuf>,
+    /// The granted files and folders that are products.
     grants: Vec<PathBuf>,
     /// Additional approved products, which never include a repository.
     approved: Vec<GlobSet>,
+    ignored: Arc<IgnoreRules>,
+}
+
+/// A glob, with its text.
+#[derive(Clone, Debug)]
+struct ProductGlob {
+    text: String,
+    set: GlobSet,
 }
 
 impl DeclaredProducts {
     /// Collects the declarations with the plan's own parameters; those of used plans are not known yet.
     pub(super) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let (globs, grants) = declarations(plan, params);
-        Self { globs: files::globs(globs.iter().map(String::as_str)), grants, approved: Vec::new() }
+        Self::of(globs, grants)
+    }
+
+    fn of(globs: Vec<String>, grants: Vec<PathBuf>) -> Self {
+        let literal = globs.iter().filter_map(|glob| claimed_path(glob));
+        let exact = literal.map(PathBuf::from).chain(grants.iter().cloned()).collect();
+        let globs = globs.into_iter().filter_map(|text| {
+            let set = files::globs(std::iter::once(text.as_str())).pop()?;
+            Some(ProductGlob { text, set })
+        });
+        Self { globs: globs.collect(), exact, grants, ..Self::default() }
+    }
+
+    /// Collects the declarations of one step, as far as they are known before a run.
+    pub(super) fn of_step(step: &Step) -> Self {
+        Self::of(products_of(step, None).collect(), granted_products(step).collect())
+    }
+
+    /// True if a pattern or a folder stands for files: not every declaration names one file.
+    pub(super) fn has_patterns(&self) -> bool {
+        let literal = self.globs.iter().all(|glob| claimed_path(&glob.text).is_some());
+        !literal || !self.grants.is_empty()
+    }
+
+    /// Returns the granted folders and files.
+    pub(super) fn grants(&self) -> &[PathBuf] {
+        &self.grants
+    }
+
+    /// Returns what git ignored when the run began.
+    pub(super) fn ignored(&self) -> &IgnoreRules {
+        &self.ignored
     }
 
     /// Adds approved products, given as globs.
@@ -34,25 +82,62 @@ impl DeclaredProducts {
     pub(super) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let mut all = Self::new(plan, params);
         all.globs.extend(self.globs.iter().cloned());
+        all.exact.extend(self.exact.iter().cloned());
         all.grants.extend(self.grants.iter().cloned());
         all.approved.extend(self.approved.iter().cloned());
+        all.ignored = Arc::clone(&self.ignored);
         all
     }
 
-    pub(super) fn has(&self, path: &Path) -> bool {
-        let is_of_git = path.iter().any(|part| part == ".git");
-        let mut approved = self.approved.iter();
-        self.globs.iter().any(|glob| glob.is_match(path))
-            || self.is_granted(path)
-            || !is_of_git && approved.any(|glob| glob.is_match(path))
+    /// Adds what git ignores.
+    pub(super) fn without_ignored(self, ignored: IgnoreRules) -> Self {
+        Self { ignored: Arc::new(ignored), ..self }
     }
 
-    /// Excludes the repository in a granted folder: no sandbox makes it writable that way.
-    fn is_granted(&self, path: &Path) -> bool {
-        let repository = |path: &Path| path.iter().any(|part| part == ".git");
-        let mut grants = self.grants.iter();
-        grants.any(|grant| path.starts_with(grant) && repository(path) == repository(grant))
+    /// True for a product.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let is_of_git = path.iter().any(|part| part == ".git");
+        let named = |glob: &ProductGlob| glob.set.is_match(path) && !is_unnamed_cache(path, &glob.text);
+        self.globs.iter().any(named)
+            || self.grants.iter().any(|grant| self.is_granted(grant, path))
+            || !is_of_git
+                && !self.grants.iter().any(|grant| path.starts_with(grant))
+                && self.approved.iter().any(|glob| glob.is_match(path))
     }
+
+    /// True if a path is declared literally: no pattern and no folder stands for it.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        self.exact.contains(path)
+    }
+
+    /// True if the declarations cover the whole workspace: any name that no one could mean.
+    pub(super) fn has_everything(&self) -> bool {
+        self.globs.iter().any(|glob| covers_everything(&glob.set))
+    }
+
+    /// True if a granted file or folder makes a path a product. Excludes the repository in a folder: no sandbox makes it
+    /// writable that way.
+    fn is_granted(&self, grant: &Path, path: &Path) -> bool {
+        let repository = |path: &Path| path.iter().any(|part| part == ".git");
+        let Ok(below) = path.strip_prefix(grant) else {
+            return false;
+        };
+        repository(path) == repository(grant)
+            && !is_cache(below)
+            && (!self.ignored.has(path, false) || self.ignored.has(grant, true))
+    }
+}
+
+/// Names that nobody means, of which a pattern that covers everything matches one.
+const PROBES: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
+
+fn covers_everything(set: &GlobSet) -> bool {
+    PROBES.iter().any(|probe| set.is_match(probe))
+}
+
+/// True if a glob covers the whole workspace.
+pub fn is_everything(glob: &str) -> bool {
+    files::globs(std::iter::once(glob)).iter().any(covers_everything)
 }
 
 /// Returns the declared products of the steps of a plan and of all plans that it uses, as globs.
@@ -67,15 +152,15 @@ pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     globs
 }
 
-/// Returns the globs of the declared products, sorted, and the grants of the steps of a plan and of
-/// all plans that it uses.
+/// Returns the globs of the declared products, sorted, and the granted files and folders that are products, of the steps of a
+/// plan and of all plans that it uses.
 fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<PathBuf>) {
     let (mut globs, mut grants) = (Vec::new(), Vec::new());
     for (at, plan) in family(plan).into_iter().enumerate() {
         let params = (at == 0).then_some(params);
         for step in plan.steps() {
             globs.extend(products_of(step, params));
-            grants.extend(writes(step));
+            grants.extend(granted_products(step));
         }
     }
     globs.sort_unstable();
@@ -87,12 +172,8 @@ fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<Path
 pub fn declared_by(step: &Step, params: &JsonObject) -> impl Fn(&Path) -> bool + use<> {
     let used = step.work.plans_used().into_iter();
     let of_plans: Vec<_> = used.map(|plan| DeclaredProducts::new(plan, &JsonObject::new())).collect();
-    let globs: Vec<String> = products_of(step, Some(params)).collect();
-    let own = DeclaredProducts {
-        globs: files::globs(globs.iter().map(String::as_str)),
-        grants: writes(step).collect(),
-        approved: Vec::new(),
-    };
+    let own =
+        DeclaredProducts::of(products_of(step, Some(params)).collect(), granted_products(step).collect());
     move |path| own.has(path) || of_plans.iter().any(|plan| plan.has(path))
 }
 
@@ -134,12 +215,23 @@ fn products_of(step: &Step, params: Option<&JsonObject>) -> impl Iterator<Item =
     all.flat_map(move |glob| environment::globs_so_far(step, glob, params))
 }
 
-/// Returns the paths that a step may write in its sandbox, for all its alternatives.
-fn writes(step: &Step) -> impl Iterator<Item = PathBuf> {
-    let allowed = step.ways().flat_map(Step::permissions);
+/// True if a step may write the whole workspace, and declares nothing as its product.
+pub(super) fn declares_nothing(step: &Step) -> bool {
+    let is_whole =
+        |path: &String| Path::new(path).components().all(|part| part == std::path::Component::CurDir);
+    let mut grants = step.ways().flat_map(Step::permissions).flat_map(|allow| &allow.write);
+    let declares = products_of(step, None).next().is_some();
+    !declares && grants.any(is_whole)
+}
+
+/// Returns the paths that a step may write in its sandbox, for all its alternatives, if these say what it makes: not the
+/// whole workspace, and nothing beside `writes`.
+fn granted_products(step: &Step) -> impl Iterator<Item = PathBuf> {
+    let allowed = step.ways().filter(|step| step.writes.is_empty()).flat_map(Step::permissions);
     let written = allowed.flat_map(|allow| &allow.write);
-    written.map(|path| {
+    let paths = written.map(|path| {
         let parts = Path::new(path).components();
-        parts.filter(|part| *part != std::path::Component::CurDir).collect()
-    })
+        parts.filter(|part| *part != std::path::Component::CurDir).collect::<PathBuf>()
+    });
+    paths.filter(|path| path.parent().is_some())
 }

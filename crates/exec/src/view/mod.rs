@@ -16,9 +16,16 @@
 //! **Invariant:** a sandboxed check that passed has read nothing of the workspace except unchanged
 //! files from the start of the run, and declared ones.
 
+mod advice;
+mod caches;
 mod declared;
 mod git_objects;
+mod harness;
+mod ignored;
+mod kept_files;
 mod named;
+mod remedy;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -26,12 +33,17 @@ mod undeclared;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod view;
 mod viewed_check;
+mod worktree_view;
 
+pub use advice::{ProductAdvice, product_advice};
 pub(crate) use declared::{checks, product_globs};
-pub use declared::{declared_by, exactly, family, products};
+pub use declared::{declared_by, exactly, family, is_everything, products};
+pub use kept_files::{KeptFiles, files_to_keep};
 pub(crate) use named::{in_text as named_in, paths as named};
+pub(crate) use remedy::first_paths;
+pub use remedy::paste_line;
 pub use tree::tree;
 pub use undeclared::{UndeclaredFile, undeclared_files};
-pub(crate) use view::first_paths;
 pub use view::{WorkspaceSnapshot, WorkspaceView};
 pub use viewed_check::ViewedCheck;
+pub use worktree_view::ViewedWorktree;

@@ -2,33 +2,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::GlobSet;
-
 use crate::WorkError;
-use crate::files::globs;
 use crate::manifest::{DifferenceRules, ExcludedFiles, ManifestDifference, WorkspaceManifest};
 use wf_base::digest::Sha256Digest;
-use wf_core::machine::{Baseline, HIDDEN_LIMIT, PinnedFile};
+use wf_core::machine::{Baseline, PinnedFile};
 use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 
 use super::declared::{DeclaredProducts, family};
-use super::{git_objects, named, tree};
+use super::ignored::IgnoreRules;
+use super::kept_files::KeptFiles;
+use super::rules::{CheckRules, PreapprovedStepRules, UnconfinedCheckRules};
+use super::{remedy, tree};
+use crate::sandbox::KeptCopy;
 
-/// The maximum number of paths in a message.
-const MAX_NAMED_PATHS: usize = 3;
-
-/// The remedy for a changed file, so that it can be checked.
-const REMEDY: &str = "list it in `writes` (with `allow`: in `allow.write`) or in `artifacts` of \
-    the step that creates it";
-
-/// The remedy for unapproved files that keep a step from beginning.
-const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), \
-    list it in `writes` (with `allow`: in `allow.write`) of the step that creates it, or confine \
-    this step with `allow`, which hides it";
-
-/// The remedy for a workspace that differs from the approved one.
-const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan again; a step must list what \
-    it creates in `writes` (with `allow`: in `allow.write`) or in `artifacts`";
+/// The mark between the list of files and what git ignored, in a record: no line of the list is like it.
+const RULES_MARK: &[u8] = b"\0ignored\0";
 
 /// The view of a run's checks on its workspace.
 #[derive(Clone, Debug)]
@@ -37,7 +25,9 @@ pub struct WorkspaceView {
     excluded: ExcludedFiles,
     /// The workspace when the run began, or the reason why it is unknown.
     start: Result<Arc<WorkspaceManifest>, String>,
-    declared: DeclaredProducts,
+    pub(super) declared: DeclaredProducts,
+    /// The files that checks keep as they were.
+    pub(super) kept: KeptFiles,
     /// True if checks see the workspace as it is.
     pub(super) is_open: bool,
     /// True if steps, too, begin only in the approved workspace.
@@ -47,9 +37,30 @@ pub struct WorkspaceView {
 /// The workspace just before a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceSnapshot {
-    manifest: WorkspaceManifest,
+    pub(super) manifest: WorkspaceManifest,
+    /// The worktree that the check sees in its place, if it sees one.
+    pub(super) worktree: Option<WorkspaceManifest>,
     /// The new undeclared files, relative to the workspace: a folder stands for all its content.
     pub hidden: Vec<PathBuf>,
+    /// The changed caches, which are hidden, too.
+    pub caches: Vec<PathBuf>,
+    /// The products that were changed, removed or created since the run began.
+    pub products: Vec<PathBuf>,
+    /// The files that the check sees as they were when the run began.
+    pub copies: Vec<KeptCopy>,
+    /// The files of the check that a step has changed, since they are declared literally.
+    pub given: Vec<PathBuf>,
+}
+
+/// The products among the files of a check.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CheckFiles {
+    /// Those that it sees as they were, since only a pattern or a folder covers them.
+    pub(super) own: BTreeSet<PathBuf>,
+    /// Those of which there is no copy: they may not have changed.
+    pub(super) unchanged: BTreeSet<PathBuf>,
+    /// Those that git tracks and that are declared literally.
+    pub(super) given: BTreeSet<PathBuf>,
 }
 
 impl WorkspaceView {
@@ -74,7 +85,14 @@ impl WorkspaceView {
     pub fn take(root: &Path, apart: &[PathBuf], plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         let start = WorkspaceManifest::of_workspace(root, &excluded).map_err(|unable| unable.reason);
-        Self::new(root, excluded, plan, params, start)
+        let mut view = Self::new(root, excluded, plan, params, start);
+        if let Ok(start) = &view.start
+            && !view.declared.grants().is_empty()
+        {
+            let ignored = IgnoreRules::read(root, start, view.declared.grants());
+            view.declared = view.declared.without_ignored(ignored);
+        }
+        view
     }
 
     /// Restores the view of a run that began earlier. `record` is its record.
@@ -85,11 +103,26 @@ impl WorkspaceView {
         params: &JsonObject,
         record: Result<Vec<u8>, String>,
     ) -> Self {
-        let start = record.and_then(|bytes| {
-            WorkspaceManifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
+        let parts = record.and_then(|bytes| {
+            let parts = Self::parts(&bytes);
+            parts.ok_or_else(|| "its record is not a workspace manifest".to_owned())
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
-        Self::new(root, excluded, plan, params, start)
+        let (start, ignored) = match parts {
+            Ok((start, ignored)) => (Ok(start), ignored),
+            Err(reason) => (Err(reason), IgnoreRules::default()),
+        };
+        let mut view = Self::new(root, excluded, plan, params, start);
+        view.declared = view.declared.without_ignored(ignored);
+        view
+    }
+
+    /// Splits a record into the list of files and what git ignored.
+    fn parts(bytes: &[u8]) -> Option<(WorkspaceManifest, IgnoreRules)> {
+        let end = RULES_MARK.len();
+        let at = bytes.windows(end).position(|part| part == RULES_MARK);
+        let (manifest, rules) = at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + end..]));
+        Some((WorkspaceManifest::from_bytes(manifest).ok()?, IgnoreRules::from_bytes(rules)?))
     }
 
     fn new(
@@ -104,6 +137,7 @@ impl WorkspaceView {
             excluded,
             start: start.map(Arc::new),
             declared: DeclaredProducts::new(plan, params),
+            kept: KeptFiles::default(),
             is_open: false,
             is_bound: false,
         }
@@ -146,7 +180,8 @@ impl WorkspaceView {
         if new.is_empty() {
             return Ok(());
         }
-        let reason = format!("not approved, not declared: {}; {REMEDY_OF_NEW}", paths_summary(&new));
+        let paths = remedy::paths_summary(&new);
+        let reason = format!("not approved, not declared: {paths}; {}", remedy::REMEDY_OF_NEW);
         Err(WorkError::logical(reason))
     }
 
@@ -161,7 +196,13 @@ impl WorkspaceView {
             return Ok(Vec::new());
         }
         let rules = PreapprovedStepRules(&self.declared);
-        self.new_paths(&self.manifest()?, &rules, said, REMEDY_OF_APPROVED)
+        let difference = self.difference(&self.manifest()?, &rules)?;
+        if difference.changed.is_empty() {
+            return Ok(difference.new);
+        }
+        let paths = remedy::paths_summary(&difference.changed);
+        let reason = format!("{said}, not declared: {paths}; {}", remedy::REMEDY_OF_APPROVED);
+        Err(WorkError::logical(reason))
     }
 
     fn manifest(&self) -> Result<WorkspaceManifest, WorkError> {
@@ -176,10 +217,45 @@ impl WorkspaceView {
         })
     }
 
-    /// Returns the view of a used plan.
+    /// Returns the view of a used plan. `is_known`: it was known when the run began, so that the files of its checks were kept.
     #[must_use]
-    pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
-        Self { declared: self.declared.with(plan, params), ..self.clone() }
+    pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject, is_known: bool) -> Self {
+        let kept = if is_known { self.kept.clone() } else { self.kept.clone().of_unknown_checks() };
+        Self { declared: self.declared.with(plan, params), kept, ..self.clone() }
+    }
+
+    /// Adds the files that checks keep as they were.
+    #[must_use]
+    pub fn with_kept(self, kept: KeptFiles) -> Self {
+        Self { kept, ..self }
+    }
+
+    /// Returns the files that checks keep as they were.
+    pub fn kept(&self) -> &KeptFiles {
+        &self.kept
+    }
+
+    /// True if a pass of a check shows little: the steps may change everything, and the check fixes nothing.
+    pub fn shows_little(&self, check: &Check) -> bool {
+        check.fixed.is_empty() && self.declared.has_everything()
+    }
+
+    /// Returns the products among the files that a check names and that were there when the run began.
+    pub(super) fn check_files(&self, named: &BTreeSet<PathBuf>) -> CheckFiles {
+        let mut files = CheckFiles::default();
+        let Ok(start) = &self.start else {
+            return files;
+        };
+        for path in named.iter().filter(|path| start.has_file(path) && self.declared.has(path)) {
+            let list = match (self.declared.names(path), self.kept.has(path)) {
+                (true, true) => &mut files.given,
+                (false, true) => &mut files.own,
+                (false, false) if self.kept.covers(path) => &mut files.unchanged,
+                _ => continue,
+            };
+            list.insert(path.clone());
+        }
+        files
     }
 
     /// Returns the view for repeated checks after the run: the workspace as it is, as without a sandbox.
@@ -197,10 +273,16 @@ impl WorkspaceView {
     /// unknown, the record is not a valid manifest, so it is never used as one later.
     pub fn record(&self) -> (Vec<u8>, Baseline) {
         let start = self.start.as_ref();
-        let bytes = start.map(|start| start.to_bytes()).unwrap_or_default();
+        let mut bytes = start.map(|start| start.to_bytes()).unwrap_or_default();
+        let rules = self.declared.ignored().to_bytes();
+        if !rules.is_empty() && !bytes.is_empty() {
+            bytes.extend(RULES_MARK);
+            bytes.extend(rules);
+        }
         let baseline = Baseline {
             manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
+            kept: self.kept.files().to_vec(),
         };
         (bytes, baseline)
     }
@@ -209,8 +291,23 @@ impl WorkspaceView {
     /// work. Fails on undeclared changes.
     pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
         let now = self.manifest()?;
-        let hidden = self.new_paths(&now, &CheckRules::new(self, check, products), "changed", REMEDY)?;
-        Ok(WorkspaceSnapshot { manifest: now, hidden })
+        let rules = CheckRules::new(self, check, products);
+        let found = self.permitted_difference(&now, &rules)?;
+        let sight = self.sight(now, &rules, found.permitted)?;
+        Ok(WorkspaceSnapshot { hidden: found.new, caches: found.caches, ..sight })
+    }
+
+    /// Returns what a check sees of files that differ as they may.
+    pub(super) fn sight(
+        &self,
+        manifest: WorkspaceManifest,
+        rules: &CheckRules<'_>,
+        products: Vec<PathBuf>,
+    ) -> Result<WorkspaceSnapshot, WorkError> {
+        let copies =
+            self.kept.copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
+        let given = products.iter().filter(|path| rules.given.contains(*path)).cloned().collect();
+        Ok(WorkspaceSnapshot { manifest, products, copies, given, ..WorkspaceSnapshot::default() })
     }
 
     /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may
@@ -220,26 +317,28 @@ impl WorkspaceView {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
         let own = UnconfinedCheckRules(&scope);
-        self.new_paths(&self.manifest()?, &own, "changed", REMEDY).map(drop)
+        self.permitted_difference(&self.manifest()?, &own).map(drop)
     }
 
-    /// Returns the new paths. Fails on changes that are not permitted; `verb` says when, and `remedy`
-    /// what helps.
-    fn new_paths(
+    /// Returns the difference from the start of the run. Fails on changes that are not permitted.
+    fn permitted_difference(
         &self,
         now: &WorkspaceManifest,
         rules: &dyn DifferenceRules,
-        verb: &str,
-        remedy: &str,
-    ) -> Result<Vec<PathBuf>, WorkError> {
-        let difference = ManifestDifference::between(self.start()?, now, rules);
+    ) -> Result<ManifestDifference, WorkError> {
+        let difference = self.difference(now, rules)?;
         if difference.changed.is_empty() {
-            return Ok(difference.new);
+            return Ok(difference);
         }
-        let paths = paths_summary(&difference.changed);
-        let remedy = git_objects::remedy_of(&difference.changed, remedy);
-        let reason = format!("{verb}, not declared: {paths}; {remedy}");
-        Err(WorkError::logical(reason))
+        Err(WorkError::logical(remedy::undeclared("changed", &difference.changed)))
+    }
+
+    fn difference(
+        &self,
+        now: &WorkspaceManifest,
+        rules: &dyn DifferenceRules,
+    ) -> Result<ManifestDifference, WorkError> {
+        Ok(ManifestDifference::between(self.start()?, now, rules))
     }
 
     /// Inspects the workspace again after a check. Fails if a file that it may have read was
@@ -251,11 +350,10 @@ impl WorkspaceView {
         products: &[String],
     ) -> Result<(), WorkError> {
         let after = self.manifest()?;
-        let scope = CheckRules { hidden: &before.hidden, ..CheckRules::new(self, check, products) };
+        let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).cloned().collect();
+        let scope = CheckRules::new(self, check, products).meanwhile(&hidden);
         let meanwhile = |verb: &str, found: &[PathBuf]| {
-            let paths = paths_summary(found);
-            let remedy = git_objects::remedy_of(found, REMEDY);
-            let reason = format!("{verb} while it was checked, not declared: {paths}; {remedy}");
+            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found);
             Err(WorkError::environmental(reason))
         };
         let moved = ManifestDifference::moved(&before.manifest, &after);
@@ -268,111 +366,5 @@ impl WorkspaceView {
             ([], new) => meanwhile("made", new),
             (changed, _) => meanwhile("changed", changed),
         }
-    }
-}
-
-/// The permitted differences for one check.
-struct CheckRules<'a> {
-    declared: &'a DeclaredProducts,
-    products: Vec<GlobSet>,
-    fixed: Vec<GlobSet>,
-    /// The paths named by the check.
-    named: BTreeSet<PathBuf>,
-    /// The paths hidden from it.
-    hidden: &'a [PathBuf],
-}
-
-impl<'a> CheckRules<'a> {
-    fn new(view: &'a WorkspaceView, check: &Check, products: &[String]) -> Self {
-        // A file that the check names was not read for the approval if it did not exist then.
-        let named = if view.is_bound { BTreeSet::new() } else { named::paths(check) };
-        Self {
-            declared: &view.declared,
-            products: globs(products.iter().map(String::as_str)),
-            fixed: globs(check.fixed.iter().map(String::as_str)),
-            named,
-            hidden: &[],
-        }
-    }
-}
-
-impl CheckRules<'_> {
-    fn is_fixed(&self, path: &Path) -> bool {
-        self.fixed.iter().any(|glob| glob.is_match(path))
-    }
-
-    fn is_declared(&self, path: &Path) -> bool {
-        let mut products = self.products.iter();
-        products.any(|glob| glob.is_match(path)) || self.declared.has(path)
-    }
-
-    fn is_hidden(&self, path: &Path) -> bool {
-        self.hidden.iter().any(|hidden| path.starts_with(hidden))
-    }
-}
-
-impl DifferenceRules for CheckRules<'_> {
-    fn may_change(&self, path: &Path) -> bool {
-        self.is_hidden(path) || !self.is_fixed(path) && self.is_declared(path)
-    }
-
-    fn is_named(&self, path: &Path) -> bool {
-        self.named.contains(path)
-    }
-
-    fn may_appear(&self, path: &Path, named: bool) -> bool {
-        self.is_hidden(path) || !self.is_fixed(path) && (named || self.is_declared(path))
-    }
-}
-
-/// The permitted differences for a step of a run approved in advance: paths that no approval
-/// covers, and no others that the step names, since they were not read for the approval.
-struct PreapprovedStepRules<'a>(&'a DeclaredProducts);
-
-impl DifferenceRules for PreapprovedStepRules<'_> {
-    fn may_change(&self, path: &Path) -> bool {
-        !tree::is_bound(path, self.0)
-    }
-
-    fn is_named(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn may_appear(&self, path: &Path, _: bool) -> bool {
-        !tree::is_bound(path, self.0)
-    }
-}
-
-/// The permitted differences for an unconfined check.
-struct UnconfinedCheckRules<'a>(&'a CheckRules<'a>);
-
-impl DifferenceRules for UnconfinedCheckRules<'_> {
-    fn may_change(&self, path: &Path) -> bool {
-        let is_own = self.0.named.contains(path) || self.0.is_fixed(path);
-        !is_own || self.0.may_change(path)
-    }
-
-    fn is_named(&self, _: &Path) -> bool {
-        true
-    }
-
-    fn may_appear(&self, _: &Path, _: bool) -> bool {
-        true
-    }
-}
-
-/// Lists the first of some paths for a verdict.
-pub(crate) fn first_paths(paths: &[PathBuf]) -> Vec<String> {
-    let first = paths.iter().take(HIDDEN_LIMIT);
-    first.map(|path| path.display().to_string()).collect()
-}
-
-/// Lists the first of some paths and the number of others.
-fn paths_summary(paths: &[PathBuf]) -> String {
-    let first = paths.iter().take(MAX_NAMED_PATHS);
-    let shown: Vec<String> = first.map(|path| path.display().to_string()).collect();
-    match paths.len().saturating_sub(MAX_NAMED_PATHS) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -1,11 +1,13 @@
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{WorkspaceSnapshot, WorkspaceView};
+use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, remedy};
 use crate::WorkError;
 use crate::check::CheckEnvironment;
 use crate::environment::KnownValues;
+use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ProductChanges};
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, JsonObject};
 
@@ -37,6 +39,8 @@ pub struct ViewedCheck {
     check: Arc<Check>,
     /// The globs of the products of the checked work.
     products: Arc<[String]>,
+    /// The worktree that it sees; `None`: the workspace.
+    worktree: Option<Arc<ViewedWorktree>>,
 }
 
 impl ViewedCheck {
@@ -55,7 +59,13 @@ impl ViewedCheck {
             let known = words.iter().filter_map(|word| word.render(&scope).ok());
             *words = known.map(|word| Template::literal(&word)).collect();
         }
-        Self { workspace_view: view, check: Arc::new(check), products }
+        Self { workspace_view: view, check: Arc::new(check), products, worktree: None }
+    }
+
+    /// Lets the check see a worktree.
+    #[must_use]
+    pub fn in_worktree(self, worktree: Option<Arc<ViewedWorktree>>) -> Self {
+        Self { worktree, ..self }
     }
 
     /// Inspects the workspace on a blocking thread. Returns its state, if a sandbox can hide parts
@@ -69,20 +79,64 @@ impl ViewedCheck {
             self.apart(look).await?;
             return Ok((None, ground.clone()));
         }
-        let sight = self.apart(|at| at.workspace_view.inspect(&at.check, &at.products));
+        let sight = self.apart(|at| {
+            let around = at.workspace_view.inspect(&at.check, &at.products)?;
+            match &at.worktree {
+                None => Ok(around),
+                Some(worktree) => {
+                    at.workspace_view.inspect_worktree(&at.check, &at.products, worktree, around)
+                }
+            }
+        });
         let sight = sight.await?;
-        let ground = CheckEnvironment { whiteouts: sight.hidden.clone(), ..ground.clone() };
+        let whiteouts = sight.hidden.iter().chain(&sight.caches).cloned().collect();
+        let copies = ground.copies.iter().chain(&sight.copies).cloned().collect();
+        let ground = CheckEnvironment { whiteouts, copies, ..ground.clone() };
         Ok((Some(sight), ground))
     }
 
+    /// Adds to a verdict what the check saw: what was changed of the products, what was hidden, and what it kept. `made` tells
+    /// the products of the checked work; `None`: all of the run.
+    pub fn describe(
+        &self,
+        verdict: CheckVerdict,
+        sight: Option<&WorkspaceSnapshot>,
+        made: Option<&dyn Fn(&Path) -> bool>,
+    ) -> CheckVerdict {
+        let is_unbounded = self.workspace_view.shows_little(&self.check);
+        let Some(sight) = sight else {
+            return CheckVerdict { is_unbounded, ..verdict };
+        };
+        let changed: Vec<&PathBuf> =
+            sight.products.iter().filter(|path| made.is_none_or(|made| made(path))).collect();
+        let shown = |paths: &[&PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
+        let changes = ProductChanges {
+            count: changed.len().try_into().unwrap_or(u64::MAX),
+            first: shown(changed.get(..CHANGES_LIMIT).unwrap_or(&changed)),
+        };
+        let given: Vec<&PathBuf> = sight.given.iter().take(CHANGES_LIMIT).collect();
+        let remark = if verdict.passed() { String::new() } else { remedy::remark(sight) };
+        CheckVerdict {
+            changes: Some(changes),
+            changed_inputs: shown(&given),
+            is_unbounded,
+            found: verdict.found + &remark,
+            ..verdict
+        }
+    }
+
     /// Fails if the check may have seen other changes meanwhile.
-    pub async fn recheck(&self, before: Option<WorkspaceSnapshot>) -> Result<(), WorkError> {
-        let Some(before) = before else {
+    pub async fn recheck(&self, before: Option<&WorkspaceSnapshot>) -> Result<(), WorkError> {
+        let Some(before) = before.cloned() else {
             return Ok(());
         };
         let again = move |looking: &Self| {
-            let Self { workspace_view: view, check, products } = looking;
-            view.recheck(&before, check, products)
+            let Self { workspace_view: view, check, products, worktree } = looking;
+            view.recheck(&before, check, products)?;
+            match worktree {
+                None => Ok(()),
+                Some(worktree) => view.recheck_worktree(&before, check, products, &worktree.folder),
+            }
         };
         self.apart(again).await
     }

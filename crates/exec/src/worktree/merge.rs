@@ -1,3 +1,8 @@
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
 use super::change::FileChange;
 use super::git::WorktreeGit;
 use super::tree::AttemptWorktree;
@@ -18,7 +23,29 @@ pub enum ComputedMerge {
     },
 }
 
+/// What an attempt has changed in its worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeChanges {
+    /// The files that it began with.
+    pub start: BTreeSet<PathBuf>,
+    /// Those of them that it changed or removed.
+    pub changed: Vec<PathBuf>,
+}
+
 impl WorktreeGit {
+    /// Returns what an attempt has changed in its worktree so far.
+    pub async fn changes_in(&self, worktree: &AttemptWorktree) -> Result<WorktreeChanges, WorkError> {
+        worktree.save(self).await?;
+        let base = self.commit_of(&worktree.commit_name("base")).await?;
+        let result = self.commit_of(&worktree.commit_name("result")).await?;
+        let listed = self.answer(&["ls-tree", "-r", "-z", "--name-only", &base], None).await?;
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let start = paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
+        let changes = self.changes(&base, &result).await?.into_iter();
+        let changed = changes.filter(|change| change.before.is_some()).map(|change| change.path.into());
+        Ok(WorktreeChanges { start, changed: changed.collect() })
+    }
+
     /// Computes the merge of what an attempt left into the workspace as it is now.
     pub async fn prepare(&self, worktree: &AttemptWorktree) -> Result<ComputedMerge, WorkError> {
         let base = self.commit_of(&worktree.commit_name("base")).await?;

@@ -24,5 +24,5 @@ mod tracked;
 mod tree;
 
 pub use git::WorktreeGit;
-pub use merge::ComputedMerge;
+pub use merge::{ComputedMerge, WorktreeChanges};
 pub use tree::AttemptWorktree;

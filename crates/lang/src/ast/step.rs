@@ -339,9 +339,9 @@ fn check_process_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<
         }
     }
     let is_confined = ["allow", "skill", "agent"].iter().any(|key| fields.has(key));
-    if fields.has("writes") && (is_confined || !is_process && !fields.has("uses")) {
-        let message = "`writes` is only valid for a step without a sandbox";
-        let help = "with `allow`, `skill` or `agent`, list the files in `allow: {write: [...]}`";
+    if fields.has("writes") && !is_process && !fields.has("uses") {
+        let message = "`writes` is only valid for a step that can change files of the workspace";
+        let help = "leave it out, or use it in a step with `run`, `exec`, `skill`, `agent` or `uses`";
         decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("writes"), message).with_help(help));
     }
     if is_process && fields.has("limits") && !is_confined {

@@ -7,7 +7,8 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Baseline, CheckRuling, CriteriaCount, IsolationKind, RunOutcome, Standing, StepCounts, StepState,
+    Baseline, CheckRuling, CriteriaCount, IsolationKind, ProductChanges, RunOutcome, Standing, StepCounts,
+    StepState,
 };
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
 
@@ -172,6 +173,15 @@ pub struct AttestedVerdict {
     /// The paths of the workspace hidden from its process, since they were new and nothing declared them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// The products of the step that had changed since the run began; absent: that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ProductChanges>,
+    /// The files that the check names and a step changed, since its `writes` names them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_inputs: Vec<String>,
+    /// True if the steps could change everything that the check read: its pass counts as reported.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unbounded: bool,
     /// SHA-256 of the evidence kept of its output.
     pub evidence: Sha256Digest,
 }

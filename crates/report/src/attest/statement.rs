@@ -130,7 +130,7 @@ fn collect(run: &AttestedRun, left: &mut BTreeMap<String, Sha256Digest>) {
 
 fn baseline(events: &[(u64, Event)]) -> Option<Baseline> {
     events.iter().find_map(|(_, event)| match &event.fact {
-        EventKind::BaselineTaken(baseline) => Some(*baseline),
+        EventKind::BaselineTaken(baseline) => Some(baseline.clone()),
         _ => None,
     })
 }
@@ -273,6 +273,9 @@ fn attested_verdict(verdict: &CheckVerdict) -> AttestedVerdict {
         mode: verdict.certainty,
         isolation: verdict.isolation.clone(),
         hidden: verdict.hidden.clone(),
+        changes: verdict.changes.clone(),
+        changed_inputs: verdict.changed_inputs.clone(),
+        is_unbounded: verdict.is_unbounded,
         evidence: Sha256Digest::of_bytes(verdict.evidence.as_bytes()),
     }
 }

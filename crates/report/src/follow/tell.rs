@@ -196,6 +196,9 @@ mod tests {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            changes: None,
+            changed_inputs: Vec::new(),
+            is_unbounded: false,
             judgement: None,
         }
     }

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::record::{row_display_name, step_duration, task_of_row};
 use super::undo::undo_text;
 use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord, UnbegunChild};
-use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
+use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label, verdict_remarks};
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::{counts_text, state_style, state_word, usage_line};
@@ -251,7 +251,10 @@ fn ruling(check: &CheckRow) -> String {
         let judged = check.verdict.judgement.as_ref().map(|judged| judged.lines()).unwrap_or_default();
         let judged: String =
             judged.iter().map(|line| format!("{INDENT}    {}\n", styled_line(line))).collect();
-        format!("{INDENT}  check {name} passed{}\n{judged}", phase_label(&check.verdict))
+        let remarks = verdict_remarks(&check.verdict);
+        let remarks: String =
+            remarks.iter().map(|text| format!("{INDENT}    {}\n", untrusted(text))).collect();
+        format!("{INDENT}  check {name} passed{}\n{judged}{remarks}", phase_label(&check.verdict))
     } else {
         failed_check_text(&check.verdict)
     }

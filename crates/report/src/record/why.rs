@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::RunRecord;
 use super::record::task_of_row;
 use super::taint::untrusted_values;
+use crate::lines::verdict_remarks;
 use crate::rounds::change_text;
 use crate::{state_style, state_word};
 use wf_base::units::first_line;
@@ -69,6 +70,7 @@ fn reasons(of: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
             reasons.extend(attempts(of, row, step));
             reasons.extend(of.record.gap(of.place).map(|gap| format!("{gap} of its criteria")));
             reasons.extend(used_alternative(of, row));
+            reasons.extend(remarks_of_checks(of));
             reasons.extend(isolation_of_checks(of));
             reasons.extend(untrusted_values(of.plan, of.place.step.as_str()));
             reasons.extend(end(of.record, row));
@@ -297,6 +299,20 @@ fn class_word(failure_class: FailureClass) -> &'static str {
         FailureClass::Environmental => "environmental (infrastructure, not the code)",
         FailureClass::Interrupted => "interrupted (its exit was not observed)",
     }
+}
+
+/// Returns what stands beside the verdicts of its last checks, each remark once.
+fn remarks_of_checks(of: &StepExplanation<'_>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for check in of.record.rulings(of.place) {
+        for remark in verdict_remarks(&check.verdict) {
+            let text = format!("its checks: {remark}");
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    all
 }
 
 /// Returns the guards of the processes of its last checks; nothing if none was run.

@@ -222,6 +222,9 @@ pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
         certainty: CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        changes: None,
+        changed_inputs: Vec::new(),
+        is_unbounded: false,
         judgement: None,
     }
 }

@@ -107,6 +107,9 @@ pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            changes: None,
+            changed_inputs: Vec::new(),
+            is_unbounded: false,
             judgement: None,
         },
     }

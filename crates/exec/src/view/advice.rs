@@ -1,0 +1,115 @@
+//! What a plan's declarations of products will do to its checks, said before a run.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::declared::{DeclaredProducts, declares_nothing};
+use super::{harness, named};
+use crate::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_base::name::Name;
+use wf_model::{Check, JsonObject, Plan, Step};
+
+/// The most files that one advice names.
+const MAX_NAMED: usize = 8;
+
+/// Advice about the products of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProductAdvice {
+    /// A step may write the whole workspace, and says of nothing that it makes it: checks see none of what it changes.
+    Nothing {
+        /// The step.
+        step: Name,
+    },
+    /// The steps may change everything, and a check fixes nothing: its pass is at most `reported`.
+    Everything {
+        /// The step of the check; `None`: a check of the plan itself.
+        step: Option<Name>,
+        /// The check.
+        check: Name,
+        /// Files that it could fix.
+        held: Vec<PathBuf>,
+    },
+    /// A check names a file that a step may change, since it is declared literally.
+    CheckInput {
+        /// The step of the check; `None`: a check of the plan itself.
+        step: Option<Name>,
+        /// The check.
+        check: Name,
+        /// The file, relative to the workspace.
+        path: PathBuf,
+        /// The step that may change it.
+        maker: Name,
+    },
+    /// The products of a step cover a file that checks usually rely on.
+    Harness {
+        /// The step.
+        step: Name,
+        /// The file, relative to the workspace.
+        path: PathBuf,
+        /// Why checks rely on it.
+        reason: &'static str,
+    },
+}
+
+/// Returns advice about the products of a plan in a workspace. `tracked` tells if git tracks a file.
+pub fn product_advice(
+    plan: &Arc<Plan>,
+    root: &Path,
+    apart: &[PathBuf],
+    tracked: &dyn Fn(&Path) -> bool,
+) -> Vec<ProductAdvice> {
+    let checks: Vec<(Option<&Name>, &Check)> = checks_of(plan).collect();
+    if checks.is_empty() {
+        return Vec::new();
+    }
+    let nothing = plan.steps().iter().filter(|step| declares_nothing(step));
+    let mut advice: Vec<_> = nothing.map(|step| ProductAdvice::Nothing { step: step.id.clone() }).collect();
+    let declared = DeclaredProducts::new(plan, &JsonObject::new());
+    let files = if declared.has_patterns() { workspace_files(root, apart) } else { Vec::new() };
+    let is_harness = |path: &&PathBuf| harness::reason_of(path).is_some();
+    if declared.has_everything() {
+        for (step, check) in checks.iter().filter(|(_, check)| check.fixed.is_empty()) {
+            let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
+            let held: BTreeSet<PathBuf> = named.chain(files.iter().filter(is_harness).cloned()).collect();
+            let held = held.into_iter().take(MAX_NAMED).collect();
+            advice.push(ProductAdvice::Everything { step: step.cloned(), check: check.name.clone(), held });
+        }
+        return advice;
+    }
+    for (step, check) in &checks {
+        let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
+        for path in named.filter(|path| declared.names(path) && tracked(path)) {
+            let maker = plan.steps().iter().find(|step| DeclaredProducts::of_step(step).has(&path));
+            let maker = maker.map(|maker| maker.id.clone());
+            advice.extend(maker.map(|maker| ProductAdvice::CheckInput {
+                step: step.cloned(),
+                check: check.name.clone(),
+                path,
+                maker,
+            }));
+        }
+    }
+    advice.extend(plan.steps().iter().filter_map(|step| harness_of(step, &files)));
+    advice
+}
+
+/// Returns the first file of a harness that the products of a step cover only by a pattern or a folder.
+fn harness_of(step: &Step, files: &[PathBuf]) -> Option<ProductAdvice> {
+    let own = DeclaredProducts::of_step(step);
+    let covered = |path: &&PathBuf| own.has(path) && !own.names(path);
+    let found = files.iter().filter(covered).find_map(|path| Some((path, harness::reason_of(path)?)));
+    found.map(|(path, reason)| ProductAdvice::Harness { step: step.id.clone(), path: path.clone(), reason })
+}
+
+fn checks_of(plan: &Arc<Plan>) -> impl Iterator<Item = (Option<&Name>, &Check)> {
+    let steps = plan.steps().iter();
+    let of_steps = steps.flat_map(|step| step.verify.iter().map(|check| (Some(&step.id), check)));
+    of_steps.chain(plan.parts().verify.iter().map(|check| (None, check)))
+}
+
+/// Returns the files of a workspace, if it can be read.
+fn workspace_files(root: &Path, apart: &[PathBuf]) -> Vec<PathBuf> {
+    let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
+    WorkspaceManifest::of_workspace(root, &excluded).map(|found| found.files()).unwrap_or_default()
+}

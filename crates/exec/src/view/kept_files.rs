@@ -1,0 +1,144 @@
+//! The files that a check keeps as they were when the run began: a step that may change them changes nothing for the check.
+//!
+//! A check keeps a file that git tracked then, that its command names, and that is a product only since a pattern or a folder
+//! covers it: `writes: ["**/*.py"]` is meant for the work, not for the test that judges it. Named literally in `writes`, the
+//! file is a product.
+//!
+//! **Invariant:** a copy is shown only after its content was compared with the digest that is recorded with the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+
+use super::declared::{DeclaredProducts, checks, family};
+use super::named;
+use crate::WorkError;
+use crate::confined_dir::ConfinedDir;
+use crate::environment::KnownValues;
+use crate::files::open_regular;
+use crate::sandbox::KeptCopy;
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::PinnedFile;
+use wf_model::expr::Template;
+use wf_model::{Check, CheckProbe, JsonObject, Plan};
+
+/// The files that checks of a run keep.
+#[derive(Clone, Debug, Default)]
+pub struct KeptFiles {
+    /// The files of which there is a copy, by path.
+    files: Arc<BTreeMap<PathBuf, PinnedFile>>,
+    /// The folder of the copies.
+    folder: PathBuf,
+    /// The files that checks keep; `None`: all that they name.
+    kept: Option<Arc<BTreeSet<PathBuf>>>,
+}
+
+/// Returns the products that checks of a plan, and of all plans that it uses, name, and that are there. Those of them that git
+/// tracks are copied when the run begins, and kept unless they are declared literally.
+pub fn files_to_keep(plan: &Arc<Plan>, root: &Path, params: &JsonObject) -> BTreeSet<PathBuf> {
+    let declared = DeclaredProducts::new(plan, params);
+    let mut found = BTreeSet::new();
+    for (at, plan) in family(plan).into_iter().enumerate() {
+        let params = (at == 0).then_some(params);
+        for check in checks(plan) {
+            found.extend(named::paths(&rendered(check, params)));
+        }
+    }
+    let is_file = |path: &PathBuf| fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
+    found.retain(|path| declared.has(path) && is_file(path));
+    found
+}
+
+/// Renders the words of a check, as far as its parameters say.
+fn rendered(check: &Check, params: Option<&JsonObject>) -> Check {
+    let known = KnownValues::of_params(params);
+    let mut check = check.clone();
+    if let Some(CheckProbe::Exec(words)) = &mut check.probe {
+        let texts = words.iter().filter_map(|word| word.render(&known).ok());
+        *words = texts.map(|text| Template::literal(&text)).collect();
+    }
+    check
+}
+
+impl KeptFiles {
+    /// Copies files of a workspace as they are now. One that cannot be copied is kept all the same: it may not change.
+    pub fn copy(root: &Path, kept: BTreeSet<PathBuf>, folder: PathBuf) -> Self {
+        let copied = kept.iter().filter_map(|path| Some((path.clone(), copy(root, path, &folder)?)));
+        Self { files: Arc::new(copied.collect()), folder, kept: Some(Arc::new(kept)) }
+    }
+
+    /// Returns the files that a run kept when it began.
+    pub fn recorded(files: &[PinnedFile], folder: PathBuf) -> Self {
+        let files: BTreeMap<_, _> =
+            files.iter().map(|file| (PathBuf::from(&file.path), file.clone())).collect();
+        let kept = files.keys().cloned().collect();
+        Self { files: Arc::new(files), folder, kept: Some(Arc::new(kept)) }
+    }
+
+    /// Returns the same files for checks that were not known when they were copied: of other files that they name, nothing has
+    /// the content as it was.
+    #[must_use]
+    pub(super) fn of_unknown_checks(self) -> Self {
+        Self { kept: None, ..self }
+    }
+
+    /// Returns the files of which there is a copy.
+    pub(super) fn files(&self) -> Vec<PinnedFile> {
+        self.files.values().cloned().collect()
+    }
+
+    /// True if a check that names a file keeps it.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.contains(path))
+    }
+
+    /// True if there is a copy of a file.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Returns the copies of files. Fails if one is not as it was recorded.
+    pub(super) fn copies(&self, paths: &BTreeSet<PathBuf>) -> Result<Vec<KeptCopy>, WorkError> {
+        let kept = paths.iter().filter_map(|path| self.files.get_key_value(path));
+        kept.map(|(path, file)| {
+            let copy = self.folder.join(path);
+            let opened = open_regular(&copy, OFlags::RDONLY | OFlags::NOFOLLOW);
+            match opened.and_then(|opened| Sha256Digest::of_reader(&opened)) {
+                Ok(digest) if digest == file.digest => {
+                    Ok(KeptCopy { path: path.clone(), copy, is_original: true })
+                }
+                _ => {
+                    let shown = path.display();
+                    let reason = format!(
+                        "the copy of `{shown}` that was made when the run began is not there any more"
+                    );
+                    Err(WorkError::environmental(reason))
+                }
+            }
+        })
+        .collect()
+    }
+}
+
+/// Copies one file; `None`: it is no regular file, or cannot be read.
+fn copy(root: &Path, path: &Path, folder: &Path) -> Option<PinnedFile> {
+    let is_file = ConfinedDir::open(root).and_then(|root| root.is_file(path));
+    is_file.ok().filter(|is_file| *is_file)?;
+    let mut file = open_regular(&root.join(path), OFlags::RDONLY | OFlags::NOFOLLOW).ok()?;
+    let mode = file.metadata().ok()?.permissions().mode();
+    let to = folder.join(path);
+    fs::create_dir_all(to.parent()?).ok()?;
+    drop(fs::remove_file(&to));
+    let mut copy = fs::File::create_new(&to).ok()?;
+    std::io::copy(&mut file, &mut copy).ok()?;
+    copy.set_permissions(fs::Permissions::from_mode(mode)).ok()?;
+    let modified = file.metadata().and_then(|found| found.modified());
+    drop(modified.and_then(|time| copy.set_modified(time)));
+    let digest = Sha256Digest::of_reader(&open_regular(&to, OFlags::RDONLY).ok()?).ok()?;
+    let executable = mode & 0o111 != 0;
+    Some(PinnedFile { path: path.to_str()?.to_owned(), link: false, executable, digest })
+}

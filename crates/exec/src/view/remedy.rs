@@ -1,0 +1,108 @@
+//! What a verdict says of undeclared files: which they are, and the line that declares them.
+
+use std::path::PathBuf;
+
+use super::{WorkspaceSnapshot, git_objects};
+use wf_core::machine::HIDDEN_LIMIT;
+
+/// The maximum number of paths in a message.
+const MAX_NAMED_PATHS: usize = 3;
+
+/// The maximum number of paths in a line to paste.
+const MAX_PASTED_PATHS: usize = 8;
+
+/// The remedy for unapproved files that keep a step from beginning.
+pub(super) const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), \
+    list it in `writes` of the step that creates it, or confine this step with `allow`, which hides it";
+
+/// The remedy for a workspace that differs from the approved one.
+pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan again; a step must list what \
+    it creates in `writes` or in `artifacts`";
+
+/// Returns a message about undeclared files, with the remedy.
+pub(super) fn undeclared(verb: &str, found: &[PathBuf]) -> String {
+    let paths = paths_summary(found);
+    let remedy = remedy_of(found);
+    let remedy = git_objects::remedy_of(found, &remedy);
+    format!("{verb}, not declared: {paths}; {remedy}")
+}
+
+/// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them.
+pub(super) fn remark(sight: &WorkspaceSnapshot) -> String {
+    let mut remark = String::new();
+    if !sight.hidden.is_empty() {
+        let paths = paths_summary(&sight.hidden);
+        remark += &format!(
+            "; it does not see {paths}, which is new and not declared: {}",
+            remedy_of(&sight.hidden)
+        );
+    }
+    if !sight.copies.is_empty() {
+        let kept: Vec<PathBuf> = sight.copies.iter().map(|copy| copy.path.clone()).collect();
+        remark += &format!(
+            "; it sees {} as it was when the run began, since the check names it and `writes` does not: if it is what is \
+             checked, let the step name it: `{}`",
+            paths_summary(&kept),
+            paste_line("writes", &kept)
+        );
+    }
+    remark
+}
+
+/// Returns what declares some files as products, with the line to paste.
+pub(super) fn remedy_of(paths: &[PathBuf]) -> String {
+    format!("if they are products of a step, let it say so: `{}`", paste_line("writes", paths))
+}
+
+/// Returns the line of a key that lists files.
+pub fn paste_line(key: &str, paths: &[PathBuf]) -> String {
+    let first = paths.iter().take(MAX_PASTED_PATHS);
+    let mut words: Vec<String> = first.map(|path| word(&path.display().to_string())).collect();
+    if paths.len() > MAX_PASTED_PATHS {
+        words.push("…".to_owned());
+    }
+    format!("{key}: [{}]", words.join(", "))
+}
+
+/// Returns a path as an element of a list in YAML; one with special letters as a pattern that matches it alone.
+fn word(path: &str) -> String {
+    let glob = globset::escape(path);
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    if glob.chars().all(is_plain) && !glob.starts_with('-') {
+        glob
+    } else {
+        serde_json::Value::from(glob).to_string()
+    }
+}
+
+/// Lists the first of some paths for a verdict.
+pub(crate) fn first_paths(paths: &[PathBuf]) -> Vec<String> {
+    let first = paths.iter().take(HIDDEN_LIMIT);
+    first.map(|path| path.display().to_string()).collect()
+}
+
+/// Lists the first of some paths and the number of others.
+pub(super) fn paths_summary(paths: &[PathBuf]) -> String {
+    let first = paths.iter().take(MAX_NAMED_PATHS);
+    let shown: Vec<String> = first.map(|path| path.display().to_string()).collect();
+    match paths.len().saturating_sub(MAX_NAMED_PATHS) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::paste_line;
+
+    #[test]
+    fn the_line_is_yaml_and_matches_these_files() {
+        let line =
+            |paths: &[&str]| paste_line("writes", &paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(line(&["calc.py", "src/a-b_c.rs"]), "writes: [calc.py, src/a-b_c.rs]");
+        assert_eq!(line(&["a b", "c,d", "x[1]"]), r#"writes: ["a b", "c,d", "x[[]1[]]"]"#);
+        assert_eq!(line(&["a"; 9]), "writes: [a, a, a, a, a, a, a, a, …]");
+    }
+}

@@ -1,0 +1,82 @@
+//! The view of a check in a worktree: the files that the worktree began with, plus declared products.
+
+use std::path::{Path, PathBuf};
+
+use super::rules::CheckRules;
+use super::{WorkspaceSnapshot, WorkspaceView, remedy};
+use crate::WorkError;
+use crate::manifest::{DifferenceRules as _, ExcludedFiles, ManifestDifference, WorkspaceManifest};
+use crate::worktree::WorktreeChanges;
+use wf_model::Check;
+
+/// The worktree that a check sees in place of the workspace.
+#[derive(Clone, Debug)]
+pub struct ViewedWorktree {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What its attempt has changed.
+    pub changes: WorktreeChanges,
+}
+
+impl WorkspaceView {
+    /// Adds to a look at the workspace what a check sees of a worktree. Fails on undeclared changes.
+    pub(super) fn inspect_worktree(
+        &self,
+        check: &Check,
+        products: &[String],
+        worktree: &ViewedWorktree,
+        around: WorkspaceSnapshot,
+    ) -> Result<WorkspaceSnapshot, WorkError> {
+        let rules = CheckRules::new(self, check, products);
+        let now = manifest(&worktree.folder)?;
+        let mut before = now.clone();
+        // The place of the repository, which the sandbox shows there.
+        before.retain(&|path| worktree.changes.start.contains(path) || path.starts_with(".git"));
+        let found = ManifestDifference::between(&before, &now, &rules);
+        let (mut permitted, mut caches) = (found.permitted, Vec::new());
+        let mut refused = Vec::new();
+        for path in &worktree.changes.changed {
+            if rules.may_change(path) {
+                permitted.push(path.clone());
+            } else if rules.is_cache(path) {
+                caches.extend(now.has_file(path).then(|| path.clone()));
+            } else {
+                refused.push(path.clone());
+            }
+        }
+        if !refused.is_empty() {
+            return Err(WorkError::logical(remedy::undeclared("changed", &refused)));
+        }
+        permitted.sort();
+        let mut sight = self.sight(around.manifest, &rules, permitted)?;
+        sight.hidden = around.hidden.into_iter().chain(found.new).collect();
+        sight.caches = around.caches.into_iter().chain(caches).collect();
+        sight.worktree = Some(now);
+        Ok(sight)
+    }
+
+    /// Inspects a worktree again after a check. Fails if a file that it may have read was changed or created.
+    pub(super) fn recheck_worktree(
+        &self,
+        before: &WorkspaceSnapshot,
+        check: &Check,
+        products: &[String],
+        folder: &Path,
+    ) -> Result<(), WorkError> {
+        let Some(then) = &before.worktree else {
+            return Ok(());
+        };
+        let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).cloned().collect();
+        let rules = CheckRules::new(self, check, products).meanwhile(&hidden);
+        let found = ManifestDifference::between(then, &manifest(folder)?, &rules);
+        let all: Vec<PathBuf> = found.changed.into_iter().chain(found.new).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        Err(WorkError::environmental(remedy::undeclared("changed while it was checked", &all)))
+    }
+}
+
+fn manifest(folder: &Path) -> Result<WorkspaceManifest, WorkError> {
+    WorkspaceManifest::of_workspace(folder, &ExcludedFiles::default())
+}

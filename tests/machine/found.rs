@@ -6,8 +6,8 @@ use serde_json::json;
 use wf_base::time::Moment;
 use wf_core::gate::{GateAction, GateOutcome};
 use wf_core::machine::{
-    AttemptEnd, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, GatePoint, InputKind, Standing,
-    StepState, TaskId, TimerKind, WorkExit,
+    ApprovalOutcome, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, GatePoint,
+    InputKind, RequestDecision, Standing, StepState, TaskId, TimerKind, WorkExit,
 };
 use wf_model::expr::Template;
 use wf_model::{
@@ -100,6 +100,87 @@ fn the_limit_on_a_wait_for_a_turn_counts_from_when_it_began() {
     assert_eq!(killed.resume().first(), Some(&wake));
 }
 
+/// A step that waits for a person first, and then for its lock, for five seconds at most.
+fn approved_after(wait: i64) -> (Killed, Vec<Effect>) {
+    let mut killed = Killed::new(single(|step| {
+        guarded(step);
+        step.concurrency = Some("lock".into());
+        step.queue_timeout = Some(5 * SECOND);
+    }));
+    let results = vec![guard(GateAction::RequireApproval, "look at it")];
+    killed.feed(InputKind::Gated {
+        place: Some(place("a")),
+        point: GatePoint::Enter,
+        gated: GateOutcome { results, ..GateOutcome::default() },
+        tool_call: None,
+        arguments: None,
+        exchange: None,
+    });
+    killed.now = 5000;
+    assert_eq!(words(&killed.feed(woke(TimerKind::Queue(place("a"))))), [""; 0]);
+    killed.now = wait;
+    let given = ApprovalOutcome {
+        decision: RequestDecision::Approved,
+        by: Vec::new(),
+        tokens: Vec::new(),
+        reason: String::new(),
+        answer: None,
+    };
+    let effects = killed.feed(InputKind::Answered { number: 1, given });
+    (killed, effects)
+}
+
+fn queue_timers(effects: &[Effect]) -> Vec<i64> {
+    let at = |effect: &Effect| match effect {
+        Effect::Wake { timer: TimerKind::Queue(_), at } => Some(at.millis()),
+        _ => None,
+    };
+    effects.iter().filter_map(at).collect()
+}
+
+#[test]
+fn the_limit_on_a_wait_for_a_turn_counts_anew_once_a_person_has_approved() {
+    let (mut killed, effects) = approved_after(9000);
+    assert_eq!(queue_timers(&effects), [14_000], "{effects:?}");
+    assert!(words(&effects).contains(&"lock".to_owned()), "{effects:?}");
+    killed.now = 13_999;
+    killed.feed(woke(TimerKind::Queue(place("a"))));
+    assert_eq!(end_of(&killed.events, "a"), None);
+    killed.now = 14_000;
+    killed.feed(woke(TimerKind::Queue(place("a"))));
+    let late = (StepState::Failed, "waited longer than 5s in the queue".into());
+    assert_eq!(end_of(&killed.events, "a"), Some(late));
+}
+
+#[test]
+fn the_time_of_a_person_does_not_count_after_a_resume_either() {
+    let (mut killed, _) = approved_after(9000);
+    killed.now = 10_000;
+    assert_eq!(queue_timers(&killed.resume()), [14_000]);
+    killed.feed(woke(TimerKind::Queue(place("a"))));
+    assert_eq!(end_of(&killed.events, "a"), None);
+}
+
+#[test]
+fn a_wait_for_files_after_gates_is_bounded_after_a_resume() {
+    let mut killed = Killed::new(single(|step| {
+        guarded(step);
+        step.writes = vec![Template::literal("out.txt")];
+        step.queue_timeout = Some(5 * SECOND);
+    }));
+    killed.now = 1000;
+    killed.feed(InputKind::Gated {
+        place: Some(place("a")),
+        point: GatePoint::Enter,
+        gated: GateOutcome::default(),
+        tool_call: None,
+        arguments: None,
+        exchange: None,
+    });
+    killed.now = 2000;
+    assert_eq!(queue_timers(&killed.resume()), [6000]);
+}
+
 #[test]
 fn whoever_looks_after_an_attempt_knows_when_it_began() {
     let mut killed = Killed::new(single(|step| {
@@ -146,8 +227,8 @@ fn an_attempt_that_people_have_not_let_begin_asks_for_no_lock() {
             ..GateOutcome::default()
         },
         tool_call: None,
-        exchange: None,
         arguments: None,
+        exchange: None,
     };
     run.feed(gated(GatePoint::Enter, GateAction::Continue));
     run.feed(locked("a"));

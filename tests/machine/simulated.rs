@@ -1,5 +1,6 @@
 //! The laws, in some thousands of worlds; `cargo bench --bench simulate` looks at more.
 
+use crate::sim::faults::Fault;
 use crate::sim::{Coverage, Faults, LAWS, Options, simulate, smaller};
 
 /// How many worlds a change is tried in.
@@ -23,6 +24,17 @@ fn every_law_holds_in_every_world() {
         coverage.add(&told.coverage);
     }
     assert_eq!(coverage.gaps(), [""; 0], "the worlds do not come to that any more");
+}
+
+/// Worlds that broke a law once, each with how many steps its plans have and the troubles that it does without.
+#[test]
+fn a_world_that_broke_a_law_keeps_it_now() {
+    let without = [Fault::Crash, Fault::Store, Fault::Cancel, Fault::Meddle];
+    let calm = without.into_iter().fold(Faults::ALL, Faults::without);
+    for (seed, faults) in [(38_451, calm), (38_451, Faults::ALL)] {
+        let told = simulate(&Options { faults, ..options(seed) });
+        assert!(told.broken.is_none(), "seed {seed}: {:?}", told.broken);
+    }
 }
 
 #[test]

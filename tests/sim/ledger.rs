@@ -118,6 +118,8 @@ pub struct Book {
     pub awaits: bool,
     pub cached: bool,
     pub kept: bool,
+    /// When gates or people let it in last.
+    pub let_in: Option<Moment>,
 }
 
 /// How a place ended.
@@ -256,6 +258,7 @@ impl Ledger {
                 {
                     if given.decision == RequestDecision::Answered {
                         book.helped = (book.helped.0 + 1, Some(stuck));
+                        book.let_in = Some(event.at);
                     }
                     return;
                 }
@@ -269,6 +272,9 @@ impl Ledger {
             }
             EventKind::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
+                if let (Some(place), GatePoint::Enter | GatePoint::Again) = (place, point) {
+                    self.at(place).let_in = Some(event.at);
+                }
             }
             EventKind::RunBlocked(_) => self.blocked = true,
             EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),
@@ -284,6 +290,12 @@ impl Ledger {
             EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
             _ => {}
         }
+    }
+
+    /// Since when its wait for a turn counts: people who were asked before it take no time of that.
+    pub fn queued(&self, plan: &Plan, place: &TaskId) -> Option<Moment> {
+        let let_in = self.places.get(place).and_then(|book| book.let_in);
+        self.ready(plan, place).max(let_in)
     }
 
     /// Since when a place waits for its turn: since all it depends on has ended, or its items are

@@ -269,8 +269,10 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             // In another round a place waits for its turn anew.
             let rounds = look.plan().parts().replan.is_some();
             let anew = rounds && matches!(timer, TimerKind::Queue(_));
-            // An agent that waited for people has its limit later, if time passed meanwhile.
-            let later = |due: &Moment| matches!(timer, TimerKind::Agent(_)) && due <= at;
+            // An agent that waited for people has its limit later, if time passed meanwhile; so has a place that gates or
+            // people let in.
+            let later =
+                |due: &Moment| matches!(timer, TimerKind::Agent(_) | TimerKind::Queue(_)) && due <= at;
             !anew && engine.timers.iter().any(|(due, set)| set == timer && !later(due))
         }
         _ => false,

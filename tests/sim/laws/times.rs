@@ -41,7 +41,7 @@ pub fn limits(look: &Look<'_>) -> Result<(), String> {
         }
         Seen::Act(Effect::Wake { timer: TimerKind::Queue(place), at }) => {
             let limit = step_of(look.plan(), place).queue_timeout;
-            let ready = known.ready(look.plan(), place);
+            let ready = known.queued(look.plan(), place);
             (at, ready.zip(limit).map(|(ready, limit)| ready.after(limit)))
         }
         Seen::Act(Effect::Watch { attempt, since, .. }) if !known.is_over(&attempt.place) => {

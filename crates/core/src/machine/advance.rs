@@ -88,10 +88,21 @@ impl Machine {
         }
     }
 
-    /// Returns the instant at which a task has waited too long for its turn.
+    /// Sets that timer anew for a task that was let in: the one before may have gone off meanwhile, when it waited for
+    /// no turn.
+    pub(super) fn queue_timer_anew(&mut self, task: TaskIx) {
+        if self.state.is_untried(task) {
+            self.queue_timer(task);
+        }
+    }
+
+    /// Returns the instant at which a task has waited too long for its turn. The time of its gates, and of people who
+    /// were asked before it, does not count.
     pub(super) fn queue_limit(&self, task: TaskIx) -> Option<Moment> {
         let limit = self.plan.step(task.ix()).queue_timeout?;
-        Some(self.state.step_record(task.step).ready?.after(limit))
+        let ready = self.state.step_record(task.step).ready?;
+        let let_in = self.state.task_record(task).and_then(|record| record.let_in);
+        Some(let_in.map_or(ready, |at| at.max(ready)).after(limit))
     }
 
     /// Ends a task that cannot even begin.

@@ -13,8 +13,8 @@ impl MachineState {
     /// Applies a fact about gates or about a decision.
     pub(super) fn apply_held(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
-            EventKind::GatesPassed { place, point, rewritten } => {
-                self.apply_gates_passed(plan, place.as_ref(), *point, rewritten);
+            EventKind::GatesPassed { .. } => {
+                self.apply_gates_passed(plan, at, fact);
             }
             EventKind::Escalated {
                 place,
@@ -40,18 +40,15 @@ impl MachineState {
         }
     }
 
-    fn apply_gates_passed(
-        &mut self,
-        plan: &Plan,
-        place: Option<&TaskId>,
-        point: GatePoint,
-        new: &JsonObject,
-    ) {
+    fn apply_gates_passed(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        let EventKind::GatesPassed { place, point, rewritten: new } = fact else {
+            return;
+        };
         let Some(place) = place else {
-            if let (GatePoint::Start, Some(params)) = (point, object(new, "message")) {
+            if let (GatePoint::Start, Some(params)) = (*point, object(new, "message")) {
                 self.params = params;
             }
-            if let (GatePoint::Publish, Some(outputs)) = (point, object(new, "response")) {
+            if let (GatePoint::Publish, Some(outputs)) = (*point, object(new, "response")) {
                 self.published = Some(outputs);
             }
             self.gate_tries = 0;
@@ -64,10 +61,10 @@ impl MachineState {
             GatePoint::Enter | GatePoint::Again => {
                 if let Some(record) = self.task_record_mut(task) {
                     // Repeated gates after an attempt go on counting.
-                    if point == GatePoint::Enter {
+                    if *point == GatePoint::Enter {
                         record.gate_tries = 0;
                     }
-                    (record.entered, record.admitted) = (true, true);
+                    (record.entered, record.admitted, record.let_in) = (true, true, Some(at));
                     record.tool_args = new.get("tool_args").cloned();
                 }
                 self.set_step_state(task, StepState::Queued);
@@ -128,7 +125,7 @@ impl MachineState {
             return self.apply_merge_answer(task, merge, decision);
         }
         if ask.stuck.is_some() {
-            return self.apply_stuck_answer(task, &ask, given);
+            return self.apply_stuck_answer(at, task, &ask, given);
         }
         match ask.point {
             Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),

@@ -285,6 +285,7 @@ impl Machine {
         let place = task.map(|task| state::task_id(&self.plan, task));
         self.emit(EventKind::GatesPassed { place, point, rewritten });
         match (point, task) {
+            (GatePoint::Enter | GatePoint::Again, Some(task)) => self.queue_timer_anew(task),
             (GatePoint::Start, _) => self.enter_phase(RunPhase::Steps),
             (GatePoint::Leave, Some(task)) => self.after_gates(task),
             (GatePoint::Publish, _) => self.after_publish(),

@@ -133,3 +133,10 @@ impl TaskRecord {
         self.attempts.saturating_sub(self.base)
     }
 }
+
+impl MachineState {
+    /// True if a task has begun no attempt in this round.
+    pub(super) fn is_untried(&self, task: TaskIx) -> bool {
+        self.task_record(task).is_some_and(|record| record.attempts_of_round() == 0)
+    }
+}

@@ -89,7 +89,11 @@ impl Machine {
             let waits = match record.phase {
                 TaskPhase::Active(_) | TaskPhase::Ended(_) => false,
                 TaskPhase::Locking => true,
-                _ => task.item.is_some() && record.attempts_of_round() == 0,
+                // Gates let it queue, or a person let it begin another round.
+                TaskPhase::Queued | TaskPhase::Resting(_) => record.attempts_of_round() == 0,
+                TaskPhase::Pending | TaskPhase::Due | TaskPhase::Undecided => {
+                    task.item.is_some() && record.attempts_of_round() == 0
+                }
             };
             if waits {
                 waiting.push(task);

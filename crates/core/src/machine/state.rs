@@ -192,6 +192,9 @@ pub(super) struct TaskRecord {
     /// True if they have let its next attempt begin; false again once that has.
     #[serde(default)]
     pub(super) admitted: bool,
+    /// When its gates, or a person, let it queue last: its wait for a turn counts anew from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) let_in: Option<Moment>,
     /// The arguments as rewritten by its gates.
     pub(super) tool_args: Option<serde_json::Value>,
     /// The number of times its gates were asked again.

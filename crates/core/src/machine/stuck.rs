@@ -138,6 +138,7 @@ impl Machine {
         };
         let attempt = state::attempt(&self.plan, task, next);
         self.schedule_attempt(attempt, self.now, stuck.reason.clone(), None);
+        self.queue_timer_anew(task);
     }
 
     /// Ends a stuck step that nobody guides.
@@ -156,11 +157,13 @@ impl MachineState {
     /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
     pub(super) fn apply_stuck_answer(
         &mut self,
+        at: Moment,
         task: TaskIx,
         ask: &ApprovalRequest,
         given: &ApprovalOutcome,
     ) {
         if let Some(record) = self.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
+            record.let_in = Some(at);
             let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
             let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
             record.person_guidance = Some(format!("{who}{}", given.reason));

@@ -57,7 +57,7 @@ impl Machine {
         let Some(task) = self.task_ix(place) else {
             return;
         };
-        let untried = self.state.task_record(task).is_some_and(|record| record.attempts_of_round() == 0);
+        let untried = self.state.is_untried(task);
         let waits = match self.flight.request(task) {
             Some(TaskRequest::Turn { .. } | TaskRequest::Lock { .. }) => true,
             Some(TaskRequest::Timer) | None => {

@@ -121,6 +121,8 @@ impl ManifestComparison<'_> {
                     self.at.pop();
                 }
             }
+            // There is nothing to hide.
+            _ if !self.rules.may_change(&self.at) && self.rules.is_cache(&self.at) => {}
             ManifestNode::Folder(_) | ManifestNode::File(_) => self.change(),
         }
     }

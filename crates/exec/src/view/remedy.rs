@@ -1,6 +1,6 @@
 //! What a verdict says of undeclared files: which they are, and the line that declares them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{WorkspaceSnapshot, git_objects};
 use wf_core::machine::HIDDEN_LIMIT;
@@ -19,10 +19,20 @@ pub(super) const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git re
 pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan again; a step must list what \
     it creates in `writes` or in `artifacts`";
 
+/// The remedy for changed files of a repository, which are nobody's product.
+const REMEDY_OF_GIT: &str = "git's own files are no product of a step: if a person or another program used git \
+    meanwhile, run it again or use `wf retry`";
+
+/// True for a file of a repository, of a submodule too.
+fn is_of_git(path: &Path) -> bool {
+    path.iter().any(|part| part == ".git")
+}
+
 /// Returns a message about undeclared files, with the remedy.
 pub(super) fn undeclared(verb: &str, found: &[PathBuf]) -> String {
     let paths = paths_summary(found);
-    let remedy = remedy_of(found);
+    let products: Vec<PathBuf> = found.iter().filter(|path| !is_of_git(path)).cloned().collect();
+    let remedy = if products.is_empty() { REMEDY_OF_GIT.to_owned() } else { remedy_of(&products) };
     let remedy = git_objects::remedy_of(found, &remedy);
     format!("{verb}, not declared: {paths}; {remedy}")
 }

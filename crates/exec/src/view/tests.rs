@@ -110,11 +110,11 @@ fn what_git_does_to_its_objects_is_called_so() {
         let reason = refused.unwrap_err().reason;
         assert!(reason.contains(&format!("not declared: {file}; `git gc`, `git repack`")), "{reason}");
         assert!(reason.contains("`wf retry`") && !reason.contains("`writes`"), "{reason}");
-        // The control: of another file of the repository, it is not said.
+        // The control: of another file of the repository it is not said, and no advice opens it to a step.
         let view = scene.view();
         scene.write(".git/HEAD");
         let reason = view.inspect(&scene.check, &[]).unwrap_err().reason;
-        assert!(reason.contains("`writes`") && !reason.contains("git gc"), "{reason}");
+        assert!(reason.contains("no product") && !reason.contains("git gc"), "{reason}");
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Terminal, Ui, load_record};
 use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
 use wf_app::approve::{RunApprovalRequest, approval_requests};
+use wf_app::goals::wake_daemon;
 use wf_app::load::LoadedPlan;
 use wf_app::run_start::{ExecutedRun, RunStart};
 use wf_app::session::{open_run_session, prune};
@@ -122,6 +123,8 @@ pub fn finish(
     let finished = match finished {
         Err(EngineError::Parked { run, questions }) => {
             report_waiting(ui, &ready.workspace.state, &run, &questions)?;
+            // The time of its requests may be over before anybody answers.
+            wake_daemon(&ready.workspace.state);
             return Ok(CliExitCode::Waiting);
         }
         other => other?,

@@ -131,7 +131,7 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         let statement = browser.text("#statement");
-        for text in ["approved", "Publish the list?", "1.2", "a⟨U+202E⟩b", "medium", &run] {
+        for text in ["approve", "Publish the list?", "1.2", "a⟨U+202E⟩b", "medium", &run] {
             assert!(statement.contains(text), "{text}: {statement}");
         }
         browser.click("#go");
@@ -143,8 +143,7 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
         until("it is recorded", || browser.address().ends_with("/review"));
-        until("the answer is shown", || browser.text(".card").contains("answered"));
-        sandbox.wf(&["resume", "--last"]).exits(0);
+        sandbox.until_runs_end();
         until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
@@ -280,7 +279,7 @@ fn a_draft_stays_as_it_is_unless_it_is_changed() {
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
         until("it is recorded", || browser.address().ends_with("/review"));
-        sandbox.wf(&["resume", "--last"]).exits(0);
+        sandbox.until_runs_end();
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["steps"][0]["outputs"]["text"], sent);
     }
@@ -303,7 +302,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     browser.click("#answer button[value=yes]");
     until("it has no passkey", || browser.address().ends_with("/keys"));
     let passkey = make(&browser, "passkey");
-    assert!(passkey.starts_with("passkey:localhost:04"), "{passkey}");
+    assert!(passkey.starts_with("passkey:") && passkey.contains("localhost:04"), "{passkey}");
     sandbox.wf(&["key", "enrol", "phone", &passkey, "--yes"]).exits(0);
     browser.open(&card);
     until("it can sign", || browser.is_shown("#answer"));
@@ -311,7 +310,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     until("it is asked", || browser.is_shown("#sign"));
     browser.click("#go");
     until("it is recorded", || browser.address().ends_with("/review"));
-    sandbox.wf(&["resume", "--last"]).exits(0);
+    sandbox.until_runs_end();
     let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
     assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
     // The browser would rather also be offered RS256, which nothing here verifies.
@@ -354,24 +353,27 @@ fn a_batch_is_selected_from_by_one_of_two_reviewers() {
         let bands = "return [...document.querySelectorAll('fieldset')].map((one) => [one.querySelector('legend').textContent, \
                      [...one.querySelectorAll('input')].map((box) => [box.value, box.checked])])";
         let expected =
-            json!([["high confidence", [["2", true], ["3", false]]], ["medium confidence", [["1", true]]]]);
+            json!([["high confidence", [["2", true], ["3", false]]], ["medium confidence", [["1", false]]]]);
         assert_eq!(
             browser.run(bands),
             expected,
-            "the surest come first, and what is unusual is not selected"
+            "the surest come first, and only what is sure and usual is selected"
         );
     }
     for browser in &browsers {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
     }
-    assert!(browsers[0].text("#statement").contains("selected"), "{}", browsers[0].text("#statement"));
+    assert!(
+        browsers[0].text("#statement").contains("your answer: 1 of 3"),
+        "{}",
+        browsers[0].text("#statement")
+    );
     browsers[0].click("#go");
     until("it is recorded", || {
         browsers[0].run("return document.querySelector('#sign').open") == json!(false)
     });
-    until("the answer is shown", || browsers[0].text(".card").contains("answered"));
-    sandbox.wf(&["resume", "--last"]).exits(0);
+    sandbox.until_runs_end();
     browsers[1].click("#go");
     until("the second is refused", || browsers[1].text("#problem").contains("does not wait for an answer"));
     let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();

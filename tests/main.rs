@@ -32,6 +32,7 @@ mod files;
 mod gates;
 mod gating;
 mod goals;
+mod goes_on;
 mod hostile;
 mod injection;
 mod junit;

@@ -47,7 +47,9 @@ impl Pages {
 
     /// Opens a link, and has the access that it gives.
     fn log_in(&mut self, path: &str) {
-        let answer = self.ask(path);
+        let page = self.ask(path);
+        assert!(page.starts_with("HTTP/1.1 200 ") && !page.contains("set-cookie"), "{page}");
+        let answer = self.own_post("/login", path.strip_prefix("/login?").unwrap());
         let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("it lets in");
         self.cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
     }
@@ -60,7 +62,7 @@ impl Pages {
     }
 
     /// Asks for a page, and returns all that is answered.
-    fn ask(&self, path: &str) -> String {
+    pub fn ask(&self, path: &str) -> String {
         let mut stream = self.connect(path);
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
@@ -313,12 +315,12 @@ impl Pages {
     }
 
     /// Does the same as a script of the page.
-    fn own_post(&self, path: &str, body: &str) -> String {
+    pub fn own_post(&self, path: &str, body: &str) -> String {
         self.post(path, &self.origin(), body)
     }
 
     /// Drafts an answer to a request, and signs it.
-    fn signed(&self, card: &str, answer: &str, signer: &Signer) -> String {
+    pub fn signed(&self, card: &str, answer: &str, signer: &Signer) -> String {
         let drafted = self.own_post(&format!("{card}/draft"), answer);
         assert!(drafted.starts_with("HTTP/1.1 200 "), "{drafted}");
         let draft: serde_json::Value =

@@ -1,15 +1,16 @@
-use std::fmt::Write as _;
-
 use clap::Args;
 
 use super::TypedAnswerArgs;
 use crate::Ui;
+use crate::commands::resume::resume_due_run;
 use crate::keys::SigningArgs;
 use wf_app::approve::{AnswerForm, AnswerRequest, AnswerReview};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::resumption::{NextResume, next_resume};
+use wf_app::{Caller as _, CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::{NAME, paint, untrusted};
 use wf_core::machine::AnswerOptions;
+use wf_report::decision::signed_decision_text;
 use wf_report::questions;
 use wf_sign::approval::QuorumState;
 
@@ -23,6 +24,16 @@ pub struct AnswerArgs {
     pub typed: TypedAnswerArgs,
     #[command(flatten)]
     pub signing: SigningArgs,
+    #[command(flatten)]
+    pub going_on: GoingOnArgs,
+}
+
+/// The options for what follows an answer.
+#[derive(Args, Clone, Debug, Default)]
+pub struct GoingOnArgs {
+    /// Do not resume the run on this terminal (under policy `owner`; otherwise it never is)
+    #[arg(long)]
+    pub no_resume: bool,
 }
 
 /// Answers a pending approval.
@@ -41,38 +52,53 @@ pub fn answer_approval(
         ui.print_line(&message)?;
         return Ok(CliExitCode::Ok);
     }
-    let show = || {
+    let show = |payload: &str, proposal: &str| {
         let AnswerReview { request, row, events, evidence, .. } = &review;
         ui.print_message(&questions::approval_request_text(&request.request, row, events, evidence));
         if form == AnswerForm::Approval {
-            ui.print_message(&questions::typed_answer_text(&request.request, review.answer.as_ref()));
+            let decided = signed_decision_text(payload, proposal).ok_or_else(|| {
+                CommandError::new(CliExitCode::Bug, "what is to be signed is about another request")
+            })?;
+            ui.print_message(&decided);
         }
         Ok(())
     };
     let state = review.sign(ui, &answer, &show)?;
     ui.print(&result_message(&review, form, &state))?;
+    if matches!(state, QuorumState::Open { .. }) {
+        return Ok(CliExitCode::Ok);
+    }
+    go_on(ui, &review.outermost, args.going_on.no_resume)
+}
+
+/// Resumes a run after an answer that suffices, or says who does.
+fn go_on(ui: &Ui, run: &RunId, no_resume: bool) -> Result<CliExitCode, CommandError> {
+    let next = next_resume(ui, run)?;
+    let short = run.short();
+    let text = match next {
+        NextResume::Owner if ui.is_interactive() && !no_resume => return resume_due_run(ui, run),
+        NextResume::Daemon => format!("the daemon resumes run {short}"),
+        NextResume::Person => format!("run {short} has `resume: manual`: wf resume {short}"),
+        NextResume::Engine | NextResume::Owner | NextResume::Starter => {
+            format!("a waiting `wf run --wait` continues automatically; otherwise: wf resume {short}")
+        }
+    };
+    ui.print(&format!("{} {text}\n", paint(NAME, "hint:")))?;
     Ok(CliExitCode::Ok)
 }
 
-/// The message with the result and the next step.
+/// The message with the result.
 fn result_message(review: &AnswerReview, form: AnswerForm, state: &QuorumState) -> String {
     let (name, short) = (review.request.name(), review.request.run.short());
     let answer = review.answer.as_ref();
     let answer = answer.map_or_else(String::new, |answer| format!(": {}", untrusted(&answer.to_string())));
-    let mut text = match (form, state) {
+    match (form, state) {
         (AnswerForm::Denial, _) => format!("`{name}` of run {short} is denied\n"),
         (_, QuorumState::Open { by, required, .. }) => {
             let found = by.len();
-            return format!("`{name}` of run {short}: {found} of {required} approvals given{answer}\n");
+            format!("`{name}` of run {short}: {found} of {required} approvals given{answer}\n")
         }
         (AnswerForm::Text, _) => format!("`{name}` of run {short} is answered\n"),
         (AnswerForm::Approval, _) => format!("`{name}` of run {short} is approved{answer}\n"),
-    };
-    let hint = paint(NAME, "hint:");
-    let top = review.outermost.short();
-    let _ = writeln!(
-        text,
-        "{hint} a waiting `wf run --wait` continues automatically; otherwise: wf resume {top}"
-    );
-    text
+    }
 }

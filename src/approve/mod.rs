@@ -12,6 +12,6 @@ mod typed;
 mod view;
 
 pub use accept::accept_goal;
-pub use answer::{AnswerArgs, answer_approval};
+pub use answer::{AnswerArgs, GoingOnArgs, answer_approval};
 pub use args::ApprovalArgs;
 pub use typed::TypedAnswerArgs;

@@ -11,6 +11,7 @@ use crate::Ui;
 use wf_app::{Caller, CliExitCode, CommandError};
 use wf_base::untrusted::styled_line;
 use wf_core::machine::{AnswerOptions, TypedAnswer};
+use wf_report::card::chosen_positions;
 
 /// The options for an answer that says more than yes.
 #[derive(Args, Clone, Debug, Default)]
@@ -87,7 +88,21 @@ impl TypedAnswerArgs {
         }
         if let Some(ranges) = &self.select {
             let positions = ranges.iter().flat_map(|range| range.0.clone());
-            return Ok(Some(TypedAnswer::Selected(positions.collect())));
+            let positions: Vec<u32> = positions.collect();
+            // Where not all are chosen beforehand, all of them can be named, too.
+            let is_all = matches!(options, Some(AnswerOptions::Select(entries)) if chosen_positions(entries).is_some()
+                && (1..).take(entries.len()).eq(positions.iter().copied()));
+            return Ok(Some(TypedAnswer::Selected(positions)).filter(|_| !is_all));
+        }
+        if let (None, Some(AnswerOptions::Select(entries))) = (&self.choose, options) {
+            // What is not sure, or unusual, is approved by those who name it.
+            let Some(chosen) = chosen_positions(entries) else { return Ok(None) };
+            if chosen.is_empty() {
+                let message = "no entry of the list is sure (`confidence` of at least 0.85) and usual";
+                return Err(CommandError::new(CliExitCode::Usage, message)
+                    .hint(format!("name those that you approve: --select 1-{}", entries.len())));
+            }
+            return Ok(Some(TypedAnswer::Selected(chosen)));
         }
         let word = match (&self.choose, options) {
             (Some(word), _) => word.clone(),

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use crate::approve::{AnswerArgs, answer_approval};
+use crate::approve::{AnswerArgs, GoingOnArgs, answer_approval};
 use crate::keys::SigningArgs;
 use crate::which::PendingApprovalArg;
 use wf_app::approve::AnswerForm;
@@ -25,6 +25,8 @@ pub struct AnswerCommandArgs {
     text: String,
     #[command(flatten)]
     signing: SigningArgs,
+    #[command(flatten)]
+    going_on: GoingOnArgs,
 }
 
 /// Answers the question of an agent.
@@ -35,6 +37,7 @@ pub fn run(ui: &Ui, args: &AnswerCommandArgs) -> Result<CliExitCode, CommandErro
     let given = AnswerArgs {
         reason: Some(args.text.clone()),
         signing: args.signing.clone(),
+        going_on: args.going_on.clone(),
         ..AnswerArgs::default()
     };
     answer_approval(ui, &run, step, AnswerForm::Text, &given)

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::skill;
 use crate::approve::plan::{self, PlanApprovalArgs};
-use crate::approve::{AnswerArgs, TypedAnswerArgs, answer_approval};
+use crate::approve::{AnswerArgs, GoingOnArgs, TypedAnswerArgs, answer_approval};
 use crate::{Ui, which};
 use wf_app::approve::AnswerForm;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};
@@ -48,6 +48,8 @@ pub struct ApproveArgs {
     #[command(flatten)]
     typed: TypedAnswerArgs,
     #[command(flatten)]
+    going_on: GoingOnArgs,
+    #[command(flatten)]
     plan: PlanApprovalArgs,
 }
 
@@ -73,7 +75,11 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let run = which::find_run(run, &reader)?;
     drop(reader);
-    let given = AnswerArgs { typed: args.typed.clone(), ..args.plan.for_answer(args.reason.as_ref()) };
+    let given = AnswerArgs {
+        typed: args.typed.clone(),
+        going_on: args.going_on.clone(),
+        ..args.plan.for_answer(args.reason.as_ref())
+    };
     answer_approval(ui, &run, step, AnswerForm::Approval, &given)
 }
 

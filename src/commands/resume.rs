@@ -10,13 +10,14 @@ use wf_app::goals::wake_daemon;
 use wf_app::lineage::{outermost_run, retried_run};
 use wf_app::names::attempt_name_from_text;
 use wf_app::outdated::warn_of_changed_results;
+use wf_app::resumption::{IdleRun, await_run};
 use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
-use wf_engine::BackendProgram;
+use wf_engine::{BackendProgram, EngineError};
 use wf_report::goal_name;
-use wf_store::{RunState, StateFolder, StoreReader};
+use wf_store::{RunState, StateFolder, StoreError, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -26,6 +27,9 @@ finished run, use `wf retry`.")]
 pub struct ResumeArgs {
     #[command(flatten)]
     run: RunArg,
+    /// Only if what the run waits for is answered or over, and nobody works on it; else exit quietly
+    #[arg(long)]
+    if_due: bool,
     #[command(flatten)]
     telling: OutputArgs,
     #[command(flatten)]
@@ -36,6 +40,9 @@ pub struct ResumeArgs {
 pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
     let run = args.run.resolve(&reader)?;
+    if args.if_due && !is_due(ui, &run)? {
+        return Ok(CliExitCode::Ok);
+    }
     let row = reader.run(&run)?;
     if let Some((above, attempt)) = &row.parent {
         let attempt = attempt_name_from_text(&reader, above, attempt)?;
@@ -78,6 +85,12 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         }
         finished
     };
+    if args.if_due
+        && let Err(EngineError::Store(StoreError::Owned { lease, .. })) = &finished
+    {
+        ui.print_info(&format!("run {} goes on by {lease}\n", run.short()));
+        return Ok(CliExitCode::Ok);
+    }
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is a run of a goal, a daemon concludes its reconciliation.
     wake_daemon(&ready.workspace.state);
@@ -87,7 +100,28 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
 /// Resumes a run, and prints it as `wf resume` does without further options.
 pub fn resume_run(ui: &Ui, id: &RunId) -> Result<CliExitCode, CommandError> {
     let run = RunArg::by_name(id.as_str());
-    self::run(ui, &ResumeArgs { run, telling: OutputArgs::default(), cassette: CassetteArgs::default() })
+    let telling = OutputArgs::default();
+    self::run(ui, &ResumeArgs { run, if_due: false, telling, cassette: CassetteArgs::default() })
+}
+
+/// Resumes a run in the same way once it is due, unless somebody else does, or a person is to.
+pub fn resume_due_run(ui: &Ui, id: &RunId) -> Result<CliExitCode, CommandError> {
+    let run = RunArg::by_name(id.as_str());
+    let telling = OutputArgs::default();
+    self::run(ui, &ResumeArgs { run, if_due: true, telling, cassette: CassetteArgs::default() })
+}
+
+/// True if a run is to be resumed here; otherwise says why not.
+fn is_due(ui: &Ui, run: &RunId) -> Result<bool, CommandError> {
+    let short = run.short();
+    match await_run(ui, run)? {
+        IdleRun::Due => return Ok(true),
+        IdleRun::Manual => ui.print_info_line(&format!(
+            "run {short} is resumed by a person, as its plan says (`resume: manual`): wf resume {short}"
+        )),
+        IdleRun::Left(reason) => ui.print_info_line(&reason),
+    }
+    Ok(false)
 }
 
 /// Concludes a cancelled run that no engine works on.

@@ -57,6 +57,20 @@ impl Sandbox {
         opened.expect("there is a state")
     }
 
+    /// Waits, a minute at most, until no run goes on or waits.
+    #[track_caller]
+    pub fn until_runs_end(&self) {
+        let open = "SELECT count(*) FROM runs WHERE outcome IS NULL";
+        let count = || self.database().query_row(open, [], |row| row.get::<_, i64>(0)).unwrap_or(1);
+        for _ in 0..1200 {
+            if count() == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("a run never ends: {}", self.wf(&["show", "--last"]).all());
+    }
+
     /// The program, ready to be started here. Who starts a daemon has accepted the goals that there are.
     pub fn command(&self, args: &[&str]) -> Command {
         if args.first() == Some(&"daemon") {

@@ -13,6 +13,21 @@ use wf_base::untrusted::plain;
 const MAX_WAIT: Duration = Duration::from_secs(20);
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
+/// The result of a process that was started.
+pub(crate) enum BackgroundStart<T> {
+    /// What it was started for has begun.
+    Begun(T),
+    /// It ended before that; with what it printed.
+    Ended {
+        /// Its exit code; `None`: a signal ended it.
+        code: Option<i32>,
+        /// What it printed.
+        printed: String,
+    },
+    /// It has not begun yet.
+    Late,
+}
+
 /// Starts a command that begins a run, which stays until its requests are answered, and returns the run as soon as it
 /// `begun` is recorded; the error of the command if it begins none. Needs a Tokio runtime, and blocks.
 pub fn start_in_background(
@@ -20,33 +35,52 @@ pub fn start_in_background(
     command: &[&str],
     begun: &dyn Fn() -> Result<Option<RunId>, CommandError>,
 ) -> Result<RunId, CommandError> {
+    let command = [command, &["--wait"]].concat();
+    match start_process(host, &command, MAX_WAIT, begun)? {
+        BackgroundStart::Begun(run) => Ok(run),
+        BackgroundStart::Ended { printed, .. } => Err(refusal(&plain(&printed))),
+        BackgroundStart::Late => {
+            let message = format!("the run did not begin within {} seconds", MAX_WAIT.as_secs());
+            Err(CommandError::new(CliExitCode::State, message)
+                .hint("it may begin later: look at the list of runs"))
+        }
+    }
+}
+
+/// Starts a command of this program, and waits until what it is started for has begun, or it has ended. It outlives this
+/// process. Needs a Tokio runtime, and blocks.
+pub(crate) fn start_process<T>(
+    host: &Host,
+    command: &[&str],
+    longest: Duration,
+    begun: &dyn Fn() -> Result<Option<T>, CommandError>,
+) -> Result<BackgroundStart<T>, CommandError> {
     let unable = |error: std::io::Error| {
         CommandError::new(CliExitCode::State, format!("cannot start a process: {error}"))
     };
     // A pipe would break when the server exits.
     let mut told = tempfile::tempfile().map_err(unable)?;
     let mut process = keep::own_command(host);
-    process.args(command).arg("--wait").stdout(Stdio::null()).stderr(told.try_clone().map_err(unable)?);
+    process.args(command).stdout(Stdio::null()).stderr(told.try_clone().map_err(unable)?);
     let mut child = process.spawn().map_err(unable)?;
     let mut waited = Duration::ZERO;
-    while waited < MAX_WAIT {
+    while waited < longest {
         // Looked for after the exit, too: a short run ends before anybody looks.
         let exit = child.try_wait().map_err(unable)?;
-        if let Some(run) = begun()? {
+        if let Some(found) = begun()? {
             reap(child);
-            return Ok(run);
+            return Ok(BackgroundStart::Begun(found));
         }
-        if exit.is_some() {
-            let mut text = String::new();
-            told.rewind().and_then(|()| told.read_to_string(&mut text)).map_err(unable)?;
-            return Err(refusal(&plain(&text)));
+        if let Some(status) = exit {
+            let mut printed = String::new();
+            told.rewind().and_then(|()| told.read_to_string(&mut printed)).map_err(unable)?;
+            return Ok(BackgroundStart::Ended { code: status.code(), printed });
         }
         std::thread::sleep(LOOK_INTERVAL);
         waited += LOOK_INTERVAL;
     }
     reap(child);
-    let message = format!("the run did not begin within {} seconds", MAX_WAIT.as_secs());
-    Err(CommandError::new(CliExitCode::State, message).hint("it may begin later: look at the list of runs"))
+    Ok(BackgroundStart::Late)
 }
 
 /// Waits for the end of a process elsewhere, so that it leaves nothing behind.

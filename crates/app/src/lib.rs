@@ -45,6 +45,7 @@ pub mod record;
 pub mod relied;
 pub mod repair;
 pub mod restore;
+pub mod resumption;
 pub mod revision;
 mod run_options;
 pub mod run_start;

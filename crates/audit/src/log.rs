@@ -1,6 +1,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,11 +39,16 @@ pub(super) struct LockedAuditLog<'a> {
     new_records: Vec<(AuditRecord, usize)>,
 }
 
+/// Creates the folder of the log, which may be the first of the state folder: only its owner may enter either.
+fn create_folder(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
 impl AuditLog {
     /// Opens the log of a state folder, creating it if there is none.
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join(FOLDER);
-        fs::create_dir_all(&dir)?;
+        create_folder(&dir)?;
         mark::check_regular_file(&dir)?;
         let file = open(&dir.join(LOG))?;
         let mut log = Self { dir, file, known: AuditCursor::default(), view: LazyReportWindow::default() };
@@ -101,7 +106,7 @@ impl AuditLog {
                 return Ok(());
             }
             self.file.unlock()?;
-            fs::create_dir_all(&self.dir)?;
+            create_folder(&self.dir)?;
             self.file = open(&path)?;
             self.known = AuditCursor::default();
             self.view = LazyReportWindow::default();

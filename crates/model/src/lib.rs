@@ -45,6 +45,7 @@ mod phase;
 mod plan;
 mod planner;
 mod replan;
+mod resumption;
 mod retry;
 mod rule;
 mod sandbox;
@@ -97,6 +98,7 @@ pub use plan::{
 };
 pub use planner::{OnStuck, Planner, PlannerSource};
 pub use replan::ReplanSettings;
+pub use resumption::ResumeMode;
 pub use retry::{FailureClass, RetryPolicy};
 pub use rule::FailureClassRule;
 pub use sandbox::{ResourceLimits, SandboxPermissions};

@@ -8,7 +8,8 @@ use super::check::show_checks;
 use super::param::show_params;
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, InteractionMode, OnStuck, PlanParam, Planner,
-    ReplanSettings, RunBudget, Step, StepIx, SuggestionSource, UndoPlan, ValueSchema, WorkItemType,
+    ReplanSettings, ResumeMode, RunBudget, Step, StepIx, SuggestionSource, UndoPlan, ValueSchema,
+    WorkItemType,
 };
 use super::{escalation, gate, planner, replan};
 use crate::expr::Template;
@@ -63,6 +64,8 @@ pub struct PlanParts {
     pub planner: Option<Planner>,
     /// The reaction when no declared alternative is left.
     pub on_stuck: OnStuck,
+    /// The way in which a suspended run goes on once what it waits for is answered or over.
+    pub resume: ResumeMode,
     /// The plan that undoes what a run did; `None`: none.
     pub undo: Option<Box<UndoPlan>>,
     /// The output in which its runs suggest what may be done next; `None`: none.
@@ -91,7 +94,7 @@ view! { parts: PlanParts in Work {
     whole planner = planner::show_planner,
     below undo,
     below suggests,
-} aside id, title, intent, steps, main, on_stuck, work_type, interaction_mode, briefing }
+} aside id, title, intent, steps, main, on_stuck, resume, work_type, interaction_mode, briefing }
 
 impl PlanParts {
     /// Returns steps without criteria for the whole; the first `main` of them are main steps.
@@ -116,6 +119,7 @@ impl PlanParts {
             replan: None,
             planner: None,
             on_stuck: OnStuck::default(),
+            resume: ResumeMode::default(),
             undo: None,
             suggests: None,
             work_type: None,
@@ -312,8 +316,7 @@ impl Plan {
         Arc::new(Self { parts, index: HashMap::new(), dependents: Vec::new() })
     }
 
-    /// Returns the steps in an order in which every step follows those it depends on, else as
-    /// written. Main steps come before `finally` steps.
+    /// Returns the steps after those that they depend on, else as written; main steps before `finally` steps.
     pub fn order(&self) -> Vec<StepIx> {
         let mut left: Vec<usize> = self.parts.steps.iter().map(|s| s.depends_on.len()).collect();
         let mut ready: BTreeSet<StepIx> =

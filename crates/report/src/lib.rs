@@ -24,6 +24,7 @@ pub mod attest;
 mod budget;
 pub mod card;
 pub mod consent;
+pub mod decision;
 pub mod diff;
 pub mod draw;
 pub mod follow;

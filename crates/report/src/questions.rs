@@ -7,7 +7,7 @@ use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::gate::GateAction;
-use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind, TypedAnswer};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind};
 use wf_store::RunRow;
 
 /// The kinds of events that the text of an approval request is made of.
@@ -93,24 +93,6 @@ fn options_text(options: &AnswerOptions) -> String {
 fn entry_text(position: u32, entry: &serde_json::Value) -> String {
     let value = entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
     format!("    {position}. {}\n", quote_untrusted(&value, "       "))
-}
-
-/// The answer that is about to be signed, as what it means.
-pub fn typed_answer_text(ask: &ApprovalRequest, answer: Option<&TypedAnswer>) -> String {
-    let name = paint(BOLD, "your answer:");
-    match (&ask.answer, answer) {
-        (Some(AnswerOptions::Select(entries)), Some(TypedAnswer::Selected(positions))) => {
-            let mut text = format!("{name} {} of {}\n", positions.len(), entries.len());
-            let chosen = (1..).zip(entries).filter(|(position, _)| positions.contains(position));
-            chosen.for_each(|(position, entry)| text.push_str(&entry_text(position, entry)));
-            text
-        }
-        (Some(AnswerOptions::Select(entries)), None) => format!("{name} all {}\n", entries.len()),
-        (Some(_), Some(TypedAnswer::Text(text))) => format!("{name} {}\n", quote_untrusted(text, "    ")),
-        (Some(_), Some(TypedAnswer::Choice(word))) => format!("{name} {}\n", styled_line(word)),
-        (Some(AnswerOptions::Edit { .. }), None) => format!("{name} the text as it is\n"),
-        _ => String::new(),
-    }
 }
 
 /// Returns the events that may be about the same: for a call of an agent, those since what it did before.

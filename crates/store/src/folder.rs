@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
@@ -96,7 +97,7 @@ impl StateFolder {
 
     /// Creates the folder, and excludes it from version control.
     pub fn create(&self) -> Result<(), StoreError> {
-        create(&self.0)?;
+        create_private(&self.0)?;
         let ignore = self.0.join(".gitignore");
         // An empty file is left behind by a kill.
         if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
@@ -107,9 +108,34 @@ impl StateFolder {
     }
 }
 
+/// Creates a folder that only its owner may enter: output, requests and answers in it are for nobody else. One that is there
+/// stays as it is.
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    failpoint::point("folder.before");
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(path).map_err(|error| StoreError::io("create", path, &error))?;
+    failpoint::point("folder.after");
+    Ok(())
+}
+
 fn create(path: &Path) -> Result<(), StoreError> {
     failpoint::point("folder.before");
     fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))?;
     failpoint::point("folder.after");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StateFolder;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn nobody_else_may_enter_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = StateFolder::new(&place.path().join("state"));
+        folder.create().unwrap();
+        assert_eq!(folder.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
 }

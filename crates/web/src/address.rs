@@ -26,6 +26,8 @@ pub struct SiteAddress {
     pub listen: SocketAddr,
     /// True if browsers reach it by the name `localhost`, for which they keep passkeys.
     is_named: bool,
+    /// The name of this machine that the workspace alone uses; a cookie for it is sent to no other service.
+    own_name: Option<String>,
     /// The host of the proxy, with its port unless that is 443.
     public: Option<String>,
 }
@@ -42,7 +44,7 @@ impl SiteAddress {
         }
         let public =
             public.map(|url| public_host(url).ok_or_else(|| SiteAddressError::NotPublic(url.to_owned())));
-        Ok(Self { listen: address, is_named: local.is_some(), public: public.transpose()? })
+        Ok(Self { listen: address, is_named: local.is_some(), own_name: None, public: public.transpose()? })
     }
 
     /// Returns the same address with the port that the system chose.
@@ -51,12 +53,24 @@ impl SiteAddress {
         Self { listen, ..self }
     }
 
+    /// True if a name below `localhost` may stand in its place.
+    pub(crate) fn may_have_own_name(&self) -> bool {
+        self.is_named && self.public.is_none()
+    }
+
+    /// Returns the same address with a name of its own, which leads to this machine.
+    #[must_use]
+    pub(crate) fn with_own_name(self, name: Option<String>) -> Self {
+        Self { own_name: name, ..self }
+    }
+
     /// Returns the beginning of every address of a page.
     pub fn origin(&self) -> String {
-        match &self.public {
-            Some(host) => format!("https://{host}"),
-            None if self.is_named => format!("http://localhost:{}", self.listen.port()),
-            None => format!("http://{}", self.listen),
+        match (&self.public, &self.own_name) {
+            (Some(host), _) => format!("https://{host}"),
+            (None, Some(name)) => format!("http://{name}:{}", self.listen.port()),
+            (None, None) if self.is_named => format!("http://localhost:{}", self.listen.port()),
+            (None, None) => format!("http://{}", self.listen),
         }
     }
 
@@ -76,7 +90,9 @@ impl SiteAddress {
             Some((name, given)) if !given.contains(']') => (name, given),
             _ => (host, "80"),
         };
-        given == port && (name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]"))
+        let is_own_name = self.own_name.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+        let is_local = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]");
+        given == port && (is_own_name || is_local)
     }
 
     /// True if an `Origin` header names this site.
@@ -142,6 +158,11 @@ mod tests {
         assert_eq!(local.origin(), "http://127.0.0.1:8420");
         let named = SiteAddress::parse("localhost:8420", None).unwrap();
         assert_eq!(named.origin(), "http://localhost:8420");
+        assert!(!named.is_own_host("wf-1a2b.localhost:8420"));
+        let own = named.with_own_name(Some("wf-1a2b.localhost".into()));
+        assert_eq!(own.origin(), "http://wf-1a2b.localhost:8420");
+        assert!(own.is_own_host("wf-1a2b.localhost:8420") && own.is_own_host("localhost:8420"));
+        assert!(!own.is_own_host("wf-3c4d.localhost:8420") && !own.is_own_host("wf-1a2b.localhost:8421"));
         let public = SiteAddress::parse("127.0.0.1:8420", Some("https://wf.example.org:443/")).unwrap();
         assert_eq!(public.origin(), "https://wf.example.org");
         assert!(public.is_own_host("wf.example.org") && !public.is_own_host("127.0.0.1:8420"));

@@ -13,10 +13,6 @@ use crate::logins::{LoginAccess, MAX_TIME};
 use crate::respond::plain;
 use crate::site::Site;
 
-/// The name of the cookie with the key of a browser. Browsers take the prefix to mean: from this very host, encrypted.
-const COOKIE_NAME: &str = "wf_login";
-const ENCRYPTED_COOKIE_NAME: &str = "__Host-wf_login";
-
 /// A page may use what comes from this site, and nothing else; none of it is inline.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -107,7 +103,7 @@ pub(crate) fn may_only_look(site: &Site) -> Response {
 
 /// Returns the key that a browser sent.
 pub(crate) fn login_key<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
-    let name = cookie_name(site);
+    let name = &*site.cookie;
     let cookies = headers.get_all(COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs =
         cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -116,12 +112,8 @@ pub(crate) fn login_key<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a s
 
 /// Returns the header that sets the key of a browser; an empty key removes it.
 pub(crate) fn login_cookie(site: &Site, key: &str) -> String {
-    let name = cookie_name(site);
+    let name = &site.cookie;
     let secure = if site.address.is_encrypted() { "; Secure" } else { "" };
     let age = if key.is_empty() { 0 } else { MAX_TIME.as_secs() };
     format!("{name}={key}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
-}
-
-fn cookie_name(site: &Site) -> &'static str {
-    if site.address.is_encrypted() { ENCRYPTED_COOKIE_NAME } else { COOKIE_NAME }
 }

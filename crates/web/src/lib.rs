@@ -17,7 +17,7 @@
 //! on what was signed, and `wf_app::approve` decides whether it counts.
 //!
 //! **Invariants:** a page shows what is durable. Text of others is escaped, and what would hide in it is visible. Nothing
-//! changes the state of the workspace but an answer with a signature that counts, the goals that a browser that may
+//! changes the state of the workspace but an answer with a signature that counts, the run that it lets go on, the goals that a browser that may
 //! operate pauses, resumes and starts, the runs that it undoes, the suggestions that it decides, and the secrets that it enters where a setup waits for
 //! them: these are in no page.
 
@@ -27,6 +27,7 @@ mod changes;
 mod guard;
 mod limits;
 mod logins;
+mod own_name;
 mod pages;
 mod rate;
 mod respond;

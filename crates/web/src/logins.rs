@@ -96,6 +96,11 @@ impl Logins {
         Ok(key)
     }
 
+    /// True if a link is valid. It stays so.
+    pub fn is_link(&self, link: &str, now: Moment) -> bool {
+        lock(&self.links).get(&digest(link)).is_some_and(|link| now.since(link.since) <= LINK_TIME)
+    }
+
     /// Uses up the key of a link, and returns the key of the browser that opened it; `None` if the link is not valid.
     pub fn open(&self, link: &str, now: Moment) -> Result<Option<String>, LinkError> {
         let link = lock(&self.links).remove(&digest(link));

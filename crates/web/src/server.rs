@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::logins::{LinkError, LoginAccess};
+use crate::own_name::find_own_name;
 use crate::site::{Site, SiteOptions};
 use wf_app::Host;
 
@@ -48,7 +49,10 @@ impl WebServer {
         let failed = |error| BindError { address: address.listen, error };
         let listener = TcpListener::bind(address.listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, site: Site::new(host, SiteOptions { address: address.at(bound), ..options }) })
+        let own_name =
+            if address.may_have_own_name() { find_own_name(&host.workspace().root).await } else { None };
+        let address = address.at(bound).with_own_name(own_name);
+        Ok(Self { listener, site: Site::new(host, SiteOptions { address, ..options }) })
     }
 
     /// Returns the address of a page that lets the browser that opens it in, to operate, once and within some minutes.

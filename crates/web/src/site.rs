@@ -11,6 +11,7 @@ use crate::address::SiteAddress;
 use crate::caller::PageCaller;
 use crate::limits::RequestLimits;
 use crate::logins::{LinkError, LoginAccess, Logins};
+use crate::own_name::cookie_name;
 use crate::pages::metrics::CountedMetrics;
 use crate::template::PageTemplates;
 use crate::{changes, guard, limits, pages, respond};
@@ -39,6 +40,8 @@ pub struct SiteOptions {
 pub(crate) struct Site {
     /// The address of the site.
     pub address: Arc<SiteAddress>,
+    /// The name of the cookie with the key of a browser.
+    pub cookie: Arc<str>,
     /// The browsers that may look.
     pub logins: Arc<Logins>,
     /// The templates of pages.
@@ -58,8 +61,10 @@ pub(crate) struct Site {
 impl Site {
     /// Opens the site of a workspace.
     pub fn new(host: Host, options: SiteOptions) -> Self {
+        let cookie = cookie_name(&options.address, &host.workspace().root).into();
         let caller = Arc::new(PageCaller::new(host));
         Self {
+            cookie,
             address: Arc::new(options.address),
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
             logins: Arc::new(Logins::new(options.operate_for)),
@@ -142,7 +147,8 @@ impl Site {
             .route("/events", get(pages::events))
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
-            .route("/login", get(pages::login::login))
+            .route("/login", get(pages::login::link).post(pages::login::login))
+            .route("/login.js", get(pages::login::script))
             .route("/style.css", get(pages::style))
             .route("/live.js", get(pages::script))
             .route("/log.js", get(pages::log::script))

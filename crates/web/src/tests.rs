@@ -75,7 +75,12 @@ impl Served {
     }
 
     fn open_link(&self, link: &str) -> String {
-        let answer = self.ask("GET", link, "");
+        // To look at it does not use it up.
+        for method in ["HEAD", "GET"] {
+            let page = self.ask(method, link, "");
+            assert!(page.starts_with("HTTP/1.1 200 ") && !page.contains("set-cookie"), "{method}: {page}");
+        }
+        let answer = self.post("/login", "", link.strip_prefix("/login?").unwrap());
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         let cookie =
             answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie is set");
@@ -111,6 +116,8 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
     assert_eq!(status(&served.ask("GET", "/login", "")), "401");
     let cookie = served.log_in();
     assert_eq!(status(&served.ask("GET", &served.link, "")), "401", "a link works once");
+    let again = served.post("/login", "", served.link.strip_prefix("/login?").unwrap());
+    assert_eq!(status(&again), "401", "a link works once");
     let pages = [
         "/",
         "/review",

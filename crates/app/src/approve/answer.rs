@@ -1,5 +1,6 @@
 use std::slice;
 
+use super::decided::AnswerCount;
 use super::questions::{RunApprovalRequest, approval_requests, pending_request};
 use super::{AnswerForm, SigningOptions, SigningRules, agree, draft_statement};
 use crate::backend::backend_of;
@@ -12,10 +13,9 @@ use wf_base::untrusted::shell_word;
 use wf_core::machine::{AnswerOptions, Artifact, Event, EventKind, RunApproval, TypedAnswer};
 use wf_engine::{recorded_evidence, scope};
 use wf_exec::evidence::{DigestMemo, first_stale};
-use wf_model::JsonObject;
 use wf_sign::approval::{
-    ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
-    ApprovalToken, PlanRef, Quorum, QuorumState, decide, plan_digest, proposal_text,
+    ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement, ApprovalToken,
+    PlanRef, QuorumState, plan_digest, proposal_text,
 };
 use wf_store::feed::WorkspaceAction;
 use wf_store::{
@@ -25,6 +25,9 @@ use wf_store::{
 
 /// Reads a typed answer from a person, given what they may answer; none for a plain yes or no.
 pub type AnswerReader<'a> = &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>;
+
+/// Shows a decision before it is signed: the bytes that are signed, and the request whose digest they have.
+pub type ShowDecision<'a> = &'a dyn Fn(&str, &str) -> Result<(), CommandError>;
 
 /// An answer to a pending approval.
 pub struct AnswerRequest<'a> {
@@ -142,7 +145,8 @@ impl AnswerReview {
         }
     }
 
-    fn read(reader: &StoreReader, request: RunApprovalRequest) -> Result<Self, CommandError> {
+    /// Reads a request, whoever may answer it, and however.
+    pub(crate) fn read(reader: &StoreReader, request: RunApprovalRequest) -> Result<Self, CommandError> {
         let outermost = outermost_run(reader, &request.run)?;
         let events = reader.events(&request.run, 0)?;
         let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
@@ -167,7 +171,7 @@ impl AnswerReview {
         &self,
         caller: &dyn Caller,
         answer: &AnswerRequest<'_>,
-        show: &dyn Fn() -> Result<(), CommandError>,
+        show: ShowDecision<'_>,
     ) -> Result<QuorumState, CommandError> {
         let (host, signing) = (caller.host(), answer.signing);
         let question = match answer.form {
@@ -176,8 +180,11 @@ impl AnswerReview {
             AnswerForm::Text => "Answer?",
         };
         let mut rules = SigningRules::of(caller, &host.workspace())?;
-        let signer = agree(caller, &mut rules, None, signing, question, show)?;
-        let token = ApprovalToken::sign(self.statement(host, answer, &rules)?, &signer);
+        // Drafted before anybody is asked: what is shown is made from what is signed.
+        let statement = self.statement(host, answer, &rules)?;
+        let (payload, proposal) = (statement.text(), self.proposal_text());
+        let signer = agree(caller, &mut rules, None, signing, question, &|| show(&payload, &proposal))?;
+        let token = ApprovalToken::sign(statement, &signer);
         self.accept(host, &token, &rules)
     }
 
@@ -241,7 +248,7 @@ impl AnswerReview {
         shell_word(&[above, &[own]].concat().join("/"))
     }
 
-    fn request_ref(&self) -> ApprovalRequestRef {
+    pub(super) fn request_ref(&self) -> ApprovalRequestRef {
         let ask = &self.request.request;
         ApprovalRequestRef {
             place: ask.place.as_ref().map(ToString::to_string),
@@ -257,7 +264,12 @@ impl AnswerReview {
         proposal_text(&self.request.request, &self.request.run, plan, &self.evidence)
     }
 
-    fn scope(&self) -> ApprovalScope {
+    /// Returns the key that may not answer, if any.
+    pub(super) fn barred_initiator(&self) -> Option<Sha256Digest> {
+        self.request.request.barred(self.approved.as_ref().and_then(|approved| approved.initiator))
+    }
+
+    pub(super) fn scope(&self) -> ApprovalScope {
         scope(&self.request.request)
     }
 
@@ -292,28 +304,9 @@ impl AnswerReview {
         token: &ApprovalToken,
         rules: &SigningRules,
     ) -> Result<(QuorumState, AnswerQuorum), CommandError> {
-        let (ask, params) = (self.request_ref(), JsonObject::new());
         let asked = &self.request.request;
-        let subject = ApprovalContext {
-            scope: self.scope(),
-            plan: &token.statement().plan.id,
-            path: &self.row.path,
-            files: &[],
-            params: &params,
-            run: Some(&self.request.run),
-            ask: Some(&ask),
-            initiator: asked.barred(self.approved.as_ref().and_then(|approved| approved.initiator)),
-            spawned: None,
-            now: host.now(),
-        };
-        let quorum = Quorum {
-            approvers: &rules.approvers,
-            required: asked.required,
-            until: asked.expires,
-            names: &asked.approvers,
-            options: asked.answer.as_ref(),
-        };
-        let (_, refused) = decide(slice::from_ref(token), &subject, &quorum);
+        let count = AnswerCount::of(self, rules, host.now())?;
+        let (_, refused) = count.decide(slice::from_ref(token));
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
         let before = reader.answers(&self.request.run, asked.request)?;
         let compared = (asked.answer.is_some()).then_some(before.len());
@@ -321,15 +314,15 @@ impl AnswerReview {
         let mut all: Vec<ApprovalToken> = before.collect();
         let statement = token.statement();
         let other = Some(statement).filter(|new| new.verdict == ApprovalDecision::Approved);
-        let other = other.and_then(|new| decide(&all, &subject, &quorum).0.refusal_of(new.answer.as_ref()));
+        let other = other.and_then(|new| count.decide(&all).0.refusal_of(new.answer.as_ref()));
         if let Some(refusal) = refused.into_iter().next().or(other) {
             let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
             return Err(failure.hint(refusal.remedy()));
         }
         all.push(token.clone());
-        let (count, keys) = quorum.counting(subject.initiator);
-        let enough = AnswerQuorum { count: count as usize, keys, compared };
-        Ok((decide(&all, &subject, &quorum).0, enough))
+        let (enough, keys) = count.counting();
+        let enough = AnswerQuorum { count: enough as usize, keys, compared };
+        Ok((count.decide(&all).0, enough))
     }
 
     /// Refuses another text of somebody who has answered the question already: the first one stays.

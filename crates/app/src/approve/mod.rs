@@ -12,6 +12,7 @@ mod agree;
 mod answer;
 mod before;
 mod bounds;
+mod decided;
 mod entry;
 mod form;
 mod lines;
@@ -36,7 +37,7 @@ pub use accepted::{
     check_programs_accepted, reviewed_files,
 };
 pub use agree::{confirm, confirmed};
-pub use answer::{AnswerRequest, AnswerReview};
+pub use answer::{AnswerRequest, AnswerReview, ShowDecision};
 pub use before::text_by_digest;
 pub use bounds::ParamBoundsRequest;
 pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};
@@ -47,7 +48,7 @@ pub use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, to
 pub use plan::{PlanApprovalRequest, PlanChanges, PlanReview};
 pub use questions::{RunApprovalRequest, approval_requests};
 pub use refused::{differences_text, refuse_run};
-pub use remote::{AnswerDraft, RemoteAnswer, RequestName, draft_answer, submit_answer};
+pub use remote::{AnswerDraft, RemoteAnswer, RequestName, SubmittedAnswer, draft_answer, submit_answer};
 pub use remote_goal::{GoalDraft, GoalSignature, draft_goal_signature, submit_goal_signature};
 pub use resumed::reauthorize;
 pub use review::TokenReview;

@@ -80,13 +80,21 @@ pub fn draft_answer(
     })
 }
 
-/// Records a signed answer to a request: the engine that works on the run continues by it. Returns the state of the
-/// request with all answers.
+/// An answer that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmittedAnswer {
+    /// The state of the request with all answers.
+    pub state: QuorumState,
+    /// The outermost run that it belongs to.
+    pub outermost: RunId,
+}
+
+/// Records a signed answer to a request: the engine that works on the run continues by it.
 pub fn submit_answer(
     caller: &dyn Caller,
     name: &RequestName,
     token: &str,
-) -> Result<QuorumState, CommandError> {
+) -> Result<SubmittedAnswer, CommandError> {
     let token = ApprovalToken::parse(token).map_err(|refusal| {
         CommandError::new(CliExitCode::Approval, refusal.to_string()).hint(refusal.remedy())
     })?;
@@ -115,7 +123,8 @@ pub fn submit_answer(
                 format!("make one on /keys, or in the workspace: wf approve {}{step}", request.run.short());
             return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
         }
-        review.submit(caller, &token)
+        let state = review.submit(caller, &token)?;
+        Ok(SubmittedAnswer { state, outermost: review.outermost.clone() })
     })
 }
 

@@ -91,7 +91,10 @@ impl Daemon<'_> {
                 *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
             }
             ChildPurpose::Adopt(run) => cycle.run == *run,
-            ChildPurpose::Cancel(_) | ChildPurpose::Notify | ChildPurpose::Sync(_) => false,
+            ChildPurpose::Cancel(_)
+            | ChildPurpose::Resume(_)
+            | ChildPurpose::Notify
+            | ChildPurpose::Sync(_) => false,
         });
         if let Some(cycle) = left {
             // The process that resumes it must be asked to exit anew.

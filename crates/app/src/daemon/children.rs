@@ -1,5 +1,5 @@
 use crate::Caller;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinSet;
@@ -18,6 +18,8 @@ pub enum ChildPurpose {
     Adopt(RunId),
     /// A reconciliation to be cancelled.
     Cancel(RunId),
+    /// A run to be resumed, since what it waits for is answered or over.
+    Resume(RunId),
     /// Notifications to be sent.
     Notify,
     /// The record of a deployed goal, which is kept up to date.
@@ -57,7 +59,9 @@ pub struct SpawnContext<'a> {
 impl ChildProcesses {
     /// The number of processes that work on reconciliations.
     pub fn work_count(&self) -> usize {
-        let is_other = |errand: &ChildPurpose| matches!(errand, ChildPurpose::Sync(_) | ChildPurpose::Notify);
+        let is_other = |errand: &ChildPurpose| {
+            matches!(errand, ChildPurpose::Sync(_) | ChildPurpose::Notify | ChildPurpose::Resume(_))
+        };
         self.running.iter().filter(|(errand, _)| !is_other(errand)).count()
     }
 
@@ -130,9 +134,10 @@ impl ChildProcesses {
         found.is_some_and(|(_, pid)| kill_process(*pid, Signal::TERM).is_ok())
     }
 
-    /// Asks all to exit.
+    /// Asks all to exit but those that resume runs of people: these outlive a daemon.
     pub fn cancel_all(&self) {
-        for (_, pid) in &self.running {
+        let own = self.running.iter().filter(|(errand, _)| !matches!(errand, ChildPurpose::Resume(_)));
+        for (_, pid) in own {
             let _ = kill_process(*pid, Signal::TERM);
         }
     }
@@ -153,6 +158,10 @@ impl SpawnContext<'_> {
             }
             ChildPurpose::Adopt(run) => {
                 command.args(["goal", "run", "--cycle", run.as_str()]);
+            }
+            ChildPurpose::Resume(run) => {
+                // A pipe would break when the daemon exits, and what a run prints is in its record.
+                command.args(["resume", "--if-due", run.as_str()]).stdout(Stdio::null());
             }
             ChildPurpose::Cancel(run) => {
                 command.args(["cancel", run.as_str()]);

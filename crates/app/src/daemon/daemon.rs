@@ -86,6 +86,7 @@ fn lead_and_schedule(
         failed_starts: BTreeMap::new(),
         orphans: BTreeMap::new(),
         answers_at_resume: BTreeMap::new(),
+        due_at_resume: BTreeMap::new(),
         replaced: BTreeSet::new(),
         deployed: BTreeMap::new(),
         notification_retry_at: None,
@@ -130,6 +131,8 @@ pub(super) struct Daemon<'a> {
     pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
     /// The suspended reconciliations that were resumed: the number of answers at that time.
     pub(super) answers_at_resume: BTreeMap<RunId, usize>,
+    /// The runs that were resumed since they could go on: how far they were.
+    pub(super) due_at_resume: BTreeMap<RunId, usize>,
     /// The reconciliations that were asked to exit since a later scheduled time replaces them.
     pub(super) replaced: BTreeSet<RunId>,
     /// The deployed goals: the number of failures in a row to record what happens to each, and the end of the pause.
@@ -260,6 +263,7 @@ impl Daemon<'_> {
         let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
         wakes.extend(self.resume_answered(now));
         wakes.extend(self.resume_orphans(now));
+        wakes.extend(self.resume_due_runs(now));
         wakes.extend(self.sync_deployed(now));
         for (goal, turn) in &looked.turns {
             for (slot, cause) in &turn.start {
@@ -295,6 +299,7 @@ impl Daemon<'_> {
         self.mark_all_due();
         // Those that could not be resumed may be now.
         self.answers_at_resume.clear();
+        self.due_at_resume.clear();
         if let Err(failure) = self.resume_abandoned() {
             self.caller.message(&failure.render());
         }

@@ -12,13 +12,15 @@
 //! due and not claimed stay due, and claimed ones are adopted by the next daemon. One daemon leads: it holds
 //! a lock, and writes under a token that is refused once a later one was given.
 //!
-//! **Invariant:** without an event nothing wakes it up before the next scheduled time.
+//! **Invariant:** without an event nothing wakes it up before the next scheduled time, besides the look once a minute at the
+//! runs that nobody works on: an engine that was killed cannot say so.
 
 mod begin;
 mod children;
 #[expect(clippy::module_inception, reason = "the module is named after what it is")]
 mod daemon;
 mod deployed;
+mod idle_runs;
 mod lead;
 mod look;
 mod reload;

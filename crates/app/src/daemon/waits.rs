@@ -1,6 +1,7 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::daemon::{Daemon, system};
+use super::idle_runs::LOOK_INTERVAL;
 use crate::daemon_io::alarm::WallClockTimer;
 use crate::daemon_io::systemd::watchdog_interval;
 use crate::daemon_io::watch::FileWatcher;
@@ -128,6 +129,7 @@ impl Daemon<'_> {
             gone = self.children.next_exit() => gone,
             // An error is a change, too.
             _ = changed => return Ok(DaemonEvent::FilesChanged),
+            () = tokio::time::sleep(LOOK_INTERVAL) => return Ok(DaemonEvent::Alarm),
             woken = waits.alarm.wait_until(wake) => {
                 woken.map_err(|error| system(&error))?;
                 return Ok(DaemonEvent::Alarm);

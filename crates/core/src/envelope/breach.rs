@@ -81,6 +81,8 @@ impl EnvelopeCheck<'_> {
             // They choose among alternatives, which are steps.
             replan: _,
             on_stuck: _,
+            // The outermost plan says how its run is resumed.
+            resume: _,
         } = plan.parts();
         for secret in secrets {
             self.note(format!("it declares the secret `{}`; a generated plan has none", secret.name));
@@ -88,8 +90,7 @@ impl EnvelopeCheck<'_> {
         for skill in skills.iter().flatten() {
             self.note(format!("it declares the skill `{skill}`; a generated plan has none"));
         }
-        let known = &outer.parts().gates;
-        for gate in gates.iter().filter(|gate| known.iter().all(|other| other.id != gate.id)) {
+        for gate in gates.iter().filter(|gate| outer.parts().gates.iter().all(|other| other.id != gate.id)) {
             self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));
         }
         if !escalations.is_empty() {

@@ -131,6 +131,7 @@ impl From<DagSpec> for PlanSpec {
             replan: None,
             planner: None,
             on_stuck: None,
+            resume: None,
             undo: None,
             suggests: None,
             r#type: None,

@@ -264,6 +264,7 @@ impl GoalSpec {
             replan: self.replan.clone(),
             planner: self.planner.clone(),
             on_stuck: self.on_stuck,
+            resume: None,
             undo: None,
             suggests: None,
             r#type: None,

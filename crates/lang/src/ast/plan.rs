@@ -9,7 +9,7 @@ use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
-use wf_model::{InteractionMode, OnStuck, WorkItemType};
+use wf_model::{InteractionMode, OnStuck, ResumeMode, WorkItemType};
 
 record! {
     /// A plan: steps and the proof that they worked.
@@ -73,6 +73,8 @@ record! {
         /// The reaction when no declared alternative is left: `consult_planner` if there is a
         /// planner, else `abandon`.
         optional on_stuck: OnStuck,
+        /// The way in which a suspended run goes on once what it waits for is answered or over: `automatic` if absent.
+        optional resume: ResumeMode,
         /// The plan that undoes what a run did, on request and for a while; none if absent.
         optional undo: Box<UndoSpec>,
         /// The output in which its runs suggest what may be done next; none if absent.
@@ -127,6 +129,7 @@ keywords! {
 }
 
 words!(PlanKind);
+words!(ResumeMode);
 
 keywords! {
     listed

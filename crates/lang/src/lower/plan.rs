@@ -116,6 +116,7 @@ impl SpecLowering<'_> {
             replan: super::replan::of_plan(plan, &self.defaults.replan),
             planner: plan.planner.as_deref().and_then(super::replan::planner),
             on_stuck: super::replan::on_stuck(plan),
+            resume: plan.resume.unwrap_or_default(),
             undo: plan.undo.as_deref().map(|undo| self.undo(undo, file)).transpose()?.map(Box::new),
             suggests: plan.suggests.as_deref().map(|said| self.suggests(said, file)).map(Box::new),
             work_type: plan.r#type,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternative};
 use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use crate::{
-    ChildPlan, Gate, Goal, InteractionMode, NestedPlan, Plan, PlanOutput, SecretDeclaration, SecretSource,
-    Step, WorkItemType, gate, step,
+    ChildPlan, Gate, Goal, InteractionMode, NestedPlan, Plan, PlanOutput, ResumeMode, SecretDeclaration,
+    SecretSource, Step, WorkItemType, gate, step,
 };
 
 /// The plans that are shown already, or will be.
@@ -75,6 +75,7 @@ fn show_plan(plan: &Plan, sheet: &mut SummaryBuilder) {
         plain "id" = &parts.id,
         plain "type" = parts.work_type.map(WorkItemType::as_str),
         plain "interaction_mode" in Effort = parts.interaction_mode.map(InteractionMode::as_str),
+        plain "resume" in Effort = Some(parts.resume).filter(|mode| *mode != ResumeMode::default()).map(ResumeMode::as_str),
     });
     show_about(parts.title.as_deref(), Some(&parts.briefing), sheet);
     let order: Vec<&str> = plan.order().into_iter().map(|ix| plan.step(ix).id.as_str()).collect();

@@ -21,8 +21,10 @@ pub struct BandEntry {
     pub position: u32,
     /// The entry.
     pub value: Value,
-    /// True if it says that it is unusual (`anomaly: true`): a person selects it, or does not.
+    /// True if it says that it is unusual (`anomaly: true`).
     pub is_anomaly: bool,
+    /// True if it is chosen before a person chooses: it is sure and not unusual, or no entry of the list says how sure it is.
+    pub is_chosen: bool,
 }
 
 /// Divides a list by the `confidence` of its entries, the surest first. An entry of a list of such entries that has none is
@@ -40,15 +42,27 @@ pub fn entry_bands(list: &[Value]) -> Vec<EntryBand> {
         [None, Some("high confidence"), Some("medium confidence"), Some("low confidence"), Some("novel")];
     let bands = names.into_iter().map(|name| {
         let entries = (1..).zip(list).filter(|(_, value)| band_of(value) == name);
-        EntryBand { name, entries: entries.map(|(position, value)| BandEntry::of(position, value)).collect() }
+        EntryBand {
+            name,
+            entries: entries.map(|(position, value)| BandEntry::of(position, value, is_banded)).collect(),
+        }
     });
     bands.filter(|band| !band.entries.is_empty()).collect()
 }
 
+/// Returns the positions of the entries that are chosen before a person chooses, in their order; `None`: all.
+pub fn chosen_positions(list: &[Value]) -> Option<Vec<u32>> {
+    let entries = entry_bands(list).into_iter().flat_map(|band| band.entries);
+    let mut chosen: Vec<u32> = entries.filter(|entry| entry.is_chosen).map(|entry| entry.position).collect();
+    chosen.sort_unstable();
+    (chosen.len() < list.len()).then_some(chosen)
+}
+
 impl BandEntry {
-    fn of(position: u32, value: &Value) -> Self {
+    fn of(position: u32, value: &Value, is_banded: bool) -> Self {
         let is_anomaly = value.get("anomaly").and_then(Value::as_bool).unwrap_or_default();
-        Self { position, value: value.clone(), is_anomaly }
+        let is_sure = !is_banded || confidence(value).is_some_and(|sure| sure >= HIGH);
+        Self { position, value: value.clone(), is_anomaly, is_chosen: is_sure && !is_anomaly }
     }
 }
 

@@ -11,6 +11,6 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use bands::{BandEntry, EntryBand, entry_bands};
+pub use bands::{BandEntry, EntryBand, chosen_positions, entry_bands};
 pub use kind::CardKind;
 pub use request::RequestCard;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{CardKind, RequestCard, entry_bands};
+use super::{CardKind, RequestCard, chosen_positions, entry_bands};
 use wf_core::machine::{ApprovalRequest, Artifact};
 use wf_lang::{InMemoryFiles, PlanDefaults, load, lower};
 use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, SuggestionLimits};
@@ -117,6 +117,10 @@ fn a_list_is_divided_by_confidence_and_keeps_its_positions() {
         ]
     );
     assert!(bands[1].entries[0].is_anomaly && !bands[0].entries[0].is_anomaly);
+    assert_eq!(chosen_positions(&list), Some(vec![2, 5]), "only what is sure and usual");
+    let odd = json!({"confidence": 0.9, "anomaly": true});
+    assert_eq!(chosen_positions(&[odd, json!({"confidence": 0.849})]), Some(vec![]));
+    assert_eq!(chosen_positions(&[json!("a"), json!({"b": 1})]), None, "nobody says how sure they are");
     let plain = entry_bands(&[json!("a"), json!("b")]);
     assert_eq!((plain.len(), plain[0].name, plain[0].entries.len()), (1, None, 2));
     assert!(entry_bands(&[]).is_empty());

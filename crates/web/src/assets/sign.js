@@ -61,11 +61,82 @@ async function understood(draft, answer) {
   return { statement, proposal };
 }
 
+// Returns a value as people read it: a text as it is, a record as its keys and values, a list as its entries.
+function reading(value) {
+  if (typeof value === "string") {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((one) => `• ${titleOf(one)}`).join("\n");
+  }
+  if (value !== null && typeof value === "object") {
+    return Object.entries(value).map(([name, part]) => `${name}: ${plain(part)}`).join("\n");
+  }
+  return String(value);
+}
+
+const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+// Returns an entry of a list with its title first, if it has one.
+function titleOf(entry) {
+  if (entry === null || typeof entry !== "object" || Array.isArray(entry)) {
+    return plain(entry);
+  }
+  const title = ["title", "name", "subject", "file", "path", "id"].find((name) => typeof entry[name] === "string");
+  const rest = Object.entries(entry).filter(([name]) => name !== title).map(([name, part]) => `${name}: ${plain(part)}`);
+  return [title ? entry[title] : undefined, rest.join(", ")].filter(Boolean).join(" — ");
+}
+
+// Returns the lines that only one of two texts has, between those that both begin and end with: `-` was shown, `+` is signed.
+function difference(before, after) {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  let start = 0;
+  while (start < Math.min(old.length, now.length) && old[start] === now[start]) {
+    start += 1;
+  }
+  let end = 0;
+  while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) {
+    end += 1;
+  }
+  const cut = (lines, sign) => lines.slice(start, lines.length - end).map((one) => `${sign} ${one}`);
+  return [...cut(old, "-"), ...cut(now, "+")].join("\n");
+}
+
+// Returns the terms and texts of an answer: what it decides.
+function answerLines(answer, options) {
+  const entries = options?.select;
+  if (entries) {
+    const chosen = answer?.selected ?? entries.map((_, at) => at + 1);
+    const left = entries.filter((_, at) => !chosen.includes(at + 1));
+    const named = chosen.map((at) => entries[at - 1]);
+    const without = left.length > 0 ? [["without", left]] : [];
+    return [[`your answer: ${chosen.length} of ${entries.length}`, named], ...without];
+  }
+  if (options?.edit) {
+    const text = answer?.text ?? options.edit.text;
+    const changed = text === options.edit.text ? "nothing" : difference(options.edit.text, text);
+    return [["your answer: this text", text], ["changed in it", changed]];
+  }
+  return answer?.choice === undefined ? [] : [["your answer", answer.choice]];
+}
+
+// The rules of risks, in words.
+const RISKS = {
+  reads_only: "changes nothing",
+  reads_outside: "reads from other machines",
+  writes: "may change files of the workspace",
+  network: "may use the network",
+  unconfined: "has no sandbox, and may do whatever your user may do",
+  acts_with_secret: "may use the network with a secret, and nobody here can take back what it does there",
+};
+
+const riskWords = ({ level, rule, step }) => `${level}: ${step ? `\`${step}\`` : "it"} ${RISKS[rule] ?? rule}`;
+
 export function line(list, name, value) {
   const term = document.createElement("dt");
   term.textContent = name;
   const text = document.createElement("pre");
-  text.textContent = visible(typeof value === "string" ? value : JSON.stringify(value, null, 1));
+  text.textContent = visible(reading(value));
   const description = document.createElement("dd");
   description.append(text);
   list.append(term, description);
@@ -75,16 +146,18 @@ export function line(list, name, value) {
 function describe({ statement, proposal }) {
   const list = part("statement");
   list.replaceChildren();
-  line(list, "you say", statement.verdict);
-  for (const [name, value] of [["your answer", statement.answer], ["your words", statement.reason]]) {
-    if (value !== undefined) {
-      line(list, name, value);
-    }
+  const isYes = statement.verdict === "approved";
+  line(list, "you", isYes ? "approve" : "decline");
+  line(list, "the question", proposal.ask.message);
+  if (isYes) {
+    answerLines(statement.answer, proposal.ask.answer).forEach(([name, value]) => line(list, name, value));
   }
-  line(list, "to", proposal.ask.message);
+  if (statement.reason !== undefined) {
+    line(list, "your words", statement.reason);
+  }
   Object.entries(proposal.ask.show || {}).forEach(([name, value]) => line(list, name, value));
   if (proposal.ask.risk) {
-    line(list, "risk", proposal.ask.risk);
+    line(list, "risk", riskWords(proposal.ask.risk));
   }
   if (proposal.evidence.length > 0) {
     line(list, "files as they were checked", proposal.evidence.map(([path, sum]) => `${path} ${sum}`).join("\n"));
@@ -174,8 +247,14 @@ async function answer(button) {
   describe(meaning);
   const risk = wanted.yes ? meaning.proposal.ask.risk?.level : "low";
   if (await confirmed(risk)) {
-    await post(`${request}/answer`, await sign(draft, key));
-    location.assign("/review");
+    const told = await post(`${request}/answer`, await sign(draft, key));
+    if (told.includes(" goes on")) {
+      location.assign("/review");
+    } else {
+      // More answers are needed, or a person resumes the run, or it cannot go on: what was said stays readable.
+      part("answer").replaceChildren();
+      part("problem").textContent = told.trim();
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 use axum::extract::{Extension, Form, Query, State};
-use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
@@ -21,11 +21,37 @@ pub(crate) struct LinkQuery {
     key: String,
 }
 
-/// Lets the browser in that opens a link first.
-pub(crate) async fn login(
+/// The page of a link, with the button that uses it up. To look at a link is not to open it: mail programs and chats do that
+/// to show a preview. A script presses the button.
+pub(crate) async fn link(
     State(site): State<Site>,
     Query(query): Query<LinkQuery>,
     headers: HeaderMap,
+) -> Response {
+    if !site.logins.is_link(&query.key, site.host().now()) {
+        return invalid_link(&site, &headers);
+    }
+    // The key of a valid link has digits alone.
+    let key = query.key;
+    Html(format!(
+        "<!doctype html><html lang=\"en\"><title>wf</title><link rel=\"stylesheet\" href=\"/style.css\">\
+         <script type=\"module\" src=\"/login.js\"></script><main><h1>Open the pages in this browser</h1>\
+         <p>The link works once.</p><form id=\"login\" method=\"post\" action=\"/login\">\
+         <input type=\"hidden\" name=\"key\" value=\"{key}\"><button class=\"yes\">Open</button></form></main></html>"
+    ))
+    .into_response()
+}
+
+/// The script that presses the button.
+pub(crate) async fn script() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/login.js"))
+}
+
+/// Lets the browser in that opens a link first.
+pub(crate) async fn login(
+    State(site): State<Site>,
+    headers: HeaderMap,
+    Form(query): Form<LinkQuery>,
 ) -> Response {
     match site.logins.open(&query.key, site.host().now()) {
         Ok(Some(key)) => {

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
-use wf_app::approve::{RemoteAnswer, RequestName, draft_answer, submit_answer};
+use wf_app::approve::{RemoteAnswer, RequestName, draft_answer};
+use wf_app::resumption::answer_and_resume;
 use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
+use wf_base::untrusted;
 
 /// The part of an address that names a request.
 #[derive(Deserialize)]
@@ -90,9 +92,9 @@ pub(crate) async fn answer(
     Path(name): Path<RequestAddress>,
     body: String,
 ) -> Response {
-    let recorded = site.change(move |caller| submit_answer(caller, &name.into(), &body)).await;
+    let recorded = site.change(move |caller| answer_and_resume(caller, &name.into(), &body)).await;
     match recorded {
-        Ok(_) => respond::plain(StatusCode::OK, "recorded\n"),
+        Ok(told) => respond::plain(StatusCode::OK, &untrusted::plain(&told)),
         Err(error) => respond::uncounted(&error),
     }
 }

@@ -50,6 +50,7 @@ undo: {uses: parts.md, with: {what: "undo {{ params.day }}"}, within: 73m}
 suggests: {output: result1, plans: [suggested.md]}
 type: project
 interaction_mode: default_and_offer
+resume: manual
 budget: {max_attempts: 201, max_rounds: 202, max_wall_time_seconds: 203, max_tokens: 204, max_cost_usd: 2.05, reserve: 0.206, progress: true}
 gates:
   - id: ranges

@@ -1,0 +1,83 @@
+use super::SigningRules;
+use super::answer::AnswerReview;
+use crate::{CliExitCode, CommandError};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_model::JsonObject;
+use wf_sign::approval::{
+    ApprovalContext, ApprovalRefusal, ApprovalRequestRef, ApprovalToken, Quorum, QuorumState, decide,
+};
+use wf_store::StoreReader;
+
+/// A request with all that decides which answers to it count.
+pub(super) struct AnswerCount<'a> {
+    review: &'a AnswerReview,
+    rules: &'a SigningRules,
+    plan: PlanId,
+    ask: ApprovalRequestRef,
+    params: JsonObject,
+    now: Moment,
+}
+
+impl<'a> AnswerCount<'a> {
+    /// Prepares the count of answers at a time.
+    pub(super) fn of(
+        review: &'a AnswerReview,
+        rules: &'a SigningRules,
+        now: Moment,
+    ) -> Result<Self, CommandError> {
+        let plan = PlanId::parse(&review.row.plan)
+            .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?;
+        Ok(Self { review, rules, plan, ask: review.request_ref(), params: JsonObject::new(), now })
+    }
+
+    /// Returns the state of the request with answers, and why others do not count.
+    pub(super) fn decide(&self, tokens: &[ApprovalToken]) -> (QuorumState, Vec<ApprovalRefusal>) {
+        let subject = ApprovalContext {
+            scope: self.review.scope(),
+            plan: &self.plan,
+            path: &self.review.row.path,
+            files: &[],
+            params: &self.params,
+            run: Some(&self.review.request.run),
+            ask: Some(&self.ask),
+            initiator: self.review.barred_initiator(),
+            spawned: None,
+            now: self.now,
+        };
+        decide(tokens, &subject, &self.quorum())
+    }
+
+    /// Returns the number of answers that suffice for a yes, and the keys whose answers count.
+    pub(super) fn counting(&self) -> (u32, Vec<Sha256Digest>) {
+        self.quorum().counting(self.review.barred_initiator())
+    }
+
+    fn quorum(&self) -> Quorum<'_> {
+        let asked = &self.review.request.request;
+        Quorum {
+            approvers: &self.rules.approvers,
+            required: asked.required,
+            until: asked.expires,
+            names: &asked.approvers,
+            options: asked.answer.as_ref(),
+        }
+    }
+}
+
+impl AnswerReview {
+    /// True if the answers that are recorded decide a request that is pending.
+    pub(crate) fn is_decided(
+        &self,
+        reader: &StoreReader,
+        rules: &SigningRules,
+        now: Moment,
+    ) -> Result<bool, CommandError> {
+        let answers = reader.answers(&self.request.run, self.request.request.request)?;
+        let tokens = answers.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
+        let tokens: Vec<ApprovalToken> = tokens.collect();
+        let (state, _) = AnswerCount::of(self, rules, now)?.decide(&tokens);
+        Ok(!matches!(state, QuorumState::Open { .. }))
+    }
+}

@@ -1,0 +1,29 @@
+use std::time::Duration;
+
+use super::children::ChildPurpose;
+use super::daemon::Daemon;
+use crate::resumption::find_due_runs;
+use wf_base::time::Moment;
+
+/// The interval at which runs are looked at that nobody works on.
+pub(super) const LOOK_INTERVAL: Duration = Duration::from_mins(1);
+
+impl Daemon<'_> {
+    /// Resumes runs that nobody works on, once what they wait for is answered or over; returns the time at which that of the
+    /// next one is over.
+    pub(super) fn resume_due_runs(&mut self, now: Moment) -> Option<Moment> {
+        // If that cannot be read, it is read the next time.
+        let (due, next) = find_due_runs(self.caller, &self.leadership.reader, now).unwrap_or_default();
+        self.due_at_resume.retain(|run, _| due.iter().any(|one| one.run == *run));
+        for one in due {
+            let errand = ChildPurpose::Resume(one.run.clone());
+            // One that could not go on is tried again once something about it is different.
+            if !self.children.runs_for(&errand)
+                && self.due_at_resume.insert(one.run, one.mark) != Some(one.mark)
+            {
+                self.spawn(errand);
+            }
+        }
+        next
+    }
+}

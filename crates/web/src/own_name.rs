@@ -1,0 +1,56 @@
+//! The names by which the pages of a workspace are told from those of another one, and from other services of this machine:
+//! a host below `localhost`, and a cookie.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::SiteAddress;
+use wf_base::digest::Sha256Digest;
+
+/// The longest wait for the system to say where a name leads.
+const LOOKUP_TIME: Duration = Duration::from_secs(1);
+
+/// The length of the part of a digest that is in a name.
+const DIGITS: usize = 8;
+
+/// Returns the name of the host of a workspace, if the system knows that it leads to this machine.
+pub(crate) async fn find_own_name(root: &Path) -> Option<String> {
+    let name = format!("wf-{}.localhost", workspace_digits(root));
+    let lookup = tokio::net::lookup_host((name.as_str(), 0));
+    let found: Vec<_> = tokio::time::timeout(LOOKUP_TIME, lookup).await.ok()?.ok()?.collect();
+    let is_here = !found.is_empty() && found.iter().all(|address| address.ip().is_loopback());
+    is_here.then_some(name)
+}
+
+/// Returns the name of the cookie with the key of a browser. Browsers send a cookie to all ports of a host, so each workspace
+/// and port has its own; they take the prefix of one that is sent encrypted to mean: from this very host.
+pub(crate) fn cookie_name(address: &SiteAddress, root: &Path) -> String {
+    let (digits, port) = (workspace_digits(root), address.listen.port());
+    let prefix = if address.is_encrypted() { "__Host-" } else { "" };
+    format!("{prefix}wf_login_{digits}_{port}")
+}
+
+fn workspace_digits(root: &Path) -> String {
+    let mut digits = Sha256Digest::of_bytes(root.as_os_str().as_encoded_bytes()).to_string();
+    digits.truncate(DIGITS);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cookie_name;
+    use crate::SiteAddress;
+    use std::path::Path;
+
+    #[test]
+    fn each_workspace_and_port_has_a_cookie_of_its_own() {
+        let name = |port: &str, public: Option<&str>, root: &str| {
+            cookie_name(&SiteAddress::parse(&format!("localhost:{port}"), public).unwrap(), Path::new(root))
+        };
+        let one = name("8420", None, "/a");
+        assert_eq!(one, name("8420", None, "/a"));
+        assert_ne!(one, name("8421", None, "/a"));
+        assert_ne!(one, name("8420", None, "/b"));
+        assert!(name("8420", Some("https://wf.example"), "/a").starts_with("__Host-wf_login_"));
+    }
+}

@@ -39,6 +39,8 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -178,6 +178,8 @@ impl Run<'_> {
                 certainty: CheckCertainty::default(),
                 isolation: None,
                 hidden: Vec::new(),
+                tests: None,
+                before: None,
                 judgement: None,
             }
         };

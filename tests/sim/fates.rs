@@ -181,6 +181,8 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         certainty: check.mode,
         isolation: None,
         hidden: Vec::new(),
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

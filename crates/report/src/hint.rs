@@ -69,6 +69,8 @@ mod tests {
             certainty: CheckCertainty::default(),
             isolation: Some(isolation.to_vec()),
             hidden: Vec::new(),
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

@@ -194,7 +194,7 @@ pub use tool_approval::{ShownContent, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
 pub use typed_answer::{AnswerOptions, TypedAnswer, check_answer};
 pub use untrusted::untrusted_input;
-pub use verdict::{CheckRuling, CheckVerdict, HIDDEN_LIMIT};
+pub use verdict::{CheckRuling, CheckVerdict, HIDDEN_LIMIT, PriorFinding};
 
 /// The version of the machine's rules. A state written under other rules is not continued.
 ///

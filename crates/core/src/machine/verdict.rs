@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IsolationKind;
 use crate::judgement::Judgement;
+use crate::test_report::TestCounts;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
@@ -41,6 +42,12 @@ pub struct CheckVerdict {
     /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// The numbers of its test report, if it expects one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Box<TestCounts>>,
+    /// The finding on the workspace before the work, if the check is run then, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<PriorFinding>>,
     /// The votes of models, if they judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
@@ -56,6 +63,19 @@ impl CheckVerdict {
     pub fn passed(&self) -> bool {
         self.ruling == CheckRuling::Pass
     }
+}
+
+/// The finding of a check on the workspace before the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PriorFinding {
+    /// The ruling.
+    pub ruling: CheckRuling,
+    /// The reason, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+    /// The numbers of its test report; without a readable one nothing is counted.
+    #[serde(default)]
+    pub tests: TestCounts,
 }
 
 /// The maximum number of hidden paths that a verdict names.

@@ -36,6 +36,8 @@ impl CriterionJudgement {
             certainty: mode,
             isolation: None,
             hidden: Vec::new(),
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

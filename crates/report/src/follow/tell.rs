@@ -196,6 +196,8 @@ mod tests {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

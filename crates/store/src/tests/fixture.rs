@@ -222,6 +222,8 @@ pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
         certainty: CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -151,6 +151,7 @@ steps:
         allow: {read: [/srv/check]}
         limits: {memory: 36MiB}
         fixed: [fixed/file.txt]
+        before: fails
         classify: [{exit_code: 37, class: logical}]
         expect:
           exit_code: 38
@@ -158,6 +159,7 @@ steps:
           contains: contained text
           regex: regex.*text
           output_lt: 39
+          tests: {report: report.xml, at_least: 293}
           output_gt: 40
           file_exists: [left/file.txt]
           not_empty: true
@@ -201,6 +203,7 @@ steps:
         mcp: [may_server]
         fetch: [may.example.com]
         max_steps: 231
+        checks: required
         budget: {max_attempts: 232}
         untrusted: true
   - {id: sixth, wait: {duration: 47s}}

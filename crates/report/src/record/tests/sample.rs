@@ -107,6 +107,8 @@ pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
             certainty: wf_model::CheckCertainty::default(),
             isolation: None,
             hidden: Vec::new(),
+            tests: None,
+            before: None,
             judgement: None,
         },
     }

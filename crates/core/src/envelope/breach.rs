@@ -185,6 +185,11 @@ impl EnvelopeCheck<'_> {
             self.role(&format!("the planner of {place}"), &role);
         }
         check_work(self, place, way, work);
+        self.checks(place, way, verify);
+    }
+
+    /// Compares the checks of a step, which may have to have one.
+    fn checks(&mut self, place: &str, way: &Step, verify: &[Check]) {
         let needs_check = self.envelope.checks == EnvelopeChecks::Required && verify.is_empty();
         if needs_check && may_change_something(way) {
             self.note(format!(

@@ -5,95 +5,14 @@
 //!
 //! **Invariant:** a report that is cut off, or contradicts its own numbers, is an error and never a smaller count.
 
+mod counts;
 mod json;
 mod junit;
+mod read;
 mod tap;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-
-/// The maximum size of a report, in bytes.
-pub const MAX_REPORT_BYTES: usize = 16 * 1024 * 1024;
-
-/// The maximum number of names that are kept of failed or of skipped tests.
-const MAX_NAMES: usize = 1000;
-
-/// The numbers of the tests of a report.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct TestCounts {
-    /// The number of tests that passed.
-    pub passed: u32,
-    /// The number of tests that failed.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub failed: u32,
-    /// The number of tests that were skipped.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub skipped: u32,
-    /// The names of the failed tests, in their order; not all of very many.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub failed_names: BTreeSet<String>,
-    /// The names of the skipped tests; not all of very many.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub skipped_names: BTreeSet<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-/// The end of one test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TestEnd {
-    Passed,
-    Failed,
-    Skipped,
-}
-
-impl TestCounts {
-    /// Counts a test.
-    fn add(&mut self, name: &str, end: TestEnd) {
-        let (count, names) = match end {
-            TestEnd::Passed => return self.passed = self.passed.saturating_add(1),
-            TestEnd::Failed => (&mut self.failed, &mut self.failed_names),
-            TestEnd::Skipped => (&mut self.skipped, &mut self.skipped_names),
-        };
-        *count = count.saturating_add(1);
-        if names.len() < MAX_NAMES {
-            names.insert(name.chars().take(300).collect());
-        }
-    }
-
-    /// Returns the number of tests.
-    fn total(&self) -> u64 {
-        [self.passed, self.failed, self.skipped].into_iter().map(u64::from).sum()
-    }
-}
-
-impl std::fmt::Display for TestCounts {
-    /// Formats them as `47 passed, 1 skipped`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed", self.passed)?;
-        for (count, word) in [(self.failed, "failed"), (self.skipped, "skipped")] {
-            if count > 0 {
-                write!(f, ", {count} {word}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads a report; its first character tells the format. The error is the reason why it counts nothing.
-pub fn read_test_report(bytes: &[u8]) -> Result<TestCounts, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| format!("the report is not UTF-8: {error}"))?;
-    let text = text.trim_start_matches('\u{feff}').trim();
-    match text.chars().next() {
-        None => Err("the report is empty".into()),
-        Some('<') => junit::read(text),
-        Some('{') => json::read(text),
-        Some(_) => tap::read(text),
-    }
-}
+pub use counts::TestCounts;
+use counts::TestEnd;
+pub use read::{MAX_REPORT_BYTES, read_test_report};

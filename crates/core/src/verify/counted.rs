@@ -74,10 +74,10 @@ fn compare(
         return Ok(());
     };
     let newly: Vec<&String> = counts.skipped_names.difference(&before.skipped_names).collect();
-    match newly.is_empty() && counts.skipped <= before.skipped {
-        true => Ok(()),
-        false => wrong("no test skipped that ran before the work".into(), names(newly)),
+    if newly.is_empty() && counts.skipped <= before.skipped {
+        return Ok(());
     }
+    wrong("no test skipped that ran before the work".into(), names(newly))
 }
 
 /// Lists the first of some names.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::super::PlanSummary;
+use serde_json::Value;
 use wf_base::name::PlanId;
 use wf_base::source::Span;
 use wf_lang::decode::DiagnosticList;

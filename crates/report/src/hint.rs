@@ -31,7 +31,8 @@ pub(super) fn hint(verdict: &CheckVerdict) -> Option<&'static str> {
     }
     let said = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
     let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
-    if !verdict.hidden.is_empty() && (has(&NO_FILE) || names(&verdict.hidden, &said)) {
+    let is_said = verdict.found.contains("not declared");
+    if !is_said && !verdict.hidden.is_empty() && (has(&NO_FILE) || names(&verdict.hidden, &said)) {
         return Some(
             "a check cannot see undeclared new files: list the file in `artifacts` or `writes` \
              of the step",

@@ -28,7 +28,10 @@ const CACHES: [CacheName; 4] = [
 /// True if a path is that of a cache, or in one, that no declaration names. `declared` is the text of the declaration that
 /// covers the path: a glob, or a folder.
 pub(super) fn is_unnamed_cache(path: &Path, declared: &str) -> bool {
-    CACHES.iter().any(|cache| match cache {
+    // `**/report.json` names a file, wherever that is.
+    let is_file = !declared.is_empty() && path.file_name() == Path::new(declared).file_name();
+    !is_file
+        && CACHES.iter().any(|cache| match cache {
         CacheName::Folder(folder) => has_folder(path, folder) && !declared.contains(folder),
         CacheName::Ending(ending) => {
             path.to_str().is_some_and(|path| path.ends_with(ending)) && !declared.contains(ending)
@@ -64,6 +67,7 @@ mod tests {
             ("web/node_modules/left/x", "web", false),
             ("crates/a/target/debug/a", "crates", true),
             ("target/debug/a", "target/**", false),
+            ("target/out/report.json", "**/report.json", false),
             ("targets/a", "**", false),
             ("src/a.py", "src", false),
         ] {

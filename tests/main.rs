@@ -19,6 +19,7 @@ mod conformance;
 mod connections;
 mod containers;
 mod converge;
+mod counted;
 mod crash;
 mod daemon;
 mod decisions;

@@ -195,6 +195,9 @@ fn evaluate_gate(
             pins: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),
+            // A gate reads no report of tests.
+            reports: std::path::PathBuf::new(),
+            prior: std::sync::Arc::default(),
         },
         view: None,
     };

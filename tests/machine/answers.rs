@@ -42,6 +42,8 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         changes: None,
         changed_inputs: Vec::new(),
         is_unbounded: false,
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -27,6 +27,7 @@ mod rooms;
 mod rounds;
 mod rules;
 mod simulated;
+mod standings;
 mod stop;
 mod stuck;
 mod tool_approvals;

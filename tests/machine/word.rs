@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wf_base::name::EnvName;
 use wf_base::source::Span;
 use wf_model::expr::Template;
-use wf_model::{Check, EnvVar, OnStepFailure, Step, StepRepetition};
+use wf_model::{Check, CheckCertainty, EnvVar, OnStepFailure, Step, StepRepetition};
 
 use super::play::{Play, any, expr, play};
 use super::world::{check, plan_with};
@@ -49,6 +49,20 @@ fn a_check_that_a_worker_kept_from_being_made_proves_nothing() {
     let asks = |steps: &mut [Step]| when(&mut steps[2], "steps.build.outputs.wanted");
     assert_eq!(last(&json!(true), asks), "run succeeded verified");
     assert_eq!(last(&json!(false), asks), SAID);
+}
+
+#[test]
+fn a_judge_beside_a_check_takes_nothing_from_an_output_that_the_check_read() {
+    let asks = |steps: &mut [Step]| {
+        steps[0].verify = vec![reads_it(), Check { mode: CheckCertainty::Plausible, ..check("nice") }];
+        when(&mut steps[2], "steps.build.outputs.wanted");
+    };
+    assert_eq!(last(&json!(false), asks), "run succeeded plausible");
+    let judged = |steps: &mut [Step]| {
+        steps[0].verify = vec![Check { mode: CheckCertainty::Plausible, ..reads_it() }, check("built")];
+        when(&mut steps[2], "steps.build.outputs.wanted");
+    };
+    assert_eq!(last(&json!(false), judged), SAID);
 }
 
 #[test]

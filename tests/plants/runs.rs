@@ -181,6 +181,8 @@ impl Run<'_> {
                 changes: None,
                 changed_inputs: Vec::new(),
                 is_unbounded: false,
+                tests: None,
+                before: None,
                 judgement: None,
             }
         };

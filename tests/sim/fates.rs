@@ -188,6 +188,8 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         changes: None,
         changed_inputs: Vec::new(),
         is_unbounded: false,
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -64,8 +64,8 @@ fn vote(dice: &mut Dice, judge: &CheckJudge) -> Result<Vec<CriterionVote>, Faile
 
 /// The standing that checks give by passing.
 pub fn standing_of(checks: &[Check]) -> Standing {
-    let verify = checks.iter().any(|check| check.mode == CheckCertainty::Verifiable);
-    if verify { Standing::Verified } else { Standing::Plausible }
+    let judged = checks.iter().any(|check| check.mode == CheckCertainty::Plausible);
+    if judged { Standing::Plausible } else { Standing::Verified }
 }
 
 impl World {

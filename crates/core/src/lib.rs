@@ -19,5 +19,6 @@ pub mod risk;
 pub mod run_ledgers;
 pub mod session;
 pub mod suggestion;
+pub mod test_report;
 pub mod undo;
 pub mod verify;

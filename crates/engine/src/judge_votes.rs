@@ -5,9 +5,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use wf_core::agent::ModelRequest;
-use wf_core::judgement::{Ballot, CriterionVote, FailedVote, Judgement, judge_question, read_vote};
+use wf_core::judgement::{
+    Ballot, CriterionVote, FailedVote, JudgedText, Judgement, judge_question, read_vote,
+};
 use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_exec::StopLevel;
+use wf_exec::check::CheckOutcome;
 use wf_model::{Check, CheckJudge, FailureClass, ModelChoice};
 
 use super::model_asker::ModelAsker;
@@ -29,10 +32,10 @@ impl RunContext {
     pub(super) async fn judge_output(
         &self,
         check: &Check,
-        verdict: CheckVerdict,
-        output: &str,
+        outcome: CheckOutcome,
         stop: &watch::Receiver<StopLevel>,
     ) -> CheckVerdict {
+        let CheckOutcome { verdict, output, truncated } = outcome;
         let Some(judge) = check.judge.as_ref().filter(|_| verdict.passed()) else {
             return verdict;
         };
@@ -47,12 +50,17 @@ impl RunContext {
             let role = &judge.role;
             return without(format!("wf.yaml gives no model the role `{role}`: add it under `roles`"));
         };
+        if truncated {
+            return without(
+                "the command printed more than is kept for checks (1 MiB): print what is to be judged".into(),
+            );
+        }
         if output.trim().is_empty() {
             return without("there is nothing to judge: the command printed nothing".into());
         }
         let name = model.name.clone();
         let model = ModelAsker::new(self, model);
-        let mut calls = JudgeCalls { judge, model, evidence: output, timeout: check.timeout };
+        let mut calls = JudgeCalls { judge, model, evidence: &output, timeout: check.timeout };
         let mut ballot = Ballot::new(judge);
         for number in 1..=judge.votes {
             if ballot.is_decided() {
@@ -63,6 +71,7 @@ impl RunContext {
         let (asker, used) = (&calls.model, calls.model.usage());
         let spent = Judgement {
             model: Some(name),
+            shown: Some(JudgedText::of(&output)),
             criteria: Vec::new(),
             calls: asker.calls(),
             tokens: used.tokens,

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
-use wf_exec::check::CheckOutcome;
 use wf_exec::evidence::EvidenceSnapshot;
 use wf_exec::view::ViewedWorktree;
 use wf_exec::worktree::AttemptWorktree;
@@ -20,6 +19,7 @@ use wf_exec::{StopLevel, WorkError, check as probe, view};
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::artifacts;
+use super::before_work;
 use super::copies;
 use super::current_step::{step_of, written_step};
 use super::dispatch::UnitResult;
@@ -193,11 +193,32 @@ impl CheckSubject {
     async fn verdicts(&self, stop: &watch::Receiver<StopLevel>, own: Vec<Artifact>) -> Vec<CheckVerdict> {
         let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
+        self.verdicts_of(checks, stop, own).await
+    }
+
+    /// Runs the checks that are run before the work, on the workspace as it is.
+    pub(super) async fn verdicts_before(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
+        let checks = self.checks().iter().filter(|check| check.is_run_before()).collect();
+        self.verdicts_of(checks, stop, Vec::new()).await
+    }
+
+    async fn verdicts_of(
+        &self,
+        checks: Vec<&Check>,
+        stop: &watch::Receiver<StopLevel>,
+        own: Vec<Artifact>,
+    ) -> Vec<CheckVerdict> {
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
             Ok(copies) => {
                 let worktree = self.worktree();
-                probe::CheckEnvironment { copies, ..self.run.check_environment(worktree.as_ref()).await }
+                let prior = self.attempt.as_ref().and_then(|of| before_work::recorded(&self.run, &of.place));
+                let prior = Arc::new(prior.unwrap_or_default());
+                probe::CheckEnvironment {
+                    copies,
+                    prior,
+                    ..self.run.check_environment(worktree.as_ref()).await
+                }
             }
             Err(unable) => {
                 let error = |check: &&Check| unchecked_verdict(check, &unable.reason);
@@ -266,8 +287,8 @@ impl CheckSubject {
                 return unchecked_verdict(check, "not run: the run is being cancelled");
             }
             let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
-                let CheckOutcome { verdict, output } = self.trial(check, ground).run(stop.clone()).await;
-                return self.run.judge_output(check, verdict, &output, stop).await;
+                let outcome = self.trial(check, ground).run(stop.clone()).await;
+                return self.run.judge_output(check, outcome, stop).await;
             };
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
@@ -277,14 +298,14 @@ impl CheckSubject {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
             };
-            let CheckOutcome { verdict, output } = self.trial(check, &ground).run(stop.clone()).await;
+            let mut outcome = self.trial(check, &ground).run(stop.clone()).await;
             let made = made.as_ref().map(|made| made as &dyn Fn(&Path) -> bool);
-            let verdict = looking.describe(verdict, sight.as_ref(), made);
+            outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), made);
             match looking.recheck(sight.as_ref()).await {
-                Ok(()) => return self.run.judge_output(check, verdict, &output, stop).await,
-                Err(_) if verdict.ruling != CheckRuling::Pass => return verdict,
+                Ok(()) => return self.run.judge_output(check, outcome, stop).await,
+                Err(_) if outcome.verdict.ruling != CheckRuling::Pass => return outcome.verdict,
                 Err(unable) => {
-                    (looks, spent) = (looks + 1, spent + verdict.duration_ms);
+                    (looks, spent) = (looks + 1, spent + outcome.verdict.duration_ms);
                     if looks >= MIN_CHECK_RUNS && spent >= MIN_CHECK_MILLIS {
                         return error(&unable);
                     }
@@ -346,6 +367,8 @@ fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
         changes: None,
         changed_inputs: Vec::new(),
         is_unbounded: false,
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -17,6 +17,7 @@ mod artifacts;
 mod asking;
 mod attempt_task;
 mod backend_link;
+mod before_work;
 mod begin;
 mod cache;
 mod call_health;

@@ -229,6 +229,8 @@ impl RunContext {
             pins: self.pins.clone(),
             whiteouts: Vec::new(),
             copies: Vec::new(),
+            reports: session.store.folder().reports(),
+            prior: Arc::default(),
             params: self.params().clone(),
         }
     }

@@ -17,7 +17,7 @@ use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
 use super::judging::CheckSubject;
 use super::run::RunContext;
-use super::{cache, current_step, evidence, generated, guidance, judging, planning, worktrees};
+use super::{before_work, cache, current_step, evidence, generated, guidance, judging, planning, worktrees};
 
 /// The work of a unit, until it has ended.
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;
@@ -141,6 +141,13 @@ impl EffectUnit {
     fn of_attempt(task: AttemptTask, record: Option<Box<AgentRecord>>) -> Self {
         let step = current_step::step_of(&task.run, &task.attempt.place);
         let attempt = task.attempt.clone();
+        let before = before_work::is_wanted(&step).then(|| CheckSubject {
+            run: Arc::clone(&task.run),
+            attempt: Some(attempt.clone()),
+            phase: None,
+            item: task.item.clone(),
+            reads: task.reads.clone(),
+        });
         let is_nested = matches!(step.work, StepWork::Uses(_)) || task.generated.is_some();
         let nested = is_nested.then(|| attempt.clone());
         let unit = match step.work {
@@ -156,6 +163,25 @@ impl EffectUnit {
                 Self::execution(attempt, |stop| task.work(stop))
             }
         };
-        Self { nested, ..unit }
+        let unit = Self { nested, ..unit };
+        match before {
+            Some(case) => unit.after_checks(case),
+            None => unit,
+        }
+    }
+
+    /// Puts the checks that are run before the work in front of it.
+    fn after_checks(self, case: CheckSubject) -> Self {
+        let work = self.begin;
+        let begin = |stop: watch::Receiver<StopLevel>| async move {
+            match before_work::examine(&case, &stop).await {
+                Some(ended) => {
+                    case.run.session.executor.ensure_supervised()?;
+                    Ok(Some(ended))
+                }
+                None => work(stop).await,
+            }
+        };
+        Self { begin: Box::new(|stop| Box::pin(begin(stop))), ..self }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs checks outside the worker: a separate process, a minimal environment, bounded output.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +13,11 @@ use super::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use super::process::ProcessCommand;
 use super::sandbox::{KeptCopy, SandboxFactory};
 use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
+use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
-use wf_core::machine::{CheckRuling, CheckVerdict};
-use wf_core::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
+use wf_core::machine::{CheckRuling, CheckVerdict, PriorFinding};
+use wf_core::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge, judge_tests};
 use wf_model::expr::{EvalError, ExprScope, Template};
 use wf_model::{Check, CheckProbe, JsonObject};
 
@@ -50,6 +52,10 @@ pub struct CheckEnvironment {
     pub whiteouts: Vec<PathBuf>,
     /// The files that checks see as copies.
     pub copies: Vec<KeptCopy>,
+    /// The folder in which each check that writes a test report gets one of its own.
+    pub reports: PathBuf,
+    /// The findings of checks on the workspace before the work, by their names.
+    pub prior: Arc<BTreeMap<Name, PriorFinding>>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -58,6 +64,8 @@ pub struct RenderedCheck {
     environment: CheckEnvironment,
     /// The command, if there is one, or the reason why it cannot run.
     command: Result<Option<ProcessCommand>, WorkError>,
+    /// The folder for its test report, if it writes one into a file.
+    reports: Option<ReportFolder>,
 }
 
 /// The verdict on a check, and the output that it was given on.
@@ -66,19 +74,31 @@ pub struct CheckOutcome {
     pub verdict: CheckVerdict,
     /// Standard output, without secrets.
     pub output: String,
+    /// True if that is only the beginning of it.
+    pub truncated: bool,
 }
 
 impl RenderedCheck {
     /// Renders a check. Errors are reported by the verdict.
     pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
-        let command = command(check, ground, scope);
-        Self { check: check.clone(), environment: ground.clone(), command }
+        let file = check.expect.tests.as_ref().and_then(|tests| tests.report.as_ref());
+        let reports = file.map(|_| ReportFolder::below(&ground.reports));
+        let mut command = command(check, ground, scope);
+        if let (Some(folder), Ok(Some(command))) = (&reports, &mut command) {
+            command.env.push((REPORTS_VARIABLE.into(), folder.path().display().to_string()));
+            if let Some(sandbox) = &mut command.sandbox {
+                sandbox.reports = Some(folder.path().to_path_buf());
+            }
+        }
+        Self { check: check.clone(), environment: ground.clone(), command, reports }
     }
 
     /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
     pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckOutcome {
-        let Self { check, environment, command } = self;
+        let Self { check, environment, command, reports } = self;
         let began = environment.clock.now();
+        let ready = reports.as_ref().map_or(Ok(()), ReportFolder::create);
+        let command = ready.and(command);
         let probed = match command {
             Ok(None) => None,
             Ok(Some(command)) => Some(environment.probe(&check, command, stop).await),
@@ -90,14 +110,34 @@ impl RenderedCheck {
         let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
         let rule = |found: &ProbeFindings<'_>| judge(&check.expect, found, &check.classify);
         let judged = discreet(rule, &found, &environment.mask);
+        let tests = check.expect.tests.as_ref().map(|tests| {
+            let counts = match (&tests.report, &reports) {
+                (Some(name), Some(folder)) => folder.counts(name, &environment.mask),
+                _ if found.truncated => Err("the report on standard output is larger than 1 MiB".into()),
+                _ => reports::counts_of(found.stdout, &environment.mask),
+            };
+            (tests, counts)
+        });
+        let judged = match &tests {
+            Some((tests, counts)) => {
+                let before = environment.prior.get(&check.name).map(|prior| &prior.tests);
+                judge_tests(tests, counts.as_ref().map_err(String::as_str), before, judged)
+            }
+            None => judged,
+        };
+        let before = environment.prior.get(&check.name).filter(|_| check.is_run_before());
+        let before = before.map(|prior| Box::new(prior.clone()));
         let output = String::from_utf8_lossy(&masked(found.stdout, &environment.mask)).into_owned();
+        let truncated = found.truncated;
         let verdict = CheckVerdict {
             phase: check.phase,
             isolation: probed.map(|probed| probed.isolation.unwrap_or_default()),
             hidden: super::view::first_paths(&environment.whiteouts),
+            tests: tests.and_then(|(_, counts)| counts.ok()).map(Box::new),
+            before,
             ..judged.verdict(check.name, check.mode, duration_ms)
         };
-        CheckOutcome { verdict, output }
+        CheckOutcome { verdict, output, truncated }
     }
 }
 
@@ -238,5 +278,9 @@ pub(super) fn masked(bytes: &[u8], mask: &SecretMask) -> Vec<u8> {
     shown
 }
 
+mod reports;
 #[cfg(test)]
 mod tests;
+
+pub use reports::REPORTS_VARIABLE;
+use reports::ReportFolder;

@@ -43,6 +43,9 @@ pub struct Check {
     /// The rules for the class of a failure, applied before the built-in table.
     #[serde(skip)]
     pub classify: Vec<FailureClassRule>,
+    /// The result that it must have before the work; `None`: it is not run then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<ResultBefore>,
     /// The models that judge the output of the probe once all expectations are met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge: Option<CheckJudge>,
@@ -68,6 +71,7 @@ view! { check: Check in Work {
     grant read in Reach as "allow.read",
     below limits,
     guard fixed in Proof,
+    guard before in Proof = before.map(ResultBefore::as_str),
     own classify = show_failure_rules,
     below judge,
 } aside name, phase }
@@ -124,8 +128,15 @@ impl Check {
             limits: ResourceLimits::default(),
             fixed: Vec::new(),
             classify: Vec::new(),
+            before: None,
             judge: None,
         }
+    }
+
+    /// True if it is run on the workspace before the work: it must fail there, or its tests are counted.
+    pub fn is_run_before(&self) -> bool {
+        let counts = self.expect.tests.as_ref().is_some_and(|tests| tests.at_least == LeastTests::Before);
+        self.before.is_some() || counts
     }
 }
 
@@ -146,6 +157,16 @@ impl CheckCertainty {
     /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+keywords! {
+    /// The result that a check must have before the work.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResultBefore {
+        /// It does not pass, so its pass shows something.
+        Fails = "fails",
     }
 }
 
@@ -198,7 +219,44 @@ pub struct Expectation {
     pub json: Vec<JsonExpectation>,
     /// Standard output, read as JSON, satisfies this schema.
     pub json_schema: Option<ValueSchema>,
+    /// A report of tests has enough that passed, and none that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestExpectation>,
 }
+
+/// The expected numbers of a report of tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestExpectation {
+    /// The file in the folder `$WF_REPORTS` that the probe writes; `None`: its standard output.
+    pub report: Option<String>,
+    /// The least number of tests that pass.
+    pub at_least: LeastTests,
+}
+
+/// The least number of tests that pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeastTests {
+    /// A number.
+    Number(u32),
+    /// The number that passed before the work, at least one. No test is skipped that was not skipped then.
+    Before,
+}
+
+impl std::fmt::Display for LeastTests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Before => f.write_str("before"),
+        }
+    }
+}
+
+// The expected numbers of a report of tests.
+view! { tests: TestExpectation in Proof {
+    guard report = report.as_deref().unwrap_or("standard output"),
+    guard at_least = at_least.to_string(),
+} }
 
 /// The expectations of what a process does.
 pub(crate) fn show_expectations(expect: &Expectation, sheet: &mut SummaryBuilder) {
@@ -218,6 +276,7 @@ view! { expect: Expectation in Proof {
     guard json_schema,
     guard file_exists,
     own json = show_json_expectations,
+    below tests,
 } aside exit_code }
 
 /// Serializes a regular expression as it is written.
@@ -237,7 +296,8 @@ impl Expectation {
             || self.output_gt.is_some()
             || self.not_empty.is_some()
             || !self.json.is_empty()
-            || self.json_schema.is_some();
+            || self.json_schema.is_some()
+            || self.tests.is_some();
         !output && !self.file_exists.is_empty()
     }
 }

@@ -52,6 +52,9 @@ pub struct PlanEnvelope {
     pub max_steps: u32,
     /// The limits on its resources, besides those that it has itself.
     pub budget: Option<RunBudget>,
+    /// The steps that need a check of their own.
+    #[serde(skip_serializing_if = "EnvelopeChecks::is_default")]
+    pub checks: EnvelopeChecks,
     /// True if its text may be from outside.
     pub untrusted: bool,
 }
@@ -66,6 +69,7 @@ view! { envelope: PlanEnvelope in Reach {
     grant fetch,
     own allow = show_permitted,
     below budget,
+    least checks in Proof = (checks.as_str(), if checks.is_default() { 0.0 } else { 1.0 }); checks.is_default(),
     most untrusted = if *untrusted { ("true: its text may be from outside", 1.0) } else { ("false", 0.0) };
         !untrusted,
 } }
@@ -108,8 +112,30 @@ impl Default for PlanEnvelope {
             fetch: Vec::new(),
             max_steps: Self::MAX_STEPS,
             budget: None,
+            checks: EnvelopeChecks::default(),
             untrusted: false,
         }
+    }
+}
+
+keywords! {
+    listed
+    /// The steps of a generated plan that need a check of their own.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EnvelopeChecks {
+        /// None: the checks of the step that runs the plan decide.
+        #[default]
+        Optional = "optional",
+        /// Each that may change something: write files, or use the network.
+        Required = "required",
+    }
+}
+
+impl EnvelopeChecks {
+    /// True if this is the default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

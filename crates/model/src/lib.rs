@@ -66,7 +66,10 @@ pub use agent_skill::{AgentSkill, AgentSkillScript};
 pub use approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};
-pub use check::{Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation};
+pub use check::{
+    Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests, ResultBefore,
+    TestExpectation,
+};
 pub use claim::claimed_path;
 pub use connection::{AuthMethod, ConnectionDeclaration};
 pub use escalation::{Escalation, EscalationAction};
@@ -75,7 +78,7 @@ pub use gate::{
     DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
     OnFinding, PredicateRange,
 };
-pub use generated::{EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
+pub use generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
 pub use goal::{
     Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
     NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,

@@ -72,6 +72,8 @@ mod tests {
             changes: None,
             changed_inputs: Vec::new(),
             is_unbounded: false,
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

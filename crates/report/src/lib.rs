@@ -55,4 +55,4 @@ pub use names::ItemNames;
 pub use solved::{decision_json, decision_text};
 pub use table::{ColumnAlign, TextTable};
 pub use unified::unified_diff;
-pub use words::{counts_text, outcome_style, state_style, state_word};
+pub use words::{certainty_counts, counts_text, outcome_style, state_style, state_word};

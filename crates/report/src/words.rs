@@ -1,7 +1,8 @@
 use anstyle::Style;
 
 use wf_base::untrusted::{BAD, DIM, GOOD, WARN};
-use wf_core::machine::{RunOutcome, Standing, StepCounts, StepState};
+use wf_core::machine::{CheckVerdict, RunOutcome, Standing, StepCounts, StepState};
+use wf_model::CheckCertainty;
 
 /// The word for the state of a step: the standing of a success, else the state.
 pub fn state_word(state: StepState, standing: Standing) -> &'static str {
@@ -49,6 +50,20 @@ pub fn counts_text(counts: &StepCounts) -> String {
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
     if parts.is_empty() { "no steps".to_owned() } else { parts.join(", ") }
+}
+
+/// The numbers of passed checks by mode, if one of them is plausible and so decides the standing:
+/// `2 verifiable, 1 plausible`.
+pub fn certainty_counts<'a>(verdicts: impl IntoIterator<Item = &'a CheckVerdict>) -> Option<String> {
+    let passed = verdicts.into_iter().filter(|verdict| verdict.passed());
+    let (verifiable, plausible) = passed.fold((0_u32, 0_u32), |counts, verdict| match verdict.certainty {
+        CheckCertainty::Verifiable => (counts.0 + 1, counts.1),
+        CheckCertainty::Plausible => (counts.0, counts.1 + 1),
+    });
+    (plausible > 0).then(|| match verifiable {
+        0 => format!("{plausible} plausible"),
+        _ => format!("{verifiable} verifiable, {plausible} plausible"),
+    })
 }
 
 #[cfg(test)]

@@ -50,6 +50,11 @@ impl StateFolder {
         self.0.join("runs")
     }
 
+    /// Returns the folder in which each check that writes a test report gets one of its own while it runs.
+    pub fn reports(&self) -> PathBuf {
+        self.0.join("reports")
+    }
+
     /// Returns the folder of the bodies that the agents of a run sent and received.
     pub fn calls(&self, run: &RunId) -> PathBuf {
         self.run(run).join("calls")

@@ -234,6 +234,7 @@ fn standing_of_success(look: &Look<'_>, partial: bool) -> Standing {
         return Standing::Reported;
     }
     match known.judged {
+        Some(true) if counts.plausible > 0 => Standing::Plausible,
         Some(true) => standing_of(&look.plan().parts().verify),
         _ if known.left || counts.reported > 0 => Standing::Reported,
         _ if counts.plausible > 0 => Standing::Plausible,

@@ -193,7 +193,8 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     }
     let step = step_of(look.plan(), place);
     let (passed, refuted) = book.verdicts;
-    let nested = matches!(step.work, wf_model::StepWork::Uses(_)) && step.verify.is_empty();
+    let uses = matches!(step.work, wf_model::StepWork::Uses(_));
+    let nested = uses && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
     let merge = known.merges.of.get(place).and_then(|(attempt, ended)| Some((*attempt, ended.as_ref()?)));
@@ -207,7 +208,9 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
         (StepState::Succeeded, Standing::Verified) => {
             nested || checked && standing_of(&step.verify) == Standing::Verified
         }
-        (StepState::Succeeded, Standing::Plausible) => checked && standing_of(&step.verify) == *standing,
+        (StepState::Succeeded, Standing::Plausible) => {
+            nested || checked && (uses || standing_of(&step.verify) == *standing)
+        }
         (StepState::Succeeded, Standing::Reported) => {
             step.verify.is_empty() || cut_short || book.is_ignored() || is_other
         }

@@ -1,6 +1,8 @@
 use super::work::check_work;
 use wf_base::name::Name;
-use wf_model::{Check, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step};
+use wf_model::{
+    AgentTool, Check, EnvelopeChecks, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step, StepWork,
+};
 
 /// Something in a generated plan that its envelope, or the step that runs it, does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,6 +185,18 @@ impl EnvelopeCheck<'_> {
             self.role(&format!("the planner of {place}"), &role);
         }
         check_work(self, place, way, work);
+        self.checks(place, way, verify);
+    }
+
+    /// Compares the checks of a step, which may have to have one.
+    fn checks(&mut self, place: &str, way: &Step, verify: &[Check]) {
+        let needs_check = self.envelope.checks == EnvelopeChecks::Required && verify.is_empty();
+        if needs_check && may_change_something(way) {
+            self.note(format!(
+                "{place} may change something, and no check of its own shows that it did; add `verify` to it \
+                 (`checks` is `required`)"
+            ));
+        }
         for check in verify {
             self.verification(place, check);
         }
@@ -204,6 +218,7 @@ impl EnvelopeCheck<'_> {
             mode: _,
             limits: _,
             fixed: _,
+            before: _,
             classify: _,
         } = check;
         let place = format!("check `{name}` of {place}");
@@ -227,5 +242,18 @@ impl EnvelopeCheck<'_> {
         if !self.envelope.roles.contains(role) {
             self.note(format!("{place} has a model of the role `{role}`, which is not in `roles`"));
         }
+    }
+}
+
+/// True if a step may write files or use the network. What a listed plan does is checked there.
+fn may_change_something(step: &Step) -> bool {
+    let reaches = step.allow.as_ref().map(|allow| allow.net || !allow.write.is_empty());
+    match &step.work {
+        StepWork::Run(_) | StepWork::Exec(_) => reaches.unwrap_or(true),
+        StepWork::Agent(agent) => reaches.unwrap_or_else(|| {
+            let writes = [AgentTool::Write, AgentTool::Edit, AgentTool::Run];
+            agent.tools.iter().any(|tool| writes.contains(tool))
+        }),
+        _ => false,
     }
 }

@@ -6,8 +6,9 @@ use wf_base::keyword::Keyword as _;
 use wf_base::name::{EnvName, Name, PlanId};
 use wf_model::expr::Template;
 use wf_model::{
-    Alternative, Check, EnvelopeExecutor, NestedPlan, OnStepFailure, OnStuck, Plan, PlanEnvelope, PlanParts,
-    PlanPolicy, RunBudget, SandboxPermissions, SecretDeclaration, SecretSource, ShellScript, Step, StepWork,
+    Alternative, Check, EnvelopeChecks, EnvelopeExecutor, NestedPlan, OnStepFailure, OnStuck, Plan,
+    PlanEnvelope, PlanParts, PlanPolicy, RunBudget, SandboxPermissions, SecretDeclaration, SecretSource,
+    ShellScript, Step, StepWork,
 };
 
 fn name(text: &str) -> Name {
@@ -96,6 +97,30 @@ fn an_alternative_is_compared_like_a_step() {
     let alternative = Alternative { id: name("wide"), replaces: false, step: Arc::new(other) };
     let step = Step { alternatives: vec![alternative], ..confined("a") };
     assert_eq!(of(&plan(vec![step])), ["step `a` may write `src`"]);
+}
+
+#[test]
+fn a_step_that_changes_something_needs_a_check_where_the_plan_asks() {
+    let allow = SandboxPermissions { net: true, ..writing("src") };
+    let asks = PlanEnvelope { allow, checks: EnvelopeChecks::Required, ..PlanEnvelope::default() };
+    let writes = |id: &str| Step { allow: Some(Box::new(writing("src"))), ..confined(id) };
+    let net = SandboxPermissions { net: true, ..SandboxPermissions::default() };
+    let steps = vec![
+        confined("reads"),
+        Step { verify: vec![Check::new(name("seen"))], ..writes("checked") },
+        writes("unchecked"),
+        Step { allow: Some(Box::new(net)), ..confined("sends") },
+    ];
+    let plan = plan(steps);
+    let reason = |id: &str| {
+        format!(
+            "step `{id}` may change something, and no check of its own shows that it did; add `verify` to it \
+             (`checks` is `required`)"
+        )
+    };
+    assert_eq!(within(&asks, &plan), [reason("unchecked"), reason("sends")]);
+    let free = PlanEnvelope { checks: EnvelopeChecks::Optional, ..asks };
+    assert_eq!(within(&free, &plan), Vec::<String>::new());
 }
 
 #[test]

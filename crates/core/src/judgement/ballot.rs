@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CriterionVote;
 use crate::machine::{AskedModel, CheckRuling, CheckVerdict, REASON_LIMIT};
+use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::{CheckJudge, FailureClass, Money};
 
@@ -27,6 +28,9 @@ pub struct Judgement {
     /// The model that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Name>,
+    /// The text that the judge was shown; the requests of its calls have it whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<JudgedText>,
     /// The criteria, in their order.
     pub criteria: Vec<JudgedCriterion>,
     /// The number of model calls.
@@ -39,6 +43,23 @@ pub struct Judgement {
     /// The calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<AskedModel>,
+}
+
+/// The text that a judge was shown, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct JudgedText {
+    /// SHA-256 of the text.
+    pub digest: Sha256Digest,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl JudgedText {
+    /// Returns the record of a text.
+    pub fn of(text: &str) -> Self {
+        let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Self { digest: Sha256Digest::of_bytes(text.as_bytes()), size }
+    }
 }
 
 /// The votes on one criterion.
@@ -204,6 +225,8 @@ mod tests {
             changes: None,
             changed_inputs: Vec::new(),
             is_unbounded: false,
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

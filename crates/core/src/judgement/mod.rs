@@ -10,6 +10,6 @@ mod ballot;
 mod question;
 mod vote;
 
-pub use ballot::{Ballot, FailedVote, JudgedCriterion, Judgement};
+pub use ballot::{Ballot, FailedVote, JudgedCriterion, JudgedText, Judgement};
 pub use question::judge_question;
 pub use vote::{CriterionVote, read_vote};

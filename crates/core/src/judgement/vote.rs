@@ -5,13 +5,13 @@ use crate::agent::unfence;
 /// The maximum length of a quote or a reason in the record, in characters.
 const LONGEST: usize = 300;
 
-/// The minimum length of a quote, in characters: a single letter is in any text.
-const SHORTEST_QUOTE: usize = 3;
+/// The minimum length of a quote that is only a part of a line, in characters: a single letter is in any text.
+const SHORTEST_PART: usize = 3;
 
 /// The vote on one criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionVote {
-    /// True if it holds, shown by a quote that is in the evidence.
+    /// True if it holds, as a quote of the evidence shows.
     pub passes: bool,
     /// The quoted passage, if it passes.
     pub quote: String,
@@ -45,8 +45,8 @@ enum WrittenRuling {
     Unclear,
 }
 
-/// Parses a vote on some criteria, and compares its quotes with the evidence. The error is the mistake in its form,
-/// which a model is asked once to repair.
+/// Parses a vote on some criteria, and compares its quotes with the evidence. The error is the mistake that makes it
+/// unusable, which a model is asked once to repair: its form, or a pass without a quote of the evidence.
 pub fn read_vote(text: &str, criteria: usize, evidence: &str) -> Result<Vec<CriterionVote>, String> {
     let written: WrittenVote = serde_json::from_str(unfence(text))
         .map_err(|error| format!("the answer is not the JSON object that was asked for: {error}"))?;
@@ -56,27 +56,41 @@ pub fn read_vote(text: &str, criteria: usize, evidence: &str) -> Result<Vec<Crit
             "`verdicts` must have one object for each criterion from 1 to {criteria}, in order"
         ));
     }
-    Ok(written.verdicts.into_iter().map(|verdict| verdict.compared_with(evidence)).collect())
+    written.verdicts.into_iter().map(|verdict| verdict.compared_with(evidence)).collect()
 }
 
 impl WrittenVerdict {
-    /// Returns the vote that it is: a pass counts only with a quote.
-    fn compared_with(self, evidence: &str) -> CriterionVote {
-        let quote = self.quote.trim();
-        let is_quoted = quote.chars().count() >= SHORTEST_QUOTE.min(evidence.trim().chars().count())
-            && !quote.is_empty()
-            && evidence.contains(quote);
+    /// Returns the vote that it is, or the mistake in its quote: a pass counts only with one.
+    fn compared_with(self, evidence: &str) -> Result<CriterionVote, String> {
+        let passes = self.verdict == WrittenRuling::Pass;
+        let quote = if passes { self.quote.trim() } else { "" };
+        if passes {
+            check_quote(quote, evidence)
+                .map_err(|mistake| format!("criterion {}: {mistake}", self.criterion))?;
+        }
         let reason = match self.verdict {
-            WrittenRuling::Pass if !is_quoted => {
-                format!("its quote is not in the evidence: {:?}", shortened(quote))
-            }
             WrittenRuling::Unclear => format!("unclear: {}", self.reason.trim()),
             WrittenRuling::Pass | WrittenRuling::Fail => self.reason.trim().to_owned(),
         };
-        let passes = self.verdict == WrittenRuling::Pass && is_quoted;
-        let quote = if passes { shortened(quote) } else { String::new() };
-        CriterionVote { passes, quote, reason: shortened(&reason) }
+        Ok(CriterionVote { passes, quote: shortened(quote), reason: shortened(&reason) })
     }
+}
+
+/// Checks that a quote is a passage of the evidence that can show something: a whole line, or a longer part.
+fn check_quote(quote: &str, evidence: &str) -> Result<(), String> {
+    let is_line = evidence.lines().any(|line| line.trim() == quote);
+    if quote.is_empty() {
+        return Err("a pass needs a quote of the evidence, copied character by character".into());
+    }
+    if !evidence.contains(quote) {
+        return Err(format!("its quote is not in the evidence: {:?}", shortened(quote)));
+    }
+    if !is_line && quote.chars().count() < SHORTEST_PART {
+        return Err(format!(
+            "its quote is too short: {quote:?}; quote a whole line, or at least {SHORTEST_PART} characters of one"
+        ));
+    }
+    Ok(())
 }
 
 fn shortened(text: &str) -> String {
@@ -101,10 +115,25 @@ mod tests {
     fn a_pass_needs_a_quote_of_the_evidence() {
         let passed = CriterionVote { passes: true, quote: "total is 42".into(), reason: "so".into() };
         assert_eq!(vote("pass", "total is 42"), Ok(passed));
-        for quote in ["", "t", "total is 43", "TOTAL IS 42", "the total is 42 EUR. Paid"] {
-            let vote = vote("pass", quote).unwrap();
-            assert!(!vote.passes && vote.reason.starts_with("its quote is not in the evidence"), "{vote:?}");
+        for quote in ["total is 43", "TOTAL IS 42", "the total is 42 EUR. Paid"] {
+            let mistake = vote("pass", quote).unwrap_err();
+            assert!(mistake.starts_with("criterion 1: its quote is not in the evidence"), "{mistake}");
         }
+        assert!(vote("pass", " ").unwrap_err().contains("a pass needs a quote"));
+    }
+
+    #[test]
+    fn a_short_quote_counts_if_it_is_a_whole_line() {
+        let vote = |quote: &str, evidence: &str| {
+            let verdict = json!({"criterion": 1, "verdict": "pass", "quote": quote, "reason": "so"});
+            read_vote(&json!({ "verdicts": [verdict] }).to_string(), 1, evidence)
+        };
+        for evidence in ["6\n", "The answer:\n  6\nThat is all.\n", "6"] {
+            assert!(vote("6", evidence).unwrap()[0].passes, "{evidence:?}");
+        }
+        let mistake = vote("6", "The answer is 6.\n").unwrap_err();
+        assert!(mistake.contains("too short") && mistake.contains("at least 3 characters"), "{mistake}");
+        assert!(vote("is 6", "The answer is 6.\n").unwrap()[0].passes);
     }
 
     #[test]

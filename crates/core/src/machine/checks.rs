@@ -157,11 +157,14 @@ impl Machine {
 
     /// Ends a task whose checks passed, except those that an approver let be ignored.
     fn complete_verified(&mut self, task: TaskIx) {
-        let shows_little = |record: &TaskRecord| record.ignored || record.is_unbounded;
-        let standing = if self.state.task_record(task).is_some_and(shows_little) {
-            Standing::Reported
-        } else {
-            standing_of(&self.plan.step(task.ix()).verify)
+        let record = self.state.task_record(task);
+        let shows_little = record.is_some_and(|record| record.ignored || record.is_unbounded);
+        // A judge inside a nested run is not outvoted by a check around it.
+        let nested = record.and_then(|record| record.result.as_ref()?.standing);
+        let standing = match standing_of(&self.plan.step(task.ix()).verify) {
+            _ if shows_little => Standing::Reported,
+            _ if nested == Some(Standing::Plausible) => Standing::Plausible,
+            own => own,
         };
         self.finish(task, TaskCompletion::success(standing));
     }
@@ -312,8 +315,8 @@ impl TaskRecord {
     }
 }
 
-/// Returns the standing that checks give by passing: one that can verify is enough.
+/// Returns the standing that checks give by passing: that of the weakest of them.
 pub(super) fn standing_of(checks: &[Check]) -> Standing {
-    let verifies = checks.iter().any(|check| check.mode == CheckCertainty::Verifiable);
-    if verifies { Standing::Verified } else { Standing::Plausible }
+    let plausible = checks.iter().any(|check| check.mode == CheckCertainty::Plausible);
+    if plausible { Standing::Plausible } else { Standing::Verified }
 }

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::scope::TaskScope;
 use super::state::TaskIx;
-use super::{Machine, Standing, StepState};
+use super::{Machine, StepState};
 use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
-use wf_model::{Check, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
+use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
 
 /// A scope that notes the names read.
 struct RecordingScope<'a> {
@@ -90,8 +90,9 @@ impl Machine {
         };
         let step = self.plan.step(ix);
         let confirmed = || {
-            let verified = self.state.step_record(ix.0).standing == Standing::Verified;
-            verified && step.verify.iter().any(|check| reads(check, output))
+            let checked = self.state.step_record(ix.0).standing.is_checked();
+            let verifies = |check: &Check| check.mode == CheckCertainty::Verifiable && reads(check, output);
+            checked && step.verify.iter().any(verifies)
         };
         !matches!(step.work, StepWork::Approve(_)) && !confirmed()
     }

@@ -44,6 +44,8 @@ impl Machine {
             RunOutcome::Succeeded if self.state.is_unbounded => Standing::Reported,
             // Nor is a result accepted with less than all criteria.
             RunOutcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
+            // A judge of a step is not outvoted by the plan's own checks.
+            RunOutcome::Succeeded if checked == Some(true) && counts.plausible > 0 => Standing::Plausible,
             RunOutcome::Succeeded if checked == Some(true) => standing_of(&self.plan.parts().verify),
             // Nor is a run with steps left out by choice.
             RunOutcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,

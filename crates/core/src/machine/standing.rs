@@ -76,9 +76,9 @@ keywords! {
         Unchecked = "unchecked",
         /// The worker reports success; no check has confirmed it.
         Reported = "reported",
-        /// Checks outside the worker passed, and none of them can verify.
+        /// Checks outside the worker passed, and at least one of them cannot verify.
         Plausible = "plausible",
-        /// Checks outside the worker confirmed it.
+        /// Checks outside the worker confirmed it, and each of them can verify.
         Verified = "verified",
         /// It failed verification.
         Refuted = "refuted",
@@ -90,7 +90,7 @@ keywords! {
 pub struct StepCounts {
     /// Steps that succeeded and are verified.
     pub verified: u32,
-    /// Steps that succeeded, and whose checks passed without being able to verify.
+    /// Steps that succeeded, and whose checks passed, at least one without being able to verify.
     #[serde(default, skip_serializing_if = "is_none")]
     pub plausible: u32,
     /// Steps with unverified success.

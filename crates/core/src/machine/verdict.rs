@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IsolationKind;
 use crate::judgement::Judgement;
+use crate::test_report::TestCounts;
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
@@ -50,6 +51,12 @@ pub struct CheckVerdict {
     /// True if the steps may change the whole workspace, and the check fixes no file: its pass is at most `reported`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unbounded: bool,
+    /// The numbers of its test report, if it expects one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Box<TestCounts>>,
+    /// The finding on the workspace before the work, if the check is run then, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<PriorFinding>>,
     /// The votes of models, if they judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
@@ -65,6 +72,19 @@ impl CheckVerdict {
     pub fn passed(&self) -> bool {
         self.ruling == CheckRuling::Pass
     }
+}
+
+/// The finding of a check on the workspace before the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PriorFinding {
+    /// The ruling.
+    pub ruling: CheckRuling,
+    /// The reason, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+    /// The numbers of its test report; without a readable one nothing is counted.
+    #[serde(default)]
+    pub tests: TestCounts,
 }
 
 /// The maximum number of hidden paths that a verdict names.

@@ -39,6 +39,8 @@ impl CriterionJudgement {
             changes: None,
             changed_inputs: Vec::new(),
             is_unbounded: false,
+            tests: None,
+            before: None,
             judgement: None,
         }
     }

@@ -7,6 +7,7 @@
 //! met. An expectation that could not be looked at is an `error`, which is never a pass.
 
 mod classify;
+mod counted;
 mod found;
 mod judge;
 mod output;
@@ -17,6 +18,7 @@ mod tests;
 mod text;
 
 pub use classify::{END, classify};
+pub use counted::judge_tests;
 pub use found::{FilePresence, ProbeFindings};
 pub use judge::{CriterionJudgement, judge};
 pub use reverified::{CriterionComparison, EvidenceFreshness, ReverifiedResult};

@@ -12,7 +12,7 @@ use wf_base::redact::SecretMask;
 use wf_base::time::SystemClock;
 use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{Check, CheckProbe, Expectation, FailureClass, ShellScript};
+use wf_model::{Check, CheckProbe, Expectation, FailureClass, LeastTests, ShellScript, TestExpectation};
 
 struct Nothing;
 
@@ -53,6 +53,8 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         pins: None,
         whiteouts: Vec::new(),
         copies: Vec::new(),
+        reports: root.join(".wf/reports"),
+        prior: Arc::default(),
     };
     let stop = watch::channel(StopLevel::No).1;
     RenderedCheck::new(&check, &ground, &Nothing).run(stop).await.verdict
@@ -168,4 +170,41 @@ async fn a_template_without_a_value_is_an_error() {
     let word = Template::parse("{{ params.none }}", wf_base::source::Span::default()).unwrap();
     let verdict = rule(dir.path(), Some(CheckProbe::Exec(vec![word])), Expectation::default()).await;
     assert_eq!((verdict.ruling, verdict.failure_class), (CheckRuling::Error, Some(FailureClass::Logical)));
+}
+
+/// A check that expects at least two passed tests in a report that its command writes.
+async fn reported(text: &str, report: Option<&str>) -> CheckVerdict {
+    let dir = tempfile::tempdir().unwrap();
+    let tests = TestExpectation { report: report.map(String::from), at_least: LeastTests::Number(2) };
+    let expect = Expectation { tests: Some(tests), ..Expectation::default() };
+    let verdict = rule(dir.path(), Some(probe(text)), expect).await;
+    let left = std::fs::read_dir(dir.path().join(".wf/reports")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "{text}");
+    verdict
+}
+
+#[tokio::test]
+async fn a_command_that_ends_well_passes_only_with_its_report() {
+    let full = "printf '1..2\\nok 1\\nok 2\\n'";
+    for (text, report, ruling, found) in [
+        (format!("{full} > \"$WF_REPORTS/r.tap\""), Some("r.tap"), CheckRuling::Pass, ""),
+        (full.to_owned(), None, CheckRuling::Pass, ""),
+        // As `os._exit(0)` in what the tests load.
+        ("exit 0".to_owned(), Some("r.tap"), CheckRuling::Fail, "there is no report `r.tap`"),
+        ("exit 0".to_owned(), None, CheckRuling::Fail, "the report is empty"),
+        ("printf '1..2\\nok 1\\n'".to_owned(), None, CheckRuling::Fail, "the plan of the report is 2 tests"),
+        (
+            format!("{full} > real; ln -s \"$PWD/real\" \"$WF_REPORTS/r.tap\""),
+            Some("r.tap"),
+            CheckRuling::Fail,
+            "no report",
+        ),
+        ("mkfifo \"$WF_REPORTS/r.tap\"".to_owned(), Some("r.tap"), CheckRuling::Fail, "no report"),
+    ] {
+        let verdict = reported(&text, report).await;
+        assert_eq!(verdict.ruling, ruling, "{text}: {verdict:?}");
+        assert!(verdict.found.contains(found), "{text}: {verdict:?}");
+        let passed = verdict.tests.map(|tests| tests.passed);
+        assert_eq!(passed, (ruling == CheckRuling::Pass).then_some(2), "{text}");
+    }
 }

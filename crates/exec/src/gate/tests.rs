@@ -75,6 +75,8 @@ fn site(root: &Path) -> GateEnvironment {
             pins: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),
+            reports: root.join(".wf/reports"),
+            prior: Arc::default(),
         },
         view: None,
     }

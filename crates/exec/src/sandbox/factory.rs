@@ -127,6 +127,7 @@ impl SandboxFactory {
             granted: readable.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(readable).collect(),
             copies: Vec::new(),
+            reports: None,
             hidden: self.hidden.clone(),
             home: self.home.clone(),
             network,

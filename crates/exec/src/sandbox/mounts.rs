@@ -116,11 +116,9 @@ impl<'a> SandboxViewBuilder<'a> {
         }
         devices().map_err(view_error("create the devices"))?;
         self.hide()?;
-        if let WorkspaceLayer::Direct { files, .. } = &self.sandbox.layer {
-            for file in files {
-                let (source, place) = self.find(file).map_err(view_error("find a writable file"))?;
-                bind(&source, &place, MountAccess::Write)?;
-            }
+        for file in self.sandbox.writable_elsewhere() {
+            let (source, place) = self.find(file).map_err(view_error("find a writable file"))?;
+            bind(&source, &place, MountAccess::Write)?;
         }
         self.lock_hidden()?;
         if processes().map_err(view_error("mount /proc"))? {
@@ -261,15 +259,12 @@ impl<'a> SandboxViewBuilder<'a> {
     /// Hides the files of the system that other users cannot read.
     fn hide_private(&self) -> io::Result<()> {
         let sandbox = self.sandbox;
-        let files: &[PathBuf] = match &sandbox.layer {
-            WorkspaceLayer::Direct { files, .. } => files,
-            WorkspaceLayer::Scratch { .. } => &[],
-        };
         // A path in the workspace grants nothing else: a step may have put a link there.
         let elsewhere = sandbox.granted.iter().filter(|path| !path.starts_with(&sandbox.root));
         let granted = [&sandbox.root].into_iter().chain(elsewhere);
         let granted = granted.chain(&sandbox.hidden);
-        let granted: Vec<PathBuf> = granted.chain(files).map(|path| self.place(path)).collect();
+        let granted: Vec<PathBuf> =
+            granted.chain(sandbox.writable_elsewhere()).map(|path| self.place(path)).collect();
         let private = self.private.clone();
         let root = open(Path::new(NEW_ROOT))?;
         for one in private::but(&granted, private, &|path| new(path))? {
@@ -332,11 +327,9 @@ impl<'a> SandboxViewBuilder<'a> {
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { .. } if scratch => places.push(root),
             WorkspaceLayer::Scratch { .. } => {}
-            WorkspaceLayer::Direct { write, files, .. } => {
-                places.extend(write.iter().map(|path| root.join(path)));
-                places.extend(files.iter().filter_map(|file| self.canonical(file)));
-            }
+            WorkspaceLayer::Direct { write, .. } => places.extend(write.iter().map(|path| root.join(path))),
         }
+        places.extend(self.sandbox.writable_elsewhere().filter_map(|file| self.canonical(file)));
         places
     }
 

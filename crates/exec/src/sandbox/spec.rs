@@ -23,6 +23,9 @@ pub struct SandboxSpec {
     /// Files of the workspace that appear as copies. Without layers they appear as they are.
     #[serde(default)]
     pub copies: Vec<KeptCopy>,
+    /// The writable folder for the test report of a check; absolute, and there.
+    #[serde(default)]
+    pub reports: Option<PathBuf>,
     /// Folders that appear empty in every place where they are seen; absolute.
     pub hidden: Vec<PathBuf>,
     /// The home folder: empty and writable, except for its readable parts.
@@ -49,6 +52,15 @@ impl SandboxSpec {
             }
             WorkspaceLayer::Direct { .. } | WorkspaceLayer::Scratch { .. } => None,
         }
+    }
+
+    /// Returns the writable files and folders outside the workspace.
+    pub(super) fn writable_elsewhere(&self) -> impl Iterator<Item = &PathBuf> {
+        let files: &[PathBuf] = match &self.layer {
+            WorkspaceLayer::Direct { files, .. } => files,
+            WorkspaceLayer::Scratch { .. } => &[],
+        };
+        files.iter().chain(&self.reports)
     }
 
     /// Returns the folder that is shown as the workspace.

@@ -5,8 +5,8 @@ use crate::decode::{
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
-use wf_model::CheckCertainty;
-use wf_model::expr::Template;
+use wf_model::expr::{ExprReference, Template};
+use wf_model::{CheckCertainty, LeastTests, ResultBefore};
 
 record! {
     /// One criterion: something that is run outside the worker, and the expected result.
@@ -37,6 +37,8 @@ record! {
         optional limits: Box<LimitsSpec>,
         /// Globs of files that no step may change or add, whatever steps declare.
         default fixed: Vec<Spanned<PathGlob>>,
+        /// The result that it must have before the work of its step: `fails`, or the attempt does not begin.
+        optional before: Spanned<ResultBefore>,
         /// The rules for the class of a failure, before the built-in table; the first matching one
         /// applies.
         default classify: Vec<ClassifyRuleSpec>,
@@ -49,6 +51,8 @@ record! {
 }
 
 words!(CheckCertainty);
+
+words!(ResultBefore);
 
 record! {
     /// A model that judges the output of a check, by criteria in prose.
@@ -102,6 +106,7 @@ fn has_probe(check: &mut CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mu
     if let Some(judge) = fields.has("judge").then(|| fields.key("judge")) {
         check_judge(check, judge, fields, decoder);
     }
+    check_before(check, fields, decoder);
     let at = check.name.span;
     let files_only = check.expect.as_ref().is_some_and(|expect| expect.is_files_only());
     if fields.has("run") && fields.has("exec") {
@@ -111,6 +116,54 @@ fn has_probe(check: &mut CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mu
         let message = format!("check `{}` has no command", check.name.value);
         let help = "add `run` or `exec`, or use only `file_exists` in `expect`";
         decoder.emit(Diagnostic::new(Code::ExecutorMissing, at, message).with_help(help));
+    }
+}
+
+impl CheckSpec {
+    /// True if it is run before the work, too.
+    fn is_run_before(&self) -> bool {
+        let tests = self.expect.as_ref().and_then(|expect| expect.tests.as_ref());
+        self.before.is_some() || tests.is_some_and(|tests| tests.at_least.0 == LeastTests::Before)
+    }
+}
+
+/// Notes a check that cannot be run before the work, because of what it reads or who judges it.
+fn check_before(check: &CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    if !check.is_run_before() {
+        return;
+    }
+    let key = if check.before.is_some() { "before" } else { "expect" };
+    let mut refuse = |message: &str, help: &str| {
+        decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key(key), message).with_help(help));
+    };
+    if check.judge.is_some() {
+        refuse(
+            "a judge may find otherwise next time: that it fails before the work shows nothing",
+            "remove `judge`, or `before`",
+        );
+    }
+    let values = check.env.iter().map(|(_, value)| value);
+    let templates = values.chain(check.exec.iter().flat_map(|exec| &exec.value));
+    let mut read = templates.flat_map(Template::refs).map(|read| &read.name);
+    if read.any(|name| matches!(name, ExprReference::Output { .. } | ExprReference::StepStatus(_))) {
+        refuse(
+            "the check is run before the work, when the outputs of steps may not be known",
+            "let it read files and parameters alone",
+        );
+    }
+}
+
+/// Notes checks that would be run before the work where there is none: those of a plan or of a goal.
+pub(super) fn refuse_before<'a>(
+    checks: impl IntoIterator<Item = &'a CheckSpec>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    for check in checks.into_iter().filter(|check| check.is_run_before()) {
+        let message = format!("check `{}` has no work that it could be run before", check.name.value);
+        let mistake = Diagnostic::new(Code::ValueWrong, check.name.span, message);
+        decoder.emit(mistake.with_help(
+            "`before: fails` and `at_least: before` are for the checks of a step; move it there, or give a number",
+        ));
     }
 }
 

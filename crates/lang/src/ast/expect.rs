@@ -1,11 +1,13 @@
 use serde_json::Value;
 
 use crate::decode::{
-    JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+    DecodeSpec, JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
 };
+use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::inline_schema;
 use wf_base::source::Spanned;
-use wf_model::ValueSchema;
+use wf_model::{LeastTests, ValueSchema};
 
 record! {
     /// The expected result of a check. Everything given must be met.
@@ -30,8 +32,49 @@ record! {
         default json: OneOrMany<JsonExpectationSpec>,
         /// Standard output, read as JSON, satisfies this JSON Schema.
         optional json_schema: Spanned<ValueSchema>,
+        /// A report of tests has enough that passed, and none that failed.
+        optional tests: Box<TestExpectationSpec>,
     }
 }
+
+record! {
+    /// The expected numbers of a report of tests: JUnit XML, TAP, or the JSON of `cargo nextest` or pytest.
+    pub struct TestExpectationSpec as "the `tests` of an expectation" {
+        /// The file that the check writes, in the folder that `$WF_REPORTS` names: standard output if absent.
+        optional report: Spanned<WorkspacePath>,
+        /// The least number of tests that pass, or `before`: as many as before the work, and none skipped that was
+        /// not skipped then.
+        required at_least: LeastTestsText,
+    }
+}
+
+/// The least number of tests that pass.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastTestsText(pub LeastTests);
+
+impl DecodeSpec for LeastTestsText {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        match &node.value {
+            YamlValue::Text(text) if text == "before" => Some(Self(LeastTests::Before)),
+            YamlValue::Number(number) => {
+                let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
+                let Some(number) = number.filter(|number| *number > 0) else {
+                    decoder.wrong_value(node, "expected a whole number above 0, or `before`".to_owned());
+                    return None;
+                };
+                Some(Self(LeastTests::Number(number)))
+            }
+            _ => {
+                decoder.wrong_type(node, "a number of tests, or `before`");
+                None
+            }
+        }
+    }
+}
+
+inline_schema!(LeastTestsText, "LeastTests", {
+    "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "before" }]
+});
 
 record! {
     /// A comparison of the values that a JSON path selects.
@@ -73,7 +116,8 @@ impl ExpectationSpec {
             || self.output_gt.is_some()
             || self.not_empty.is_some()
             || !self.json.0.is_empty()
-            || self.json_schema.is_some();
+            || self.json_schema.is_some()
+            || self.tests.is_some();
         !output && !self.file_exists.0.is_empty()
     }
 }

@@ -173,6 +173,11 @@ fn check_gate(gate: &mut GateSpec, fields: &MappingFields<'_, '_>, decoder: &mut
     let provider = gate.provider.value;
     check_provider_keys(provider, fields, decoder);
     check_lane_keys(gate, fields, decoder);
+    if gate.expect.as_ref().is_some_and(|expect| expect.tests.is_some()) {
+        let message = "a gate reads no report of tests";
+        let mistake = Diagnostic::new(Code::ValueWrong, fields.key("expect"), message);
+        decoder.emit(mistake.with_help("put `tests` into a check of the step"));
+    }
     constant(gate, decoder);
     gate.setting = match provider {
         GateProviderKind::Predicate => rule(gate, fields, decoder).map(GateProviderConfig::Predicate),

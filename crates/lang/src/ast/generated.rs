@@ -9,7 +9,7 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::{Span, Spanned};
 use wf_model::expr::Template;
-use wf_model::{AgentTool, EnvelopeExecutor};
+use wf_model::{AgentTool, EnvelopeChecks, EnvelopeExecutor};
 
 /// The largest `max_steps`.
 const MOST_STEPS: u32 = 1000;
@@ -56,6 +56,9 @@ record! {
         optional max_steps: Spanned<u32>,
         /// The limits on its resources: those of this plan if absent.
         optional budget: BudgetSpec,
+        /// The steps that need a check of their own, in `verify`, `inspect` or `test`: `required` for each that may
+        /// write files or use the network; `optional` if absent.
+        default checks: EnvelopeChecks,
         /// True if its text may be from outside: `false` if absent.
         default untrusted: bool,
     }
@@ -73,6 +76,8 @@ record! {
 }
 
 words!(EnvelopeExecutor);
+
+words!(EnvelopeChecks);
 
 impl DecodeSpec for UsesSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {

@@ -1,7 +1,7 @@
 use super::{
     BudgetSpec, CheckSpec, DstSpec, EscalationSpec, ExclusionSpec, GateRef, JobSpec, MissedTimesSpec,
     NotifySpec, ParamSpec, PlanKind, PlanSpec, PlannerSpec, PolicySpec, RepairSpec, ReplanSpec,
-    ScheduleRuleSpec, SecretSpec, foreign, planner, sound,
+    ScheduleRuleSpec, SecretSpec, check, foreign, planner, sound,
 };
 use crate::decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -123,6 +123,7 @@ fn check_goal(goal: &mut GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut
     if let Some(budget) = &goal.budget {
         budget.check_main_attempts(0, decoder);
     }
+    check::refuse_before(goal.verify.iter().flat_map(|checks| &checks.value), decoder);
     let mut wrong = |at, message: &str, help: &str| {
         decoder.emit(Diagnostic::new(Code::ValueWrong, at, message).with_help(help));
     };

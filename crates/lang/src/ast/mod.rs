@@ -73,7 +73,7 @@ pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
 pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
 pub use dispatch::DispatchSpec;
 pub use escalation::EscalationSpec;
-pub use expect::{ExpectationSpec, JsonExpectationSpec};
+pub use expect::{ExpectationSpec, JsonExpectationSpec, LeastTestsText, TestExpectationSpec};
 pub use gate::{GateKind, GateProviderConfig, GateProviderKind, GateRef, GateSpec};
 pub use generated::{EnvelopeSpec, GeneratedSpec, UsesSpec};
 pub use goal::{GoalKind, GoalSpec};

@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
-    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, SuggestsSpec, UndoSpec, foreign,
-    intent, interaction, planner, single_agent, sound,
+    PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, SuggestsSpec, UndoSpec, check,
+    foreign, intent, interaction, planner, single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -109,6 +109,7 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
     intent::check(plan, fields, decoder);
     single_agent::refuse_keys(fields, decoder);
+    check::refuse_before(plan.checks(), decoder);
     sound::check_output_values(&plan.outputs, decoder);
     if plan.steps.as_ref().is_some_and(Vec::is_empty) {
         let message = "a plan needs at least one step";

@@ -7,7 +7,7 @@ use wf_base::source::Spanned;
 use wf_model::expr::Template;
 use wf_model::{
     Check, CheckJudge, CheckPhase, CheckProbe, EnvVar, Expectation, FailureClassRule, JsonExpectation,
-    ResourceLimits, ShellScript,
+    ResourceLimits, ShellScript, TestExpectation,
 };
 
 /// The default timeout of a check.
@@ -47,6 +47,7 @@ fn check(check: &ast::CheckSpec, phase: CheckPhase) -> Check {
         limits: limits(check.limits.as_deref()),
         fixed: globs(&check.fixed),
         classify: rules(&check.classify),
+        before: check.before.as_ref().map(|before| before.value),
         judge: check.judge.as_deref().map(judge),
     }
 }
@@ -106,6 +107,14 @@ pub(super) fn expect(expect: &ast::ExpectationSpec) -> Expectation {
         not_empty: expect.not_empty,
         json: expect.json.0.iter().map(json).collect(),
         json_schema: expect.json_schema.as_ref().map(|schema| schema.value.clone()),
+        tests: expect.tests.as_deref().map(tests),
+    }
+}
+
+fn tests(expect: &ast::TestExpectationSpec) -> TestExpectation {
+    TestExpectation {
+        report: expect.report.as_ref().map(|path| path.value.0.clone()),
+        at_least: expect.at_least.0,
     }
 }
 

@@ -45,6 +45,7 @@ fn envelope(
         fetch: said.fetch.iter().map(|host| host.value.0.clone()).collect(),
         max_steps: said.max_steps.as_ref().map_or(PlanEnvelope::MAX_STEPS, |max| max.value),
         budget: said.budget.as_ref().map(ast::BudgetSpec::lower),
+        checks: said.checks,
         untrusted: said.untrusted,
     })
 }

@@ -6,7 +6,7 @@ use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord, UnbegunChild};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label, verdict_remarks};
 use crate::moves;
 use crate::rounds::rounds_table;
-use crate::{counts_text, state_style, state_word, usage_line};
+use crate::{certainty_counts, counts_text, state_style, state_word, usage_line};
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, first_line, moment, plural, size};
@@ -26,7 +26,8 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
     steps(record, 0, &mut text);
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
-        let _ = writeln!(text, "\n{}", paint(DIM, "plan checks"));
+        let modes = certainty_counts(own.iter().map(|check| &check.verdict)).unwrap_or_default();
+        let _ = writeln!(text, "\n{}", paint(DIM, format!("plan checks · {modes}").trim_end_matches(" · ")));
         for check in own {
             text.push_str(&ruling(check));
         }
@@ -69,7 +70,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
         }
     };
     let accepted = run.accepted.map(|met| format!("within δ: {met}"));
-    field("accepted", &paint_some(accepted));
+    field("accepted", &accepted.map(|text| paint(WARN, &text)).unwrap_or_default());
     field("reason", &untrusted(&run.reason).to_string());
     field("goal", &of_goal(run));
     field("session", run.session.as_ref().map_or("", SessionName::as_str));
@@ -142,11 +143,6 @@ fn of_goal(run: &RunRow) -> String {
     }
 }
 
-/// An important text in its style, if there is one.
-fn paint_some(text: Option<String>) -> String {
-    text.map(|text| paint(WARN, &text)).unwrap_or_default()
-}
-
 /// Values on one line: `day=mon n=3`.
 fn pairs(values: &JsonObject) -> String {
     let pair = |(name, value): (&String, &serde_json::Value)| match value {
@@ -163,6 +159,10 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         let told = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
         notes.extend(record.gap(&place));
+        notes.extend(
+            certainty_counts(rulings.iter().map(|check| &check.verdict))
+                .filter(|_| row.standing.is_checked()),
+        );
         notes.extend(record.loops_of_task(&place));
         notes.extend(doubts_text(record, row));
         text.push_str(&step(row, depth, told, &notes));
@@ -249,8 +249,11 @@ fn ruling(check: &CheckRow) -> String {
     if check.verdict.passed() {
         let name = paint(GOOD, check.verdict.name.as_str());
         let judged = check.verdict.judgement.as_ref().map(|judged| judged.lines()).unwrap_or_default();
+        let shown = check.verdict.judgement.as_ref().and_then(|judged| judged.shown.as_ref());
+        let shown = shown
+            .map(|text| format!("judged {} of output · sha256 {}", size(text.size), text.digest.short()));
         let judged: String =
-            judged.iter().map(|line| format!("{INDENT}    {}\n", styled_line(line))).collect();
+            judged.iter().chain(&shown).map(|line| format!("{INDENT}    {}\n", styled_line(line))).collect();
         let remarks = verdict_remarks(&check.verdict);
         let remarks: String =
             remarks.iter().map(|text| format!("{INDENT}    {}\n", untrusted(text))).collect();

@@ -7,12 +7,12 @@ use super::record::task_of_row;
 use super::taint::untrusted_values;
 use crate::lines::verdict_remarks;
 use crate::rounds::change_text;
-use crate::{state_style, state_word};
+use crate::{certainty_counts, state_style, state_word};
 use wf_base::units::first_line;
 use wf_base::untrusted::{BOLD, DIM, paint, plain};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, StepState, TaskId, WorkExit,
+    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, Standing, StepState, TaskId, WorkExit,
 };
 use wf_model::{CheckCertainty, FailureClass, Plan, Step};
 use wf_store::{AttemptRow, CheckRow, StepRow};
@@ -347,6 +347,12 @@ fn end(record: &RunRecord, row: &StepRow) -> Option<String> {
                 [] => "it is reported, not verified: it has no checks".into(),
                 all => format!("it is reported, not verified: {}", all.join(", ")),
             })
+        }
+        StepState::Succeeded if row.standing == Standing::Plausible => {
+            let rulings = record.rulings(&task_of_row(row));
+            let counts = certainty_counts(rulings.iter().map(|check| &check.verdict));
+            let counts = counts.map(|counts| format!(": {counts}")).unwrap_or_default();
+            Some(format!("it is plausible, not verified: the weakest check decides{counts}"))
         }
         StepState::Failed if row.allowed_to_fail => {
             Some("its failure was ignored: on_error: continue".into())

@@ -225,6 +225,8 @@ pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
         changes: None,
         changed_inputs: Vec::new(),
         is_unbounded: false,
+        tests: None,
+        before: None,
         judgement: None,
     }
 }

@@ -113,11 +113,12 @@ fn within(envelope: &PlanEnvelope) -> Value {
         mcp,
         fetch,
         max_steps,
+        checks,
         budget: _,
         untrusted: _,
     } = envelope;
     let plans: Vec<&str> = plans.iter().map(|child| child.path.as_str()).collect();
-    json!({
+    let mut limits = json!({
         "allow": allow,
         "executors": executors,
         "plans": plans,
@@ -126,7 +127,11 @@ fn within(envelope: &PlanEnvelope) -> Value {
         "mcp": mcp,
         "fetch": fetch,
         "max_steps": max_steps,
-    })
+    });
+    if !checks.is_default() {
+        limits["checks"] = json!(checks);
+    }
+    limits
 }
 
 fn script(call: &SkillCall) -> Value {

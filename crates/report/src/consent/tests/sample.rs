@@ -129,9 +129,7 @@ steps:
         limits: {memory: 62MiB}
     allow: {read: [/srv/read], write: [out/written], net: true, env: [HOST_PASS], exec: [git]}
     limits: {memory: 28MiB, cpu: 29s, processes: 30, scratch: 31MiB, output: 32MiB}
-    classify:
-      - {exit_code: 33, output: flaky, class: environmental}
-      - {signal: 34, class: environmental}
+    classify: [{exit_code: 33, output: flaky, class: environmental}, {signal: 34, class: environmental}]
     inspect:
       - name: lint
         run: lint script
@@ -151,6 +149,7 @@ steps:
         allow: {read: [/srv/check]}
         limits: {memory: 36MiB}
         fixed: [fixed/file.txt]
+        before: fails
         classify: [{exit_code: 37, class: logical}]
         expect:
           exit_code: 38
@@ -158,6 +157,7 @@ steps:
           contains: contained text
           regex: regex.*text
           output_lt: 39
+          tests: {report: report.xml, at_least: 293}
           output_gt: 40
           file_exists: [left/file.txt]
           not_empty: true
@@ -170,11 +170,8 @@ steps:
     max_parallel: 46
     writes: [written/further.txt]
     exec: [prog, "an argument"]
-    alternatives:
-      - {id: by_program, exec: [other-prog]}
-      - {id: by_request, http: {url: "https://other.example.com"}}
-      - {id: by_plan, uses: parts.md, with: {what: another}}
-      - {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}
+    alternatives: [{id: by_program, exec: [other-prog]}, {id: by_request, http: {url: "https://other.example.com"}},
+      {id: by_plan, uses: parts.md, with: {what: another}}, {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}]
   - id: third
     matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
     exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]
@@ -201,6 +198,7 @@ steps:
         mcp: [may_server]
         fetch: [may.example.com]
         max_steps: 231
+        checks: required
         budget: {max_attempts: 232}
         untrusted: true
   - {id: sixth, wait: {duration: 47s}}

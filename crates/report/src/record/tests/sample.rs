@@ -110,6 +110,8 @@ pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
             changes: None,
             changed_inputs: Vec::new(),
             is_unbounded: false,
+            tests: None,
+            before: None,
             judgement: None,
         },
     }

@@ -1,0 +1,87 @@
+use serde::Deserialize;
+
+use super::{TestCounts, TestEnd};
+
+/// The report of `pytest-json-report`.
+#[derive(Deserialize)]
+struct PytestReport {
+    tests: Vec<PytestTest>,
+    summary: PytestSummary,
+}
+
+#[derive(Deserialize)]
+struct PytestSummary {
+    total: u64,
+}
+
+#[derive(Deserialize)]
+struct PytestTest {
+    nodeid: String,
+    outcome: String,
+}
+
+/// A line of the `libtest-json` format, which `cargo nextest` and `cargo test` write.
+#[derive(Deserialize)]
+struct LibtestLine {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    test_count: Option<u64>,
+}
+
+/// Reads a JSON report: one object of pytest, or a line for each event of libtest.
+pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+    match serde_json::from_str::<PytestReport>(text) {
+        Ok(report) => read_pytest(&report),
+        Err(error) if error.is_eof() => Err("the report is cut off".into()),
+        Err(_) => read_libtest(text),
+    }
+}
+
+fn read_pytest(report: &PytestReport) -> Result<TestCounts, String> {
+    let mut counts = TestCounts::default();
+    for test in &report.tests {
+        let end = match test.outcome.as_str() {
+            "passed" | "xpassed" => TestEnd::Passed,
+            "skipped" | "xfailed" | "deselected" => TestEnd::Skipped,
+            _ => TestEnd::Failed,
+        };
+        counts.add(&test.nodeid, end);
+    }
+    let total = report.summary.total;
+    if total == counts.total() {
+        return Ok(counts);
+    }
+    Err(format!("the report says that it has {total} tests, and has {}", counts.total()))
+}
+
+fn read_libtest(text: &str) -> Result<TestCounts, String> {
+    let (mut counts, mut promised, mut open) = (TestCounts::default(), 0_u64, 0_i64);
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let line: LibtestLine = serde_json::from_str(line).map_err(|error| {
+            format!("line {number} of the report is no event of libtest or nextest: {error}")
+        })?;
+        match (line.kind.as_str(), line.event.as_str()) {
+            ("suite", "started") => {
+                open += 1;
+                promised = promised.saturating_add(line.test_count.unwrap_or_default());
+            }
+            ("suite", _) => open -= 1,
+            ("test", "ok") => counts.add(&line.name, TestEnd::Passed),
+            ("test", "ignored") => counts.add(&line.name, TestEnd::Skipped),
+            ("test", "failed" | "timeout") => counts.add(&line.name, TestEnd::Failed),
+            _ => {}
+        }
+    }
+    if open != 0 {
+        return Err("the report is cut off: a suite did not end".into());
+    }
+    if counts.total() < promised {
+        return Err(format!("the report announces {promised} tests, and has {}", counts.total()));
+    }
+    Ok(counts)
+}

@@ -1,0 +1,18 @@
+//! The reports that test runners write: JUnit XML, TAP, the JSON of `cargo nextest` (libtest) and of pytest.
+//!
+//! An exit code says that a program ended so; a report says which tests ran. A product that ends the runner early
+//! leaves no report, or one that is not complete.
+//!
+//! **Invariant:** a report that is cut off, or contradicts its own numbers, is an error and never a smaller count.
+
+mod counts;
+mod json;
+mod junit;
+mod read;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+pub use counts::TestCounts;
+use counts::TestEnd;
+pub use read::{MAX_REPORT_BYTES, read_test_report};

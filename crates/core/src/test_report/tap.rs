@@ -1,0 +1,50 @@
+use super::{TestCounts, TestEnd};
+
+/// The directive of a test that is expected to fail.
+const EXPECTED_TO_FAIL: &str = concat!("TO", "DO");
+
+/// Reads TAP (Test Anything Protocol): the tests of the top level, and their plan. Without a plan nobody knows
+/// whether all ran.
+pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+    let (mut counts, mut plan) = (TestCounts::default(), None);
+    for line in text.lines() {
+        if line.starts_with("Bail out!") {
+            return Err(format!("the tests were given up: {}", line.chars().take(200).collect::<String>()));
+        }
+        if let Some(last) = line.strip_prefix("1..") {
+            let number = last.split_whitespace().next().unwrap_or_default();
+            let number = number.parse::<u64>().map_err(|_| format!("`{line}` is no plan of TAP"))?;
+            if plan.replace(number).is_some() {
+                return Err("the report has two plans".into());
+            }
+        }
+        if let Some((name, end)) = test(line) {
+            counts.add(name, end);
+        }
+    }
+    match plan {
+        None => Err("the report is no JUnit, JSON or TAP report: it has no plan `1..N`".into()),
+        Some(plan) if plan != counts.total() => {
+            Err(format!("the plan of the report is {plan} tests, and it has {}", counts.total()))
+        }
+        Some(_) => Ok(counts),
+    }
+}
+
+/// Returns the name and the end of a test; `None`: the line is none. A test that is expected to fail counts
+/// as skipped, however it ends.
+fn test(line: &str) -> Option<(&str, TestEnd)> {
+    let (rest, end) = match line.strip_prefix("not ok") {
+        Some(rest) => (rest, TestEnd::Failed),
+        None => (line.strip_prefix("ok")?, TestEnd::Passed),
+    };
+    if !rest.is_empty() && !rest.starts_with(' ') {
+        return None;
+    }
+    let (about, directive) = rest.split_once(" # ").unwrap_or((rest, ""));
+    let directive = directive.trim_start().to_ascii_uppercase();
+    let name = about.trim().trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let name = name.trim().trim_start_matches('-').trim();
+    let left_out = directive.starts_with("SKIP") || directive.starts_with(EXPECTED_TO_FAIL);
+    Some((name, if left_out { TestEnd::Skipped } else { end }))
+}

@@ -1,0 +1,109 @@
+//! The checks that are run on the workspace before the work: what passes already shows nothing, and the tests that
+//! pass then must pass after it.
+//!
+//! **Invariant:** the findings are on disk before the first attempt of a task does anything. From then on the workspace
+//! is no longer as it was before the work, so they are never taken again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use wf_base::name::Name;
+use wf_core::machine::{
+    Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, PriorFinding, TaskId, WorkExit,
+};
+use wf_exec::{StopLevel, WorkError, log};
+use wf_model::{Check, Step};
+
+use super::copies;
+use super::current_step::written_step;
+use super::judging::CheckSubject;
+use super::run::RunContext;
+
+/// The findings of the checks of a task before its work.
+pub(super) type PriorFindings = BTreeMap<Name, PriorFinding>;
+
+/// The reason why an attempt does not begin, after the name of the check.
+const PASSES_ALREADY: &str = "passes already, before the work: it would show nothing";
+
+/// True if a check of a step is run before the work.
+pub(super) fn is_wanted(step: &Step) -> bool {
+    step.verify.iter().any(Check::is_run_before)
+}
+
+/// Returns the recorded findings of a task; `None`: its checks have not been run before its work.
+pub(super) fn recorded(run: &RunContext, place: &TaskId) -> Option<PriorFindings> {
+    let text = std::fs::read(path(run, place)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+fn path(run: &RunContext, place: &TaskId) -> PathBuf {
+    let task = Attempt { place: place.clone(), attempt: 0 };
+    log::path(&run.dir, &task).with_extension("before.json")
+}
+
+/// Runs the checks of an attempt that are to be run before the work, unless they were. Returns the end of the attempt
+/// if it must not begin.
+pub(super) async fn examine(case: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
+    let attempt = case.attempt.as_ref()?;
+    let run = &case.run;
+    if recorded(run, &attempt.place).is_some() {
+        return None;
+    }
+    let verdicts = case.verdicts_before(stop).await;
+    let ended = |exit| Some(InputKind::Ended(AttemptEnd::new(attempt.clone(), exit)));
+    if *stop.borrow() != StopLevel::No {
+        return ended(WorkExit::Cancelled);
+    }
+    let step = written_step(run, &attempt.place);
+    let must_fail = |verdict: &&CheckVerdict| {
+        let check = step.verify.iter().find(|check| check.name == verdict.name);
+        verdict.passed() && check.is_some_and(|check| check.before.is_some())
+    };
+    if let Some(passed) = verdicts.iter().find(must_fail) {
+        return ended(WorkError::logical(format!("check `{}` {PASSES_ALREADY}", passed.name)).into());
+    }
+    match record(run, &attempt.place, verdicts).await {
+        Ok(()) => None,
+        Err(unable) => ended(unable.into()),
+    }
+}
+
+async fn record(run: &Arc<RunContext>, place: &TaskId, verdicts: Vec<CheckVerdict>) -> Result<(), WorkError> {
+    let findings: PriorFindings =
+        verdicts.into_iter().map(|verdict| (verdict.name.clone(), finding(verdict))).collect();
+    let place = place.clone();
+    copies::blocking(run, move |run| {
+        let unable = |error: std::io::Error| {
+            WorkError::environmental(format!("cannot record what the checks found before the work: {error}"))
+        };
+        let text = serde_json::to_vec(&findings).map_err(|error| unable(error.into()))?;
+        write_durably(&path(run, &place), &text).map_err(unable)
+    })
+    .await
+}
+
+/// Writes a file at once or not at all, durably.
+fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let above = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(above)?;
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path)?;
+    File::open(above)?.sync_all()
+}
+
+fn finding(verdict: CheckVerdict) -> PriorFinding {
+    let found = if verdict.ruling == CheckRuling::Pass { String::new() } else { verdict.mismatch() };
+    PriorFinding {
+        ruling: verdict.ruling,
+        found,
+        tests: verdict.tests.map(|tests| *tests).unwrap_or_default(),
+    }
+}

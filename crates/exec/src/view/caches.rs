@@ -32,11 +32,11 @@ pub(super) fn is_unnamed_cache(path: &Path, declared: &str) -> bool {
     let is_file = !declared.is_empty() && path.file_name() == Path::new(declared).file_name();
     !is_file
         && CACHES.iter().any(|cache| match cache {
-        CacheName::Folder(folder) => has_folder(path, folder) && !declared.contains(folder),
-        CacheName::Ending(ending) => {
-            path.to_str().is_some_and(|path| path.ends_with(ending)) && !declared.contains(ending)
-        }
-    })
+            CacheName::Folder(folder) => has_folder(path, folder) && !declared.contains(folder),
+            CacheName::Ending(ending) => {
+                path.to_str().is_some_and(|path| path.ends_with(ending)) && !declared.contains(ending)
+            }
+        })
 }
 
 /// True if a path is that of a cache, or in one.

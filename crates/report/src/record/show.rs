@@ -26,9 +26,8 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
     steps(record, 0, &mut text);
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
-        let modes = certainty_counts(own.iter().map(|check| &check.verdict));
-        let modes = modes.map(|modes| format!(" · {modes}")).unwrap_or_default();
-        let _ = writeln!(text, "\n{}", paint(DIM, &format!("plan checks{modes}")));
+        let modes = certainty_counts(own.iter().map(|check| &check.verdict)).unwrap_or_default();
+        let _ = writeln!(text, "\n{}", paint(DIM, format!("plan checks · {modes}").trim_end_matches(" · ")));
         for check in own {
             text.push_str(&ruling(check));
         }
@@ -71,7 +70,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
         }
     };
     let accepted = run.accepted.map(|met| format!("within δ: {met}"));
-    field("accepted", &paint_some(accepted));
+    field("accepted", &accepted.map(|text| paint(WARN, &text)).unwrap_or_default());
     field("reason", &untrusted(&run.reason).to_string());
     field("goal", &of_goal(run));
     field("session", run.session.as_ref().map_or("", SessionName::as_str));
@@ -144,11 +143,6 @@ fn of_goal(run: &RunRow) -> String {
     }
 }
 
-/// An important text in its style, if there is one.
-fn paint_some(text: Option<String>) -> String {
-    text.map(|text| paint(WARN, &text)).unwrap_or_default()
-}
-
 /// Values on one line: `day=mon n=3`.
 fn pairs(values: &JsonObject) -> String {
     let pair = |(name, value): (&String, &serde_json::Value)| match value {
@@ -165,8 +159,10 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         let told = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
         notes.extend(record.gap(&place));
-        let modes = certainty_counts(rulings.iter().map(|check| &check.verdict));
-        notes.extend(modes.filter(|_| row.standing.is_checked()));
+        notes.extend(
+            certainty_counts(rulings.iter().map(|check| &check.verdict))
+                .filter(|_| row.standing.is_checked()),
+        );
         notes.extend(record.loops_of_task(&place));
         notes.extend(doubts_text(record, row));
         text.push_str(&step(row, depth, told, &notes));

@@ -272,9 +272,8 @@ impl Ledger {
             }
             EventKind::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
-                if let (Some(place), GatePoint::Enter | GatePoint::Again) = (place, point) {
-                    self.at(place).let_in = Some(event.at);
-                }
+                let enters = matches!(point, GatePoint::Enter | GatePoint::Again);
+                place.iter().filter(|_| enters).for_each(|place| self.at(place).let_in = Some(event.at));
             }
             EventKind::RunBlocked(_) => self.blocked = true,
             EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),

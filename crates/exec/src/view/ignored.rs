@@ -36,7 +36,7 @@ fn str_is_empty(path: &Path) -> bool {
     path.as_os_str().is_empty()
 }
 
-/// What git ignored in a workspace when a run began.
+/// The files that git ignored in a workspace when a run began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IgnoreRules {
     files: Vec<IgnoreFile>,

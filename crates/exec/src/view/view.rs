@@ -55,11 +55,11 @@ pub struct WorkspaceSnapshot {
 /// The products among the files of a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CheckFiles {
-    /// Those that it sees as they were, since only a pattern or a folder covers them.
+    /// The files that it sees as they were, since only a pattern or a folder covers them.
     pub(super) own: BTreeSet<PathBuf>,
-    /// Those of which there is no copy: they may not have changed.
+    /// The files of which there is no copy: they may not have changed.
     pub(super) unchanged: BTreeSet<PathBuf>,
-    /// Those that git tracks and that are declared literally.
+    /// The files that git tracks and that are declared literally.
     pub(super) given: BTreeSet<PathBuf>,
 }
 

@@ -14,7 +14,7 @@ use wf_model::Check;
 pub struct ViewedWorktree {
     /// Its folder.
     pub folder: PathBuf,
-    /// What its attempt has changed.
+    /// The changes of its attempt.
     pub changes: WorktreeChanges,
 }
 

@@ -23,12 +23,12 @@ pub enum ComputedMerge {
     },
 }
 
-/// What an attempt has changed in its worktree.
+/// The changes of an attempt in its worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeChanges {
     /// The files that it began with.
     pub start: BTreeSet<PathBuf>,
-    /// Those of them that it changed or removed.
+    /// The files among them that it changed or removed.
     pub changed: Vec<PathBuf>,
 }
 

@@ -88,6 +88,53 @@ fn a_full_disk_stops_a_run_that_goes_on_when_there_is_room() {
     says(part(&did, "first"), &full);
 }
 
+/// A plan whose steps run beside each other, never twice, and fill the state.
+const ONCE: &str = "---\nkind: plan\nid: once\npolicy: {max_parallel: 4}\nsteps:\n  - id: many\n\
+    \x20   for_each: ITEMS\n    outputs: {text: {type: string}}\n\
+    \x20   run: |\n      printf 'text=%030000d' 0 >> \"$WF_OUTPUT\"; sleep 0.3; echo \"$WF_ITEM_INDEX\" >> ran\n---\n";
+
+#[test]
+fn what_runs_when_the_disk_gets_full_ends_and_nothing_runs_twice() {
+    let sandbox = Sandbox::new();
+    let items: Vec<u32> = (1..=40).collect();
+    sandbox.file("once.md", ONCE.replace("ITEMS", &format!("{items:?}")));
+    let script = "mkdir .wf; mount -t tmpfs -o size=4m none .wf
+        echo '== midway'; $wf run once.md; echo \"code $?\"
+        echo '== low'; wc -l < ran; dd if=/dev/zero of=.wf/ballast bs=1k 2> /dev/null; $wf resume --last; echo \"code $?\"
+        rm .wf/ballast; mount -o remount,size=20m .wf
+        echo '== resume'; $wf resume --last; echo \"code $?\"
+        echo '== ran'; sort -n ran | uniq -c | awk '{ print $1 }' | sort | uniq -c
+        echo '== done'";
+    let Some(did) = among_own_mounts(&sandbox, script) else {
+        return;
+    };
+    let full = ["no space left to write", "hint: free some space", "code 6"];
+    says(part(&did, "midway"), &full);
+    assert!(!part(&did, "midway").contains("failed"), "{}", did.out);
+    says(part(&did, "low"), &full);
+    says(part(&did, "resume"), &["succeeded", "code 0"]);
+    let counts: Vec<&str> = part(&did, "ran").split_whitespace().collect();
+    assert_eq!(counts, ["40", "1"], "{}", did.out);
+}
+
+#[test]
+fn a_full_disk_while_an_exchange_is_recorded_stops_a_run_that_goes_on() {
+    let sandbox = Sandbox::new();
+    sandbox.file("wf.yaml", "models: {m: {api: scripted, model: replies.yaml}}\nroles: {executor: m}\n");
+    sandbox.file("replies.yaml", "- text: It is done.\n");
+    let plan = "---\nkind: plan\nid: note\nsteps: [{id: write, agent: {role: executor, tools: []}}]\n---\n## write\n\n";
+    sandbox.file("plan.md", format!("{plan}{}\n", "Say that it is done. ".repeat(400)));
+    let script = "mkdir tape; mount -t tmpfs -o size=4k none tape
+        echo '== full'; $wf run plan.md --record tape; echo \"code $?\"
+        echo '== resume'; $wf resume --last; echo \"code $?\"
+        echo '== done'";
+    let Some(did) = among_own_mounts(&sandbox, script) else {
+        return;
+    };
+    says(part(&did, "full"), &["no space left to write", "hint: free some space", "code 6"]);
+    says(part(&did, "resume"), &["succeeded", "code 0"]);
+}
+
 #[test]
 fn a_state_that_cannot_be_written_can_be_read() {
     let sandbox = Sandbox::new();

@@ -135,6 +135,9 @@ impl RunDispatcher {
         mut self,
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<FinishedRun, EngineError> {
+        if self.run.run_ref.path.is_empty() {
+            self.run.session.store.keep_reserve();
+        }
         if self.machine.has_begun() {
             let now = self.clock(Moment::default());
             let turn = self.machine.resume(now);
@@ -144,8 +147,9 @@ impl RunDispatcher {
             self.process_input(Moment::default(), begin);
         }
         self.on_stop_signal(&mut stop);
-        self.drain_if_asked();
         let session = Arc::clone(&self.run.session);
+        session_watch::drain_if_low(&self.run);
+        self.drain_if_asked();
         loop {
             if let Some(end) = self.finished_run() {
                 session.shared.parking.forget(&self.run.run_ref);
@@ -155,8 +159,11 @@ impl RunDispatcher {
             self.commit_queue.send(&self.run);
             self.park()?;
             match self.wait(&mut stop).await? {
-                DispatchEvent::Durable(answer) => self.durable(&answer?),
-                DispatchEvent::Unit((round, report)) => self.on_unit_end(round, report?),
+                DispatchEvent::Durable(answer) => {
+                    session_watch::drain_if_low(&self.run);
+                    self.durable(&answer?);
+                }
+                DispatchEvent::Unit((round, report)) => self.on_unit_end(round, self.in_state(report)?),
                 DispatchEvent::Timer => self.fire_due_timers(),
                 DispatchEvent::Stop => self.on_stop_signal(&mut stop),
                 DispatchEvent::Drain => self.drain_if_asked(),
@@ -166,7 +173,7 @@ impl RunDispatcher {
             }
             while let Some(report) = self.units.try_join_next() {
                 let (round, report) = unit_result(report);
-                self.on_unit_end(round, report?);
+                self.on_unit_end(round, self.in_state(report)?);
             }
         }
     }
@@ -305,6 +312,14 @@ impl RunDispatcher {
         // Boxed, because it is large, and is moved several times before it begins.
         let work = Box::pin(work);
         self.units.spawn(async move { (round, work.await) })
+    }
+
+    /// Returns the result of a unit, unless the state could not take a part of it.
+    fn in_state(&self, report: UnitResult) -> UnitResult {
+        match self.run.session.shared.fault.get() {
+            Some(fault) => Err(fault.clone().into()),
+            None => report,
+        }
     }
 
     fn on_unit_end(&mut self, round: u32, report: Option<InputKind>) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::agent::CallBodies;
-use super::model_call::{ModelCallFailure, passed_over};
+use super::model_call::{ModelCallFailure, PaidTries, passed_over};
 use super::run::RunContext;
 use super::run_account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
@@ -11,6 +11,7 @@ use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
 use wf_exec::WorkError;
 use wf_gateway::ModelCallResult;
 use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
+use wf_store::StoreError;
 
 /// A caller of one model, and its calls.
 pub(super) struct ModelAsker<'a> {
@@ -35,9 +36,13 @@ impl<'a> ModelAsker<'a> {
 
     /// Returns what its calls have used.
     pub(super) fn usage(&self) -> AttemptUsage {
-        self.asked.iter().fold(AttemptUsage::default(), |sum, call| {
-            sum.plus(AttemptUsage { attempts: 0, tokens: call.effort.usage.total(), cost: call.effort.cost })
-        })
+        usage_of(&self.asked)
+    }
+
+    /// Returns what its calls before the last one have used.
+    fn usage_before(&self) -> AttemptUsage {
+        let before = self.asked.split_last().map_or(&[][..], |(_, before)| before);
+        usage_of(before)
     }
 
     /// Returns the number of its calls.
@@ -49,10 +54,8 @@ impl<'a> ModelAsker<'a> {
     pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, ModelCallFailure> {
         self.check_limits(request).await?;
         let request = &self.run.masked_request(request).await;
-        let digest = self.bodies.put_request(request).await.map_err(|error| ModelCallFailure {
-            reason: error.to_string(),
-            failure_class: FailureClass::Environmental,
-        })?;
+        let stored = self.bodies.put_request(request).await;
+        let digest = stored.map_err(|error| self.unstored(error))?;
         let input = request.estimated_tokens();
         let usage = TokenUsage { input, ..TokenUsage::default() };
         self.asked.push(AskedModel {
@@ -68,7 +71,9 @@ impl<'a> ModelAsker<'a> {
             },
         });
         let began = self.run.session.clock.now();
-        let result = self.run.call_model(self.model, request).await;
+        let (used, reserve) = (self.usage_before(), self.run.call_reserve(self.model, request));
+        let paid = PaidTries::of(&mut self.set_aside, used, reserve);
+        let result = self.run.call_model(self.model, request, paid).await;
         let took = self.run.session.clock.now().since(began);
         let replied = self.note(result, took).await;
         self.set_aside.keep(self.usage());
@@ -88,10 +93,7 @@ impl<'a> ModelAsker<'a> {
         };
         let outcome = match (result.outcome, stored) {
             (Ok(reply), Ok(digest)) => Ok((reply, digest)),
-            (Ok(_), Err(error)) => Err(ModelCallFailure {
-                reason: error.to_string(),
-                failure_class: FailureClass::Environmental,
-            }),
+            (Ok(_), Err(error)) => Err(self.unstored(error)),
             (Err(error), _) => Err(ModelCallFailure::from(&error)),
         };
         if let Some(call) = self.asked.last_mut() {
@@ -110,6 +112,15 @@ impl<'a> ModelAsker<'a> {
         outcome.map(|(reply, _)| reply)
     }
 
+    /// Returns the failure of a call of which something cannot be stored; a full disk stops the run.
+    fn unstored(&self, error: StoreError) -> ModelCallFailure {
+        let reason = error.to_string();
+        if matches!(error, StoreError::NoSpace(_)) {
+            self.run.stop_for(error);
+        }
+        ModelCallFailure { reason, failure_class: FailureClass::Environmental }
+    }
+
     /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
     async fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
         let refused = |reason: String| ModelCallFailure { reason, failure_class: FailureClass::Logical };
@@ -126,4 +137,10 @@ impl<'a> ModelAsker<'a> {
             ModelCallFailure { reason, failure_class }
         })
     }
+}
+
+fn usage_of(calls: &[AskedModel]) -> AttemptUsage {
+    calls.iter().fold(AttemptUsage::default(), |sum, call| {
+        sum.plus(AttemptUsage { attempts: 0, tokens: call.effort.usage.total(), cost: call.effort.cost })
+    })
 }

@@ -1,12 +1,15 @@
 //! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
 
 use super::run::RunContext;
+use super::run_account::SetAside;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
 use wf_core::machine::{AttemptUsage, PassedOverModel};
+use wf_gateway::cassette::CassetteError;
 use wf_gateway::retry::CallFailureClass;
-use wf_gateway::{ModelCallError, ModelCallResult};
+use wf_gateway::{AllowanceFuture, ModelCallError, ModelCallResult, TryAllowance};
 use wf_model::{FailureClass, ModelDefinition};
+use wf_store::StoreError;
 
 /// The reason why a model did not reply.
 #[derive(Clone, Debug)]
@@ -49,18 +52,54 @@ impl RunContext {
         request
     }
 
-    /// Calls a model. The exchange is recorded in the folder of the run, so that the run can be replayed.
+    /// Calls a model; `paid`: what pays for further tries. The exchange is recorded in the folder of the run, so that the
+    /// run can be replayed.
     pub(super) async fn call_model(
         &self,
         model: &ModelDefinition,
         request: &ModelRequest,
+        mut paid: PaidTries<'_>,
     ) -> ModelCallResult {
         let gateway = self.session.gateway();
         let mut request = self.masked_request(request).await;
-        let mut result = gateway.call(model, &request).await;
+        let mut result = gateway.call_within(model, &request, &mut paid).await;
         // The call may have made a key known.
         mask_exchange(&mut request, &mut result, &self.mask().await);
-        gateway.record(Some(&self.exchanges), model, &request, result).await
+        let make_room = || self.session.store.reserve().release();
+        let kept = Some(&self.exchanges);
+        let recorded = gateway.record_exchange(kept, model, &request, &result, make_room).await;
+        if let Err(CassetteError::NoSpace(path)) = &recorded {
+            self.stop_for(StoreError::NoSpace(path.clone()));
+        }
+        result.with_recording(recorded)
+    }
+
+    /// Stops the runs of the session, since the state cannot take what they need to go on. What is under way is asked for
+    /// again by a resume.
+    pub(super) fn stop_for(&self, fault: StoreError) {
+        let _ = self.session.shared.fault.set(fault);
+    }
+}
+
+/// What pays for the tries of a call after the first: the run's account.
+pub(super) struct PaidTries<'a> {
+    set_aside: &'a mut SetAside,
+    /// What its caller used before the call.
+    before: AttemptUsage,
+    /// What one try may use.
+    reserve: AttemptUsage,
+}
+
+impl<'a> PaidTries<'a> {
+    pub(super) fn of(set_aside: &'a mut SetAside, before: AttemptUsage, reserve: AttemptUsage) -> Self {
+        Self { set_aside, before, reserve }
+    }
+}
+
+impl TryAllowance for PaidTries<'_> {
+    fn allow(&mut self, used: AttemptUsage) -> AllowanceFuture<'_> {
+        let wanted = self.before.plus(used).plus(self.reserve);
+        Box::pin(async move { self.set_aside.change(wanted).await.map_err(|unpaid| unpaid.to_string()) })
     }
 }
 

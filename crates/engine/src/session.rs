@@ -84,6 +84,8 @@ pub struct SharedState {
     pub(super) parking: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
     pub(super) drain: watch::Sender<bool>,
+    /// The reason why the state cannot take what its runs need to go on, once there is one: they stop where they are.
+    pub(super) fault: OnceLock<StoreError>,
     /// The way to models, once one is called.
     pub(super) gateway: OnceLock<Gateway>,
     /// The conversations of a recorded run that is repeated.
@@ -119,6 +121,7 @@ impl SharedState {
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             drain: watch::Sender::new(false),
+            fault: OnceLock::new(),
             gateway: OnceLock::new(),
             conversations: OnceLock::new(),
             remote: OnceLock::new(),

@@ -10,7 +10,7 @@ use super::EngineError;
 use super::run::RunContext;
 use wf_base::name::SessionName;
 use wf_core::session::SessionState;
-use wf_store::StoreReader;
+use wf_store::{StoreError, StoreReader};
 
 /// The maximum delay until the suspension of a session is seen.
 const SESSION_POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -43,8 +43,18 @@ pub(super) async fn interruption(run: Arc<RunContext>, session: Option<SessionNa
     }
 }
 
+/// Lets all runs drain once the disk of the state is almost full: what is under way ends, in the space that was kept.
+pub(super) fn drain_if_low(run: &RunContext) {
+    if run.session.store.reserve().is_low() {
+        run.session.shared.drain.send_if_modified(|drains| !std::mem::replace(drains, true));
+    }
+}
+
 /// Returns the end of the work on a run of which nothing is under way any more.
 pub(super) fn drained(run: &RunContext) -> EngineError {
+    if run.session.store.reserve().is_low() {
+        return StoreError::NoSpace(run.session.store.folder().database()).into();
+    }
     match &run.session_name {
         Some(name) => suspended(run, name.clone(), false),
         None => EngineError::Stuck,

@@ -20,8 +20,8 @@ pub mod sse;
 pub mod wire;
 
 pub use gateway::{
-    CallHealth, CallHealthFuture, FailedModelCall, Gateway, ModelCallError, ModelCallResult, ModelKeyError,
-    ModelKeyFuture, ModelKeyResolver, ProcessHealth,
+    AllowanceFuture, CallHealth, CallHealthFuture, FailedModelCall, Gateway, ModelCallError, ModelCallResult,
+    ModelKeyError, ModelKeyFuture, ModelKeyResolver, ProcessHealth, TryAllowance, UnlimitedTries,
 };
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::locks::LockRequest;
 use super::mark::LogMarkFile;
 use super::permits::PermitRequest;
 use super::queue::WriterQueue;
+use super::reserve::SpaceReserve;
 use super::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
@@ -61,6 +62,7 @@ pub struct Store {
     folder: StateFolder,
     blobs: BlobStore,
     queue: WriterQueue,
+    reserve: Arc<SpaceReserve>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -85,7 +87,9 @@ impl Store {
         let patience = connect::PATIENCE.min(lease * 2 / 3);
         connection.busy_timeout(patience).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
         let path = folder.database();
+        let reserve = Arc::new(SpaceReserve::of(dir));
         let writer = StoreWriter {
+            reserve: Arc::clone(&reserve),
             connection,
             file: identity(&path).ok_or_else(|| StoreError::Removed(path.clone()))?,
             path,
@@ -100,7 +104,18 @@ impl Store {
             .name("wf-store".into())
             .spawn(move || writer.run(&waiting))
             .map_err(|error| StoreError::io("start a thread for", dir, &error))?;
-        Ok(Self { blobs: BlobStore::new(folder.blobs(), durability), folder, queue, thread: Some(thread) })
+        let blobs = BlobStore::new(folder.blobs(), durability);
+        Ok(Self { blobs, folder, queue, reserve, thread: Some(thread) })
+    }
+
+    /// Keeps space on the disk for the end of what this process runs, from now on.
+    pub fn keep_reserve(&self) {
+        self.reserve.fill();
+    }
+
+    /// Returns that space.
+    pub fn reserve(&self) -> &SpaceReserve {
+        &self.reserve
     }
 
     /// Returns the state folder.

@@ -12,6 +12,7 @@ use super::leases::{HeldLeases, LeaseRenewal};
 use super::log::LogTail;
 use super::mark::LogMarkFile;
 use super::queue::{WriteJob, WriterMessage, WriterQueue};
+use super::reserve::SpaceReserve;
 use super::{StoreDurability, StoreError};
 use wf_base::failpoint;
 use wf_base::time::Clock;
@@ -45,6 +46,8 @@ pub(super) struct StoreWriter {
     pub clock: Arc<dyn Clock>,
     /// The queue to this writer, for releases.
     pub queue: WriterQueue,
+    /// The space that is kept for the end of what this process runs.
+    pub reserve: Arc<SpaceReserve>,
 }
 
 /// The rule which transactions are flushed to the disk.
@@ -139,6 +142,7 @@ impl StoreWriter {
         if jobs.is_empty() {
             return;
         }
+        self.reserve.watch();
         let is_brief = jobs.iter().all(|job| job.is_brief());
         let outcomes = self
             .flushes

@@ -85,6 +85,12 @@ fn a_model_that_is_down_is_left_alone_and_another_one_takes_its_part() {
     let config =
         place.read("wf.yaml").replace("models:\n", models).replace("engineer: recorded", "engineer: main");
     place.file("wf.yaml", config).file("down.yaml", "- error: {status: 503}\n");
+    let ask = "---\nkind: plan\nid: ask\nsteps: [{id: ask, agent: {role: engineer, tools: []}}]\n---\n## ask\n\nAre you there?\n";
+    place.file("ask.md", ask);
+    for _ in 0..3 {
+        // The other model has no reply to this; the calls of this one count all the same.
+        let _ = place.wf(&["run", "ask.md", "-q"]);
+    }
     run(&place, "task.md", &LIMIT).exits(0).says("succeeded · 1 verified");
     place.wf(&["logs", "--last", "work"]).exits(0).says("its last 3 calls failed, so it is called again");
 }

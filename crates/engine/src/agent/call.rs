@@ -7,12 +7,13 @@ use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
 use crate::EngineError;
 use crate::dispatch::UnitResult;
-use crate::model_call::{ModelCallFailure, passed_over};
+use crate::model_call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply};
 use wf_core::machine::{
-    Attempt, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome, RequestedTool,
+    Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,
+    RequestedTool,
 };
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallResult;
@@ -64,13 +65,15 @@ pub(in super::super) async fn call_model(
     let estimated_input = request.estimated_tokens();
     // The machine has asked the budget of the run itself.
     let mut set_aside = run.account.nothing_set_aside();
-    if let Err(unpaid) = set_aside.change_around(run.call_reserve(&session.model, &request)).await {
+    let reserve = run.call_reserve(&session.model, &request);
+    if let Err(unpaid) = set_aside.change_around(reserve).await {
         dialogue.fail_call(unpaid.into(), &mut end);
         return Ok(Some(session.replied(&dialogue, end)));
     }
+    let paid = PaidTries::of(&mut set_aside, AttemptUsage::default(), reserve);
     let began = run.session.clock.now();
     let answered = tokio::select! {
-        answered = run.call_model(&session.model, &request) => Some(answered),
+        answered = run.call_model(&session.model, &request, paid) => Some(answered),
         () = wait_for_stop(stop) => None,
     };
     let took = run.session.clock.now().since(began).as_millis();

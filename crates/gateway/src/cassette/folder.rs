@@ -48,6 +48,9 @@ pub enum CassetteError {
         /// The reason.
         reason: String,
     },
+    /// There is no space left to record an exchange.
+    #[error("no space left to record the exchange in {}", .0.display())]
+    NoSpace(PathBuf),
     /// An exchange cannot be recorded.
     #[error("cannot record the exchange in {}: {reason}", path.display())]
     Unwritable {
@@ -146,7 +149,10 @@ impl Cassette {
             file.as_file().sync_data()?;
             Ok(file)
         };
-        let mut file = write().map_err(|error: std::io::Error| unwritable(error.to_string()))?;
+        let mut file = write().map_err(|error: std::io::Error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => CassetteError::NoSpace(self.folder.clone()),
+            _ => unwritable(error.to_string()),
+        })?;
         let digest = exchange.digest();
         for number in 1_u32.. {
             // The name is taken or not, in one step: calls are made concurrently.

@@ -9,10 +9,14 @@ use wf_base::name::Name;
 use wf_base::time::Clock;
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::health::{BreakerNote, CallEnd, CallTarget, OpenBreaker};
+use wf_core::machine::AttemptUsage;
 use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource, TokenUsage};
 
-use super::{CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver, ProcessHealth};
-use crate::cassette::{Cassette, RecordedExchange, from_portable, to_portable};
+use super::{
+    CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver, ProcessHealth,
+    TryAllowance, UnlimitedTries,
+};
+use crate::cassette::{Cassette, CassetteError, RecordedExchange, from_portable, to_portable};
 use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
 use crate::estimate::estimate_usage;
 use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays};
@@ -33,16 +37,31 @@ pub struct Gateway {
     cassette: Option<Arc<Cassette>>,
 }
 
-/// The sums over the tries of a call.
-#[derive(Default)]
-struct CallTally {
+/// The sums over the tries of a call, and whoever pays for them.
+struct CallTally<'a> {
+    allowance: &'a mut dyn TryAllowance,
     tries: u32,
     usage: TokenUsage,
     cost: Money,
     breakers: Vec<BreakerNote>,
 }
 
-impl CallTally {
+impl<'a> CallTally<'a> {
+    fn of(allowance: &'a mut dyn TryAllowance) -> Self {
+        let (usage, cost) = (TokenUsage::default(), Money::default());
+        Self { allowance, tries: 0, usage, cost, breakers: Vec::new() }
+    }
+
+    /// Returns the reason why no further try is paid. As long as none has used anything, what was set aside for the first
+    /// one is there.
+    async fn refusal(&mut self) -> Option<String> {
+        let used = AttemptUsage { attempts: 0, tokens: self.usage.total(), cost: self.cost };
+        if used == AttemptUsage::default() {
+            return None;
+        }
+        self.allowance.allow(used).await.err()
+    }
+
     fn add(&mut self, model: &ModelDefinition, usage: TokenUsage) {
         let price = model.price.unwrap_or_default();
         self.cost = self.cost.plus(price.cost(usage));
@@ -98,9 +117,20 @@ impl Gateway {
     /// Calls a model, again where that may help, and then its fallbacks. Each try has the `timeout` of its model.
     /// If a cassette is replayed, it alone answers.
     pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+        self.call_within(model, request, &mut UnlimitedTries).await
+    }
+
+    /// Does the same for a call that somebody pays for: the first try is paid, and each further one only follows if its
+    /// payer allows it, where those before it have used something.
+    pub async fn call_within(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        allowance: &mut dyn TryAllowance,
+    ) -> ModelCallResult {
         match &self.cassette {
             Some(cassette) if cassette.is_replay() => self.replay(Arc::clone(cassette), model, request).await,
-            _ => self.call_models(model, request).await,
+            _ => self.call_models(model, request, allowance).await,
         }
     }
 
@@ -112,24 +142,39 @@ impl Gateway {
         kept: Option<&Arc<Cassette>>,
         model: &ModelDefinition,
         request: &ModelRequest,
-        mut result: ModelCallResult,
+        result: ModelCallResult,
     ) -> ModelCallResult {
+        let recorded = self.record_exchange(kept, model, request, &result, || false).await;
+        result.with_recording(recorded)
+    }
+
+    /// Does the same, and returns the error of a cassette. `make_room` is asked when there is no space left: true if there
+    /// is more now.
+    pub async fn record_exchange(
+        &self,
+        kept: Option<&Arc<Cassette>>,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        result: &ModelCallResult,
+        make_room: impl Fn() -> bool,
+    ) -> Result<(), CassetteError> {
         // A call that a replay could not answer is no exchange.
         let is_unrecorded = |one: &FailedModelCall| one.failure.kind == ModelFailureKind::Unrecorded;
         if result.outcome.as_ref().is_err_and(|error| error.failures.iter().any(is_unrecorded)) {
-            return result;
+            return Ok(());
         }
-        let exchange = to_portable(&RecordedExchange::of(&model.name, request, &result), &self.root);
+        let exchange = to_portable(&RecordedExchange::of(&model.name, request, result), &self.root);
         let own = self.cassette.as_ref().filter(|cassette| !cassette.is_replay());
         for cassette in own.into_iter().chain(kept) {
-            let (cassette, exchange) = (Arc::clone(cassette), exchange.clone());
-            if let Err(error) = unblocked(move || cassette.record(&exchange)).await {
-                let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
-                result.outcome = Err(ModelCallError::of(&model.name, failure));
-                break;
+            loop {
+                let (cassette, exchange) = (Arc::clone(cassette), exchange.clone());
+                match unblocked(move || cassette.record(&exchange)).await {
+                    Err(CassetteError::NoSpace(_)) if make_room() => {}
+                    recorded => break recorded?,
+                }
             }
         }
-        result
+        Ok(())
     }
 
     /// Answers a call from a cassette.
@@ -155,10 +200,15 @@ impl Gateway {
         }
     }
 
-    async fn call_models(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+    async fn call_models(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        allowance: &mut dyn TryAllowance,
+    ) -> ModelCallResult {
         let started = Instant::now();
-        let mut tally = CallTally::default();
-        let mut failures = Vec::new();
+        let mut tally = CallTally::of(allowance);
+        let mut failures: Vec<FailedModelCall> = Vec::new();
         let mut replied = None;
         let mut known = vec![&model.name];
         let mut next = Some(model);
@@ -176,13 +226,21 @@ impl Gateway {
                 }
             }
             next = self.next_fallback(&mut fallbacks, &mut known, &mut failures);
+            if next.is_some()
+                && let Some(reason) = tally.refusal().await
+            {
+                next = None;
+                if let Some(last) = failures.last_mut() {
+                    last.failure.message.push_str(&format!("; no fallback is called: {reason}"));
+                }
+            }
         }
         let (name, outcome, passed_over) = match replied {
             Some((name, reply)) => (name, Ok(reply), failures),
             None => (model.name.clone(), Err(ModelCallError { failures }), Vec::new()),
         };
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let CallTally { tries, usage, cost, breakers } = tally;
+        let CallTally { tries, usage, cost, breakers, .. } = tally;
         ModelCallResult { model: name, outcome, passed_over, tries, usage, cost, breakers, duration_ms }
     }
 
@@ -208,38 +266,51 @@ impl Gateway {
         None
     }
 
-    /// Calls one model, again where that may help.
+    /// Calls one model, again where that may help. Its tries are one call: together they are one failure, or none.
     async fn call_one(
         &self,
         model: &ModelDefinition,
         request: &ModelRequest,
-        tally: &mut CallTally,
+        tally: &mut CallTally<'_>,
+    ) -> Result<ModelReply, ModelFailure> {
+        if let Err(open) = self.health.admit(CallTarget::model(&model.name)).await {
+            return Err(self.left_alone(&open));
+        }
+        let ended = self.try_model(model, request, tally).await;
+        tally.breakers.extend(self.note(&model.name, ended.as_ref().err()).await);
+        ended
+    }
+
+    async fn try_model(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        tally: &mut CallTally<'_>,
     ) -> Result<ModelReply, ModelFailure> {
         let mut tries = 0;
-        let mut last: Option<ModelFailure> = None;
         loop {
-            if let Err(open) = self.health.admit(CallTarget::model(&model.name)).await {
-                // If another call opened the breaker meanwhile, the own failure says more.
-                return Err(last.unwrap_or_else(|| self.left_alone(&open)));
-            }
             tries += 1;
             tally.tries = tally.tries.saturating_add(1);
-            let sent = self.send(model, request).await;
-            let failure = sent.as_ref().err().map(|failed| &failed.failure);
-            tally.breakers.extend(self.note(&model.name, failure).await);
-            let failed = match sent {
+            let FailedSend { mut failure, usage } = match self.send(model, request).await {
                 Ok(reply) => {
                     tally.add(model, reply.usage);
                     return Ok(reply);
                 }
                 Err(failed) => failed,
             };
-            tally.add(model, failed.usage);
-            let Some(delay) = self.delays.before_next(tries, &failed.failure) else {
-                return Err(failed.failure);
+            tally.add(model, usage);
+            let Some(delay) = self.delays.before_next(tries, &failure) else {
+                return Err(failure);
             };
-            last = Some(failed.failure);
+            if let Some(reason) = tally.refusal().await {
+                failure.message.push_str(&format!("; not tried again: {reason}"));
+                return Err(failure);
+            }
             sleep(delay).await;
+            // A probe has one try, and so has a call whose model others found failing meanwhile.
+            if self.health.admit(CallTarget::model(&model.name)).await.is_err() {
+                return Err(failure);
+            }
         }
     }
 
@@ -282,7 +353,7 @@ impl Gateway {
         read.map_err(|error| format!("cannot read the key: {error}"))
     }
 
-    /// Notes the end of a try. Returns what it did to the breaker.
+    /// Notes the end of a call. Returns what it did to the breaker.
     async fn note(&self, name: &Name, failure: Option<&ModelFailure>) -> Option<BreakerNote> {
         let end = match failure {
             None => CallEnd::Success,

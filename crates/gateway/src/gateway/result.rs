@@ -5,7 +5,8 @@ use wf_core::agent::ModelReply;
 use wf_core::health::BreakerNote;
 use wf_model::{Money, TokenUsage};
 
-use crate::retry::{CallFailureClass, ModelFailure};
+use crate::cassette::CassetteError;
+use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind};
 
 /// The result of a call, with its retries and fallbacks.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,18 @@ pub struct ModelCallResult {
     pub breakers: Vec<BreakerNote>,
     /// The duration, with the delays between tries, in milliseconds.
     pub duration_ms: u64,
+}
+
+impl ModelCallResult {
+    /// Returns the same result if it was recorded. Else it is a failure, and keeps its cost.
+    #[must_use]
+    pub fn with_recording(mut self, recorded: Result<(), CassetteError>) -> Self {
+        if let Err(error) = recorded {
+            let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
+            self.outcome = Err(ModelCallError::of(&self.model, failure));
+        }
+        self
+    }
 }
 
 /// The last failure of a model within a call.

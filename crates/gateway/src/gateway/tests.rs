@@ -5,9 +5,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use wf_core::agent::StopReason;
 use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, TargetHealth};
+use wf_core::machine::AttemptUsage;
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource, TokenUsage};
 
-use super::{CallHealth as _, Gateway, ProcessHealth};
+use super::{AllowanceFuture, CallHealth as _, Gateway, ProcessHealth, TryAllowance};
 use crate::retry::{CallFailureClass, ModelFailureKind, RetryDelays};
 use crate::tests::{CannedReply, CountedClock, NoKeys, OneKey, TestServer, definition, name, request, table};
 
@@ -68,10 +69,15 @@ async fn failures_open_a_breaker_and_fallbacks_reply() {
     let first = gateway.call(&model, &request("go")).await;
     assert_eq!(first.outcome.unwrap().text, "from the other");
     assert_eq!((first.model, first.tries, first.duration_ms), (name("other"), 4, 3_000));
-    assert_eq!(first.breakers.len(), 1);
     assert!(first.passed_over[0].to_string().ends_with("(3 tries)"), "{}", first.passed_over[0]);
     let kinds: Vec<_> = first.passed_over.iter().map(|one| one.failure.kind).collect();
     assert_eq!(kinds, [ModelFailureKind::Overloaded, ModelFailureKind::Misconfigured]);
+    // Three tries of one call are one failure: it is the third call that opens the breaker.
+    assert_eq!(first.breakers.len(), 0);
+    for (tries, opened) in [(4, 0), (4, 1)] {
+        let next = gateway.call(&model, &request("go")).await;
+        assert_eq!((next.tries, next.breakers.len()), (tries, opened));
+    }
     // The breaker is open: no try, no wait.
     model.fallback.clear();
     let second = gateway.call(&model, &request("go")).await;
@@ -140,9 +146,13 @@ async fn failures_of_a_server_open_the_breaker() {
     assert_eq!((first.tries, first.usage, server.requests().len()), (3, TokenUsage::default(), 3));
     let error = first.outcome.unwrap_err().to_string();
     assert!(error.starts_with("model `strong`: the provider replied with status 500 (\"oh\"): "), "{error}");
-    let second = gateway.call(&model, &request("go")).await;
-    assert_eq!((second.tries, server.requests().len()), (0, 3));
-    assert_eq!(second.outcome.unwrap_err().failures[0].failure.kind, ModelFailureKind::LeftAlone);
+    for requests in [6, 9] {
+        gateway.call(&model, &request("go")).await;
+        assert_eq!(server.requests().len(), requests);
+    }
+    let fourth = gateway.call(&model, &request("go")).await;
+    assert_eq!((fourth.tries, server.requests().len()), (0, 9));
+    assert_eq!(fourth.outcome.unwrap_err().failures[0].failure.kind, ModelFailureKind::LeftAlone);
 }
 
 #[tokio::test]
@@ -206,4 +216,50 @@ fn a_call_may_move_between_threads() {
     let clock = Arc::new(wf_base::time::SystemClock);
     let gateway = Gateway::new(table(&[]), Arc::new(NoKeys), dir.path().to_owned(), clock);
     check(gateway.call(&model, &request("go")));
+}
+
+/// A payer with some tokens for further tries.
+struct Payer(u64);
+
+impl TryAllowance for Payer {
+    fn allow(&mut self, used: AttemptUsage) -> AllowanceFuture<'_> {
+        let answer = if used.tokens <= self.0 { Ok(()) } else { Err("nothing is left".to_owned()) };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// A provider whose replies break off after it has counted 10 tokens of input.
+async fn broken_off() -> (TestServer, TempDir, ModelDefinition) {
+    let stream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n";
+    let reply = || CannedReply::whole("200 OK", "content-type: text/event-stream\r\n", stream);
+    let server = TestServer::start(vec![reply(), reply(), reply()]).await;
+    let mut model = definition("strong", ModelApi::Anthropic, "some-model");
+    model.base_url = Some(server.base_url.clone());
+    (server, TempDir::new().unwrap(), model)
+}
+
+#[tokio::test]
+async fn a_further_try_is_made_only_if_it_is_paid() {
+    let delays = RetryDelays { base: Duration::from_millis(1), ..RetryDelays::default() };
+    for (tokens, tries) in [(0, 1), (15, 2), (1000, 3)] {
+        let (server, dir, model) = broken_off().await;
+        let gateway = gateway(&dir, &[]).with_delays(delays);
+        let result = gateway.call_within(&model, &request("go"), &mut Payer(tokens)).await;
+        let text = result.outcome.unwrap_err().to_string();
+        assert_eq!((result.tries, server.requests().len()), (tries, tries as usize), "{text}");
+        assert_eq!(text.contains("not tried again: nothing is left"), tries < 3, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_is_called_only_if_it_is_paid() {
+    let delays = RetryDelays { further: 0, ..RetryDelays::default() };
+    for (tokens, replies) in [(0, false), (1000, true)] {
+        let (_server, dir, mut model) = broken_off().await;
+        let other = scripted(&dir, "other", "- text: from the other\n");
+        model.fallback = vec![name("other")];
+        let gateway = gateway(&dir, &[other]).with_delays(delays);
+        let result = gateway.call_within(&model, &request("go"), &mut Payer(tokens)).await;
+        assert_eq!(result.outcome.is_ok(), replies);
+    }
 }

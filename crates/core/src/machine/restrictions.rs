@@ -78,7 +78,7 @@ impl Machine {
                  `break_symmetry` requires another class"
             ));
         }
-        let forbidding = limits.must_not.iter().find(|entry| entry.is_used(&self.base, &step, last));
+        let forbidding = limits.must_not.iter().find(|entry| entry.is_used(&step, last));
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
         // there may be others that were not considered.

@@ -10,7 +10,7 @@ use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
 use wf_exec::WorkError;
 use wf_gateway::ModelCallResult;
-use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
+use wf_model::{EngineFailure, ModelDefinition, Plan, TokenUsage};
 
 /// A caller of one model, and its calls.
 pub(super) struct ModelAsker<'a> {
@@ -51,7 +51,7 @@ impl<'a> ModelAsker<'a> {
         let request = &self.run.masked_request(request).await;
         let digest = self.bodies.put_request(request).await.map_err(|error| ModelCallFailure {
             reason: error.to_string(),
-            failure_class: FailureClass::Environmental,
+            failure_class: EngineFailure::Sensor.class(),
         })?;
         let input = request.estimated_tokens();
         let usage = TokenUsage { input, ..TokenUsage::default() };
@@ -90,9 +90,12 @@ impl<'a> ModelAsker<'a> {
             (Ok(reply), Ok(digest)) => Ok((reply, digest)),
             (Ok(_), Err(error)) => Err(ModelCallFailure {
                 reason: error.to_string(),
-                failure_class: FailureClass::Environmental,
+                failure_class: EngineFailure::Sensor.class(),
             }),
-            (Err(error), _) => Err(ModelCallFailure::from(&error)),
+            (Err(error), _) => Err(ModelCallFailure {
+                reason: error.to_string(),
+                failure_class: EngineFailure::Sensor.class(),
+            }),
         };
         if let Some(call) = self.asked.last_mut() {
             call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
@@ -112,7 +115,8 @@ impl<'a> ModelAsker<'a> {
 
     /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
     async fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
-        let refused = |reason: String| ModelCallFailure { reason, failure_class: FailureClass::Logical };
+        let refused =
+            |reason: String| ModelCallFailure { reason, failure_class: EngineFailure::Sensor.class() };
         let reserve = self.run.call_reserve(self.model, request);
         let (tokens, window) = (reserve.tokens, self.model.context_window);
         if tokens > window {

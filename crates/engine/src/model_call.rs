@@ -4,9 +4,8 @@ use super::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
 use wf_core::machine::{AttemptUsage, PassedOverModel};
-use wf_gateway::retry::CallFailureClass;
 use wf_gateway::{ModelCallError, ModelCallResult};
-use wf_model::{FailureClass, ModelDefinition};
+use wf_model::{EngineFailure, FailureClass, ModelDefinition};
 
 /// The reason why a model did not reply.
 #[derive(Clone, Debug)]
@@ -18,10 +17,8 @@ pub(super) struct ModelCallFailure {
 
 impl From<&ModelCallError> for ModelCallFailure {
     fn from(error: &ModelCallError) -> Self {
-        let failure_class = match error.class() {
-            CallFailureClass::Transient => FailureClass::Environmental,
-            CallFailureClass::Permanent => FailureClass::Logical,
-        };
+        let too_large = error.failures.iter().all(|failed| failed.failure.kind.is_size());
+        let failure_class = if too_large { FailureClass::Logical } else { EngineFailure::Provider.class() };
         Self { reason: error.to_string(), failure_class }
     }
 }

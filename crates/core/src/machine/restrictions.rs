@@ -3,9 +3,7 @@
 use super::actuator::{BlockedActuators, tool_class};
 use super::measure::RoundMeasurement;
 use super::memory_advice::advice_about;
-use super::{
-    AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round, RoundFailureClass,
-};
+use super::{AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round};
 use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
 use crate::ggs::Directive;
@@ -41,10 +39,10 @@ impl Machine {
             targets: round.blocked_targets.iter().cloned().collect(),
         };
         if measured.failing.is_empty() {
-            let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
+            let cause = measured.plan_cause();
             let directive = round.solved.directive;
             for step in steps {
-                self.rule_out(*step, logical, directive, &mut blocked);
+                self.rule_out(*step, cause, directive, &mut blocked);
             }
         }
         blocked

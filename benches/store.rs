@@ -202,6 +202,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         attempt,
         how: WorkExit::Code { code: 0 },
         failure_class: None,
+        inside: None,
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,

@@ -25,6 +25,7 @@ mod daemon;
 mod decisions;
 mod deployed;
 mod docs;
+mod engine_failures;
 mod escapes;
 mod examples;
 mod fans;

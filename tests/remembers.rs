@@ -122,10 +122,7 @@ fn how_an_intent_ended_is_asked_before_a_plan_begins() {
     let decision = said["decision"].as_f64().unwrap();
     assert!((-0.96..-0.9).contains(&decision), "{decision}");
     // Another plan of the same intent, with no ways to choose among, is told the same.
-    let other = PLAN
-        .replace("id: heal", "id: another")
-        .replace("title: Build the thing", "title: Build the thing anew")
-        .replace("echo bad", "echo good");
+    let other = PLAN.replace("id: heal", "id: another").replace("echo bad", "echo good");
     let (head, rest) = other.split_once("    alternatives:").unwrap();
     let (_, tail) = rest.split_once("    verify:").unwrap();
     place.file("other.md", format!("{head}    verify:{tail}"));
@@ -148,9 +145,11 @@ fn what_failed_for_one_request_is_not_held_against_another() {
     run("Make a report of May").says("break_symmetry");
     let known = query(&place, "tool:cc:old");
     assert!(known.contains("avoid") && known.contains("intent:make_a_report"), "{known}");
-    assert!(query(&place, "intent:make_a_report").contains("exploit"));
-    // The same request in other words after the first three.
-    run("make a report of June").says("avoid cc:old").says("exploit intent:make_a_report");
+    run("make a report, of MAY").says("avoid cc:old").says("exploit intent:make_a_report");
+    // Another request that begins alike is another one: what failed for May may do for June.
+    let june = run("Make a report of June");
+    assert!(!june.out.contains("avoid cc:old"), "{}", june.out);
+    june.says("break_symmetry");
     // Another request begins with what is written, and is known apart from then on.
     let other = run("rename a file");
     assert!(!other.out.contains("avoid cc:old"), "{}", other.out);

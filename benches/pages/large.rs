@@ -154,6 +154,7 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         attempt,
         how: WorkExit::Code { code: i32::from(failure_class.is_some()) },
         failure_class,
+        inside: None,
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,

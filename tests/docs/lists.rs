@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use wf_app::CliExitCode;
 use wf_base::diag::{Code, Severity};
+use wf_base::keyword::Keyword;
 use wf_core::verify::{FAILURE_SIGNS, FailureSign, SignPattern};
-use wf_model::FailureClass;
+use wf_model::{EngineFailure, FailureClass};
 
 use crate::support::Sandbox;
 
@@ -49,11 +50,22 @@ fn signs_of_failure_are_all_listed() {
         let failure_class = match sign.failure_class {
             FailureClass::Logical => "logical",
             FailureClass::Environmental => "environmental",
+            FailureClass::Engine => "engine",
             FailureClass::Interrupted => "interrupted",
         };
         let _ = writeln!(list, "| {} | {} | {failure_class} |", sign.meaning, seen(sign));
     }
     check("docs/failure-classes.md", "signs", &list);
+}
+
+#[test]
+fn failures_of_the_engine_are_all_listed() {
+    let mut list = String::from("| cause | what is seen | class | what to do |\n|---|---|---|---|\n");
+    for cause in <EngineFailure as Keyword>::ALL {
+        let (seen, class, todo) = (cause.meaning(), cause.class(), cause.remedy());
+        let _ = writeln!(list, "| {cause} | {seen} | `{class}` | {todo} |");
+    }
+    check("docs/failure-classes.md", "engine", &list);
 }
 
 /// What is seen of a failure, in a few words.

@@ -82,6 +82,7 @@ pub fn guard(action: GateAction, reason: &str) -> GateResult {
         changed: Vec::new(),
         rejected: Vec::new(),
         ignored: None,
+        failed: false,
         duration_ms: 0,
         tokens: 0,
         cost: Money::default(),

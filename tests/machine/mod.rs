@@ -9,6 +9,7 @@ mod answers;
 mod budgets;
 mod corrections;
 mod drained;
+mod engine_failures;
 mod evidence;
 mod exchange_approvals;
 mod exchanges;

@@ -14,7 +14,7 @@ use super::play::{Play, expr, policy, steps};
 use super::world::{check, name};
 
 /// Lets a step be done with other tools, on other targets.
-fn ways(step: &mut Step, all: &[(&str, &str)]) {
+pub(super) fn ways(step: &mut Step, all: &[(&str, &str)]) {
     let word = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut all = all.iter().map(|(tool, target)| Step {
         tool: word(tool),
@@ -31,23 +31,23 @@ fn ways(step: &mut Step, all: &[(&str, &str)]) {
 }
 
 /// Numbers with which only the failures decide: no time passes, and nothing is accepted but all.
-fn exact() -> ReplanSettings {
+pub(super) fn exact() -> ReplanSettings {
     ReplanSettings { strict: true, ..ReplanSettings::default() }
 }
 
-struct Set {
+pub(super) struct Set {
     replan: ReplanSettings,
     budget: Option<RunBudget>,
     verify: Vec<Check>,
 }
 
 impl Set {
-    fn of(replan: ReplanSettings) -> Self {
+    pub(super) fn of(replan: ReplanSettings) -> Self {
         Self { replan, budget: None, verify: Vec::new() }
     }
 }
 
-fn play(lines: &[&str], set: Set, change: impl FnOnce(&mut Vec<Step>)) -> Play {
+pub(super) fn play(lines: &[&str], set: Set, change: impl FnOnce(&mut Vec<Step>)) -> Play {
     let mut steps = steps(lines);
     change(&mut steps);
     let last = |step: &Step| step.id.as_str().starts_with("last");
@@ -68,12 +68,12 @@ fn away() -> WorkExit {
 }
 
 /// A result that is wrong.
-fn wrong() -> WorkExit {
+pub(super) fn wrong() -> WorkExit {
     WorkExit::Code { code: 1 }
 }
 
 /// The rounds of a play.
-fn rounds(mut play: Play) -> (Vec<Round>, Play) {
+pub(super) fn rounds(mut play: Play) -> (Vec<Round>, Play) {
     play.plays();
     let all = play.events.iter().filter_map(|event| match &event.fact {
         EventKind::RoundCompleted(round) => Some((**round).clone()),
@@ -83,7 +83,7 @@ fn rounds(mut play: Play) -> (Vec<Round>, Play) {
 }
 
 /// A round in a line: `change_path 1/2 a=w1 | a b`, with what runs again behind the bar.
-fn lines(rounds: &[Round]) -> Vec<String> {
+pub(super) fn lines(rounds: &[Round]) -> Vec<String> {
     let line = |round: &Round| {
         let met = round.checks;
         let directive = round.solved.directive.as_str();

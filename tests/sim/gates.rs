@@ -210,6 +210,7 @@ pub fn results(plan: &Plan, place: Option<&TaskId>, point: GatePoint, dice: &mut
             changed: Vec::new(),
             rejected: Vec::new(),
             ignored: None,
+            failed: false,
             duration_ms: 0,
             tokens: u64::from(used),
             cost: Money::of_micros(u64::from(used)),

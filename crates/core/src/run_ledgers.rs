@@ -180,6 +180,7 @@ mod tests {
             attempt: attempt(),
             how: WorkExit::Completed,
             failure_class: None,
+            inside: None,
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

@@ -11,7 +11,7 @@ use wf_core::judgement::{
 use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_exec::StopLevel;
 use wf_exec::check::CheckOutcome;
-use wf_model::{Check, CheckJudge, FailureClass, ModelChoice};
+use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
 use super::model_asker::ModelAsker;
 use super::model_call::ModelCallFailure;
@@ -39,24 +39,26 @@ impl RunContext {
         let Some(judge) = check.judge.as_ref().filter(|_| verdict.passed()) else {
             return verdict;
         };
-        let without = |found: String| CheckVerdict {
+        let without = |found: String, failure_class| CheckVerdict {
             ruling: CheckRuling::Error,
             expected: "the judgement of a model".into(),
             found,
-            failure_class: Some(FailureClass::Logical),
+            failure_class: Some(failure_class),
             ..verdict.clone()
         };
         let Some(model) = self.session.models.find(&ModelChoice::Role(judge.role.clone())) else {
             let role = &judge.role;
-            return without(format!("wf.yaml gives no model the role `{role}`: add it under `roles`"));
+            let found = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
+            return without(found, EngineFailure::Sensor.class());
         };
         if truncated {
-            return without(
-                "the command printed more than is kept for checks (1 MiB): print what is to be judged".into(),
-            );
+            let found =
+                "the command printed more than is kept for checks (1 MiB): print what is to be judged";
+            return without(found.into(), FailureClass::Logical);
         }
         if output.trim().is_empty() {
-            return without("there is nothing to judge: the command printed nothing".into());
+            let found = "there is nothing to judge: the command printed nothing".into();
+            return without(found, FailureClass::Logical);
         }
         let name = model.name.clone();
         let model = ModelAsker::new(self, model);
@@ -97,7 +99,7 @@ impl JudgeCalls<'_> {
         let repaired = self.ask(&mut request, stop).await?;
         repaired.map_err(|again| FailedVote {
             reason: format!("the judge gave no valid vote: {mistake}; asked again: {again}"),
-            failure_class: FailureClass::Logical,
+            failure_class: EngineFailure::Sensor.class(),
         })
     }
 
@@ -113,11 +115,11 @@ impl JudgeCalls<'_> {
             reply = tokio::time::timeout(limit, self.model.ask(request)) => {
                 reply.unwrap_or_else(|_| Err(ModelCallFailure {
                     reason: format!("the judge did not answer within {limit:?}"),
-                    failure_class: FailureClass::Environmental,
+                    failure_class: EngineFailure::Sensor.class(),
                 }))
             }
             () = wait_for_stop(stop.clone()) => {
-                return Err(failed("not judged: the run is being cancelled".into(), FailureClass::Interrupted));
+                return Err(failed("not judged: the run is being cancelled".into(), EngineFailure::Cancelled.class()));
             }
         };
         let reply = reply.map_err(|unasked| failed(unasked.reason, unasked.failure_class))?;

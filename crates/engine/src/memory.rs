@@ -97,16 +97,17 @@ pub(super) fn may_be_asked(plan: &Plan) -> bool {
         || plan.steps().iter().flat_map(Step::ways).any(asks)
 }
 
-/// Returns all that memory says to avoid: a planner may propose any tool, declared or not.
+/// Returns all that memory says to avoid: a planner may propose any tool, declared or not. A name that a planner of
+/// this plan gave what it proposed is a text: another proposal may have the same.
 fn constraints(plan: &Plan, intent: Option<&str>, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
     let own = format!("{}/", plan.id());
     let said = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
-        let (tool, target) = tags.as_tool(intent)?;
+        let (tool, target) = tags.as_tool(intent).filter(|(tool, _)| !tool.starts_with(&own))?;
         let pair = ToolTarget { tool: tool.to_owned(), entity: Some(tags.entity.clone()) };
         let cluster: Vec<Megram> = cluster.into_iter().cloned().collect();
         let said = advise(&cluster, &[pair], now).pop()?;
         (said.action == MemoryAction::Avoid).then(|| ToolAdvice {
-            tool: tool.strip_prefix(&own).unwrap_or(tool).to_owned(),
+            tool: tool.to_owned(),
             target: target.map(str::to_owned),
             advice: AdviceKind::Avoid,
             attention: rounded(said.attention),

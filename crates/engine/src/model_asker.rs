@@ -10,7 +10,7 @@ use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
 use wf_exec::WorkError;
 use wf_gateway::ModelCallResult;
-use wf_model::{FailureClass, ModelDefinition, Plan, TokenUsage};
+use wf_model::{EngineFailure, ModelDefinition, Plan, TokenUsage};
 use wf_store::StoreError;
 
 /// A caller of one model, and its calls.
@@ -94,7 +94,10 @@ impl<'a> ModelAsker<'a> {
         let outcome = match (result.outcome, stored) {
             (Ok(reply), Ok(digest)) => Ok((reply, digest)),
             (Ok(_), Err(error)) => Err(self.unstored(error)),
-            (Err(error), _) => Err(ModelCallFailure::from(&error)),
+            (Err(error), _) => Err(ModelCallFailure {
+                reason: error.to_string(),
+                failure_class: EngineFailure::Sensor.class(),
+            }),
         };
         if let Some(call) = self.asked.last_mut() {
             call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
@@ -118,12 +121,13 @@ impl<'a> ModelAsker<'a> {
         if matches!(error, StoreError::NoSpace(_)) {
             self.run.stop_for(error);
         }
-        ModelCallFailure { reason, failure_class: FailureClass::Environmental }
+        ModelCallFailure { reason, failure_class: EngineFailure::Sensor.class() }
     }
 
     /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
     async fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
-        let refused = |reason: String| ModelCallFailure { reason, failure_class: FailureClass::Logical };
+        let refused =
+            |reason: String| ModelCallFailure { reason, failure_class: EngineFailure::Sensor.class() };
         let reserve = self.run.call_reserve(self.model, request);
         let (tokens, window) = (reserve.tokens, self.model.context_window);
         if tokens > window {

@@ -6,9 +6,8 @@ use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
 use wf_core::machine::{AttemptUsage, PassedOverModel};
 use wf_gateway::cassette::CassetteError;
-use wf_gateway::retry::CallFailureClass;
 use wf_gateway::{AllowanceFuture, ModelCallError, ModelCallResult, TryAllowance};
-use wf_model::{FailureClass, ModelDefinition};
+use wf_model::{EngineFailure, FailureClass, ModelDefinition};
 use wf_store::StoreError;
 
 /// The reason why a model did not reply.
@@ -21,10 +20,8 @@ pub(super) struct ModelCallFailure {
 
 impl From<&ModelCallError> for ModelCallFailure {
     fn from(error: &ModelCallError) -> Self {
-        let failure_class = match error.class() {
-            CallFailureClass::Transient => FailureClass::Environmental,
-            CallFailureClass::Permanent => FailureClass::Logical,
-        };
+        let too_large = error.failures.iter().all(|failed| failed.failure.kind.is_size());
+        let failure_class = if too_large { FailureClass::Logical } else { EngineFailure::Provider.class() };
         Self { reason: error.to_string(), failure_class }
     }
 }

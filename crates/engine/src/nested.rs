@@ -18,7 +18,7 @@ use wf_core::machine::{
 use wf_exec::view::{self, WorkspaceView};
 use wf_exec::{StopLevel, WorkError};
 use wf_model::expr::Template;
-use wf_model::{FailureClass, JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
+use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
@@ -118,7 +118,9 @@ pub(super) fn attempt_end(
     copies::adopt(&task.run, place, nested);
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
-    let mut ended = AttemptEnd { outputs: finished.outputs, standing, ..task.end_without_outputs(exit) };
+    let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
+    let mut ended =
+        AttemptEnd { outputs: finished.outputs, standing, inside, ..task.end_without_outputs(exit) };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested.evidence_files();
     }
@@ -335,7 +337,7 @@ pub(super) fn exit_of(finished: &FinishedRun, timed_out: bool) -> WorkExit {
         RunOutcome::Cancelled => WorkExit::Cancelled,
         RunOutcome::Failed | RunOutcome::Abandoned => WorkExit::Error {
             reason: format!("nested run {} failed: {}", finished.run.short(), finished.reason),
-            failure_class: FailureClass::Logical,
+            failure_class: finished.failures.class(),
         },
     }
 }

@@ -11,7 +11,7 @@ use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::{Clock, Moment};
 use wf_core::machine::{
-    CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
+    CriteriaCount, FailureTally, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
 };
 use wf_core::permit::ParallelLimits;
 use wf_exec::evidence::DigestMemo;
@@ -189,6 +189,8 @@ pub struct FinishedRun {
     pub standing: Standing,
     /// The number of its steps by final state.
     pub counts: StepCounts,
+    /// The failures in it, by class.
+    pub failures: FailureTally,
     /// The tasks whose evidence is stale.
     pub stale: Vec<StaleFile>,
     /// Its outputs.

@@ -5,9 +5,10 @@ use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 
-use wf_core::machine::AttemptUsage;
+use wf_core::machine::{AttemptUsage, CALL_UNPAID_PREFIX};
 use wf_core::run_ledgers::BudgetRefusal;
 use wf_exec::WorkError;
+use wf_model::EngineFailure;
 
 use super::EngineSession;
 
@@ -34,7 +35,7 @@ pub struct WorkClaim {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpaidCall {
     /// A budget does not suffice.
-    #[error("the budget does not allow a model call: {0}")]
+    #[error("{CALL_UNPAID_PREFIX}: {0}")]
     Budget(BudgetRefusal),
     /// Nobody knows.
     #[error("the budget cannot be asked whether it allows a model call: {0}")]
@@ -43,10 +44,11 @@ pub(super) enum UnpaidCall {
 
 impl From<UnpaidCall> for WorkError {
     fn from(unpaid: UnpaidCall) -> Self {
-        match unpaid {
-            UnpaidCall::Budget(_) => Self::logical(unpaid.to_string()),
-            UnpaidCall::Unasked(_) => Self::environmental(unpaid.to_string()),
-        }
+        let remedy = match unpaid {
+            UnpaidCall::Budget(_) => format!("; {}", EngineFailure::Budget.remedy()),
+            UnpaidCall::Unasked(_) => String::new(),
+        };
+        Self::engine(EngineFailure::Budget, format!("{unpaid}{remedy}"))
     }
 }
 

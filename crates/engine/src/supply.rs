@@ -11,7 +11,7 @@ use wf_core::machine::AttemptEnd;
 use wf_exec::sandbox::KeptCopy;
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
-use wf_model::{SecretSource, Step, StepWork};
+use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
 use super::attempt_task::AttemptTask;
 use super::copies;
@@ -39,7 +39,8 @@ impl AttemptTask {
             }
             let name = EnvName::parse(name).map_err(|error| WorkError::logical(error.to_string()))?;
             let secret = self.run.secrets.get(&name).await;
-            let secret = secret.map_err(|error| WorkError::environmental(error.to_string()))?;
+            let secret =
+                secret.map_err(|error| WorkError::engine(EngineFailure::Setup, error.to_string()))?;
             found.insert(name.to_string(), secret.expose().to_owned());
             self.note_connection_used(&name);
         }

@@ -8,6 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wf_model::EngineFailure;
+
 use super::probe::{ProbeJob, ProbeRole};
 use super::process::{self, ProcessCommand};
 use super::{HostEnv, ProcessEnv, WorkError};
@@ -89,7 +91,9 @@ impl AttemptContainer<'_> {
 
     fn engine(&self) -> Result<PathBuf, WorkError> {
         let found = find_engine(self.host.get("PATH").map(String::as_str));
-        found.ok_or_else(|| WorkError::environmental(format!("{NO_ENGINE}: install one of them")))
+        found.ok_or_else(|| {
+            WorkError::engine(EngineFailure::Setup, format!("{NO_ENGINE}: install one of them"))
+        })
     }
 
     /// Returns the variables of the client: its own from `wf`, and those to pass on.

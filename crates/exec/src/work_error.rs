@@ -1,5 +1,5 @@
 use wf_core::machine::WorkExit;
-use wf_model::FailureClass;
+use wf_model::{EngineFailure, FailureClass};
 
 /// The reason why a piece of work could not begin, or why its result is not usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +20,11 @@ impl WorkError {
     /// Returns a failure caused by the environment.
     pub fn environmental(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), failure_class: FailureClass::Environmental }
+    }
+
+    /// Returns a failure of the engine's own, which shows nothing of the work.
+    pub fn engine(cause: EngineFailure, reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: cause.class() }
     }
 }
 

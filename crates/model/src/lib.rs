@@ -24,6 +24,7 @@ mod budget;
 mod check;
 mod claim;
 mod connection;
+mod engine_failure;
 mod escalation;
 mod fetch_host;
 mod gate;
@@ -73,6 +74,7 @@ pub use check::{
 };
 pub use claim::claimed_path;
 pub use connection::{AuthMethod, ConnectionDeclaration};
+pub use engine_failure::{EngineFailure, is_evidence};
 pub use escalation::{Escalation, EscalationAction};
 pub use fetch_host::FetchHost;
 pub use gate::{

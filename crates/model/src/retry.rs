@@ -15,6 +15,8 @@ keywords! {
         Logical = "logical",
         /// Its environment failed: network, permission, time, a missing program, a signal.
         Environmental = "environmental",
+        /// A sensor, a provider or a budget failed: no evidence about the work.
+        Engine = "engine",
         /// The engine died while it ran, and its result is unknown.
         Interrupted = "interrupted",
     }
@@ -35,6 +37,15 @@ pub struct RetryPolicy {
     pub jitter: f64,
     /// The failure classes that are retried.
     pub on: Vec<FailureClass>,
+}
+
+impl RetryPolicy {
+    /// True if failures of a class are retried. Those of the engine are, where those of the environment are: both may
+    /// pass by themselves.
+    pub fn covers(&self, class: FailureClass) -> bool {
+        let passes = class == FailureClass::Engine && self.on.contains(&FailureClass::Environmental);
+        passes || self.on.contains(&class)
+    }
 }
 
 /// The retries of a step. Without any, nothing else about them matters.

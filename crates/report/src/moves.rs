@@ -44,7 +44,7 @@ pub fn moves(round: &Round) -> Vec<String> {
     }
     if let (Some(step), Some(_)) = (step, round.failure_class) {
         let reason = match round.failure_class {
-            Some(RoundFailureClass::Environmental) => "the cause",
+            Some(RoundFailureClass::Environmental | RoundFailureClass::Engine) => "the cause",
             _ => "its output",
         };
         moves.push(format!("inspect {reason}: `wf logs {RUN_PLACEHOLDER} {step}`"));

@@ -295,6 +295,7 @@ impl<'a> ProjectionChange<'a> {
             failed_step: failed,
             standing,
             counts,
+            failures: _,
             outputs,
             stale: _,
             accepted,

@@ -174,6 +174,7 @@ mod tests {
             failed_step: None,
             standing: Standing::Unchecked,
             counts: StepCounts::default(),
+            failures: wf_core::machine::FailureTally::default(),
             stale: Vec::new(),
             outputs: wf_model::JsonObject::default(),
             accepted: None,

@@ -52,6 +52,7 @@ impl GatePass {
         let Some(gate) = self.current.take() else {
             return;
         };
+        let failed = answer.is_err();
         let answer = answer.unwrap_or_else(|reason| failed_answer(&gate, reason));
         let mut result = GateResult {
             gate: gate.id.clone(),
@@ -64,6 +65,7 @@ impl GatePass {
             changed: Vec::new(),
             rejected: Vec::new(),
             ignored: None,
+            failed,
             duration_ms,
             tokens: 0,
             cost: Money::default(),

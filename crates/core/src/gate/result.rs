@@ -72,6 +72,9 @@ pub struct GateResult {
     /// The action that a quality gate wanted and may not order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<GateAction>,
+    /// True if it gave no answer that can be used; its action is the one that is safe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
     /// The time it took, in milliseconds.
     pub duration_ms: u64,
     /// The tokens that its model used.

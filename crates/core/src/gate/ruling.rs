@@ -13,6 +13,8 @@ pub enum GateRuling {
         gate: GateId,
         /// The reason.
         reason: String,
+        /// True if the gate failed, and blocks only to be safe.
+        failed: bool,
     },
     /// Ask the approver first.
     Ask {
@@ -26,7 +28,8 @@ pub enum GateRuling {
 pub fn ruling(results: &[GateResult]) -> GateRuling {
     let policy = || results.iter().filter(|result| result.lane == GateLane::Policy);
     if let Some(first) = policy().find(|result| result.action == GateAction::Block) {
-        return GateRuling::Block { gate: first.gate.clone(), reason: first.reason.clone() };
+        let (gate, reason) = (first.gate.clone(), first.reason.clone());
+        return GateRuling::Block { gate, reason, failed: first.failed };
     }
     let gates: Vec<GateId> = asking(results).into_iter().map(|result| result.gate).collect();
     if gates.is_empty() { GateRuling::Continue } else { GateRuling::Ask { gates } }
@@ -61,6 +64,7 @@ mod tests {
             changed: Vec::new(),
             rejected: Vec::new(),
             ignored: None,
+            failed: false,
             duration_ms: 0,
             tokens: 0,
             cost: wf_model::Money::default(),
@@ -71,7 +75,11 @@ mod tests {
     }
 
     fn block(gate: &str) -> GateRuling {
-        GateRuling::Block { gate: GateId::parse(gate).unwrap(), reason: format!("{gate} says so") }
+        GateRuling::Block {
+            gate: GateId::parse(gate).unwrap(),
+            reason: format!("{gate} says so"),
+            failed: false,
+        }
     }
 
     #[test]

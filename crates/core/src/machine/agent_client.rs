@@ -11,7 +11,7 @@ use super::{
 };
 use crate::agent::ContextCut;
 use wf_base::digest::Sha256Digest;
-use wf_model::FailureClass;
+use wf_model::EngineFailure;
 
 impl ModelCallStart {
     /// Creates the start of the call after the first calls of an agent.
@@ -92,7 +92,7 @@ impl Machine {
             call: record.call(),
             outcome: ModelCallOutcome::Failed {
                 reason: "the engine was interrupted".into(),
-                failure_class: FailureClass::Environmental,
+                failure_class: EngineFailure::Cancelled.class(),
             },
             answered_by: None,
             effort: CallEffort::of_one_request(),

@@ -8,7 +8,7 @@ use super::{
 use crate::agent::{
     ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
 };
-use wf_model::FailureClass;
+use wf_model::{EngineFailure, FailureClass};
 
 impl Machine {
     /// Returns the exit of an agent that may not make its next model call.
@@ -32,7 +32,11 @@ impl Machine {
         }
         let finally = self.plan.is_finally(task.ix());
         let short = self.shortage(reserve, self.open_reserves(), finally);
-        short.map(|reason| logical(format!("{BUDGET_SPENT_PREFIX}: {reason}")))
+        let failure_class = EngineFailure::Budget.class();
+        short.map(|reason| WorkExit::Error {
+            reason: format!("{BUDGET_SPENT_PREFIX}: {reason}; {}", EngineFailure::Budget.remedy()),
+            failure_class,
+        })
     }
 
     /// Returns what the model calls under way may use.

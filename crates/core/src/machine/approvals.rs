@@ -288,7 +288,8 @@ impl Machine {
         match (ask.point, task) {
             (Some(point), task) => {
                 if let Some(gate) = ask.gates.first() {
-                    self.give_up(task, point, gate, &reason);
+                    let block = GateBlock::new(gate.clone(), String::new());
+                    self.give_up(task, point, &block, &reason);
                 }
             }
             (None, Some(task)) => {

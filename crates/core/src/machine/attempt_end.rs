@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, AttemptUsage, EventKind, Standing, WorkExit};
+use super::{Artifact, Attempt, AttemptUsage, EventKind, FailureTally, Standing, WorkExit};
 use crate::health::BreakerNote;
 use wf_model::{FailureClass, JsonObject};
 
@@ -23,6 +23,9 @@ pub struct AttemptEnd {
     /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
+    /// The failures inside of the nested run that it was, by class; `None` for all other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<FailureTally>,
     /// The files that the results inside a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
@@ -47,6 +50,7 @@ impl AttemptEnd {
             artifacts: Vec::new(),
             standing: None,
             failure_class: None,
+            inside: None,
             seen: Vec::new(),
             usage: AttemptUsage::default(),
             service: false,
@@ -61,6 +65,7 @@ impl From<AttemptEnd> for EventKind {
             attempt: end.attempt,
             how: end.exit,
             failure_class: end.failure_class,
+            inside: end.inside,
             outputs: end.outputs,
             artifacts: end.artifacts,
             standing: end.standing,

@@ -12,10 +12,18 @@ use super::state::{MachineState, TaskIx};
 use super::task_end::TaskCompletion;
 use super::{AttemptUsage, BudgetLedger, EventKind, Machine, RunPhase, TimerKind};
 use wf_base::time::Moment;
-use wf_model::{BudgetResource, FailureClass, Plan};
+use wf_model::{BudgetResource, EngineFailure, Plan};
 
 /// The prefix of every reason that comes from the budget.
 pub const BUDGET_SPENT_PREFIX: &str = "budget exhausted";
+
+/// The prefix of the reason why a budget, of the run or of one around it, does not suffice for a model call.
+pub const CALL_UNPAID_PREFIX: &str = "the budget does not allow a model call";
+
+/// True if a reason comes from a budget: no other way of doing a step has more of it.
+pub(super) fn is_of_budget(reason: &str) -> bool {
+    [BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX].iter().any(|prefix| reason.starts_with(prefix))
+}
 
 /// The parts of a limit that are reported, in percent.
 const THRESHOLDS: [u32; 3] = [80, 90, 95];
@@ -152,7 +160,7 @@ impl Machine {
         let tries = self.state.task_record(task).and_then(|record| record.tries.as_ref());
         let refuted = tries.is_some_and(|tries| !tries.failed.is_empty());
         let end = if tried && self.plan.is_finally(task.ix()) {
-            let failure_class = Some(FailureClass::Environmental);
+            let failure_class = Some(EngineFailure::Budget.class());
             let standing = if refuted { super::Standing::Refuted } else { super::Standing::Unchecked };
             TaskCompletion::failure(standing, failure_class, reason)
         } else if tried {

@@ -12,13 +12,15 @@ use super::task_phase::ActivityKind;
 use super::{EventKind, GatePoint, Machine, Standing};
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use wf_base::name::GateId;
-use wf_model::{Escalation, EscalationAction, FailureClass, JsonObject};
+use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
 
 /// A block, with its reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GateBlock {
     pub(super) gate: GateId,
     pub(super) reason: String,
+    /// True if the gate failed, and blocks only to be safe.
+    pub(super) failed: bool,
     /// The next escalation, if it is not the gate's own.
     pub(super) next: Option<String>,
     /// The escalations already used.
@@ -35,6 +37,7 @@ impl GateBlock {
         Self {
             gate,
             reason,
+            failed: false,
             next: None,
             tried_escalations: BTreeSet::new(),
             rest: Vec::new(),
@@ -42,7 +45,7 @@ impl GateBlock {
         }
     }
 
-    fn reason(&self, message: Option<&str>) -> String {
+    pub(super) fn reason(&self, message: Option<&str>) -> String {
         let said = message.filter(|message| !message.is_empty());
         match (said, self.reason.is_empty()) {
             (Some(message), true) => format!("gate `{}`: {message}", self.gate),
@@ -68,7 +71,7 @@ impl Machine {
         let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
         let Some(gate) = gate else {
-            return self.give_up(task, point, &block.gate.clone(), &block.reason(None));
+            return self.give_up(task, point, &block, &block.reason(None));
         };
         let plan = std::sync::Arc::clone(&self.plan);
         let known = &plan.parts().escalations;
@@ -87,7 +90,7 @@ impl Machine {
             let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
             next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
         }
-        self.give_up(task, point, &block.gate.clone(), &block.reason(None));
+        self.give_up(task, point, &block, &block.reason(None));
     }
 
     /// Runs an escalation; false if it has nothing left to do.
@@ -102,13 +105,13 @@ impl Machine {
         match by.action {
             EscalationAction::Respond | EscalationAction::Report => {
                 self.record_escalation(task, block, by);
-                self.give_up(task, point, &block.gate, &block.reason(message));
+                self.give_up(task, point, block, &block.reason(message));
                 true
             }
             EscalationAction::SuppressAndEscalate => {
                 self.record_escalation(task, block, by);
                 if by.fallback.is_none() {
-                    self.give_up(task, point, &block.gate, &block.reason(message));
+                    self.give_up(task, point, block, &block.reason(message));
                 }
                 by.fallback.is_none()
             }
@@ -153,7 +156,7 @@ impl Machine {
         let reason = format!("{}; to repair it: wf run {plan}", block.reason(by.message.as_deref()));
         let named = Escalation { rephrase: Some(plan.clone()), ..by.clone() };
         self.record_escalation(task, block, &named);
-        self.give_up(task, point, &block.gate, &reason);
+        self.give_up(task, point, block, &reason);
         true
     }
 
@@ -183,9 +186,15 @@ impl Machine {
     }
 
     /// Lets a block stand.
-    pub(super) fn give_up(&mut self, task: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
+    pub(super) fn give_up(
+        &mut self,
+        task: Option<TaskIx>,
+        point: GatePoint,
+        block: &GateBlock,
+        reason: &str,
+    ) {
         let Some(task) = task else {
-            let (gate, reason) = (gate.clone(), reason.to_owned());
+            let (gate, reason) = (block.gate.clone(), reason.to_owned());
             self.emit(EventKind::RunBlocked(RunBlock { gate, reason }));
             return self.after_block(point);
         };
@@ -197,7 +206,8 @@ impl Machine {
         };
         let live = self.state.activity(task);
         debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
-        self.finish(task, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
+        let failure_class = if block.failed { EngineFailure::Sensor.class() } else { FailureClass::Logical };
+        self.finish(task, TaskCompletion::failure(standing, Some(failure_class), reason.to_owned()));
     }
 
     /// True if the last attempt of a task failed verification.

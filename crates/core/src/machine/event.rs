@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, DeselectedStep, ExchangeGated, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice,
-    MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration, PlannerCalls,
-    PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval, RunOffers, RunOutcome,
-    RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd,
-    ToolCallRefusal, ToolCallStart, WorkExit,
+    CriteriaCount, DeselectedStep, ExchangeGated, FailureTally, GatePoint, GuidanceEnd, GuidanceStart,
+    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration,
+    PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval,
+    RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
+    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::{gate::GateResult, health::BreakerNote};
 use wf_base::name::{GateId, Name, PlanId, RunId};
@@ -134,6 +134,9 @@ pub enum EventKind {
         /// The failure class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure_class: Option<FailureClass>,
+        /// The failures inside of the nested run that it was, by class.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inside: Option<FailureTally>,
         /// Its outputs, checked against their declarations.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,
@@ -375,6 +378,9 @@ pub enum EventKind {
         standing: Standing,
         /// The number of steps by final state.
         counts: StepCounts,
+        /// The failures, by class, if it did not succeed.
+        #[serde(default, skip_serializing_if = "FailureTally::is_empty")]
+        failures: FailureTally,
         /// The tasks whose evidence is stale, each with a file that changed, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stale: Vec<StaleFile>,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::gate::{self, GateOutcome, GateRuling};
 use wf_base::digest::Sha256Digest;
-use wf_model::FailureClass;
+use wf_model::{EngineFailure, FailureClass};
 
 /// A part of an agent's conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,7 +168,12 @@ impl Machine {
         let asking = gate::asking(&gated.results);
         let is_read = asking.is_empty() || content.is_some();
         let is_revised = gated.rewritten.is_empty() || revised.is_some();
-        let blocked = obstacle(point, gate::ruling(&gated.results), is_revised, is_read);
+        let ruling = gate::ruling(&gated.results);
+        let class = match &ruling {
+            GateRuling::Block { failed: true, .. } => EngineFailure::Sensor.class(),
+            _ => FailureClass::Logical,
+        };
+        let blocked = obstacle(point, ruling, is_revised, is_read);
         let passes = blocked.is_none();
         let fact = ExchangeGated {
             attempt: attempt.clone(),
@@ -184,7 +189,7 @@ impl Machine {
             let subject = ExchangeSubject { passed: fact, body: digest };
             return self.ask_for_exchange(task, subject, &shown, asking);
         }
-        let exit = self.exit_after(task, &fact);
+        let exit = self.exit_after(task, &fact, class);
         self.emit(EventKind::ExchangeGated(fact));
         match (exit, start) {
             (Some(exit), _) => self.end_agent(&attempt, exit, None),
@@ -195,10 +200,15 @@ impl Machine {
 
     /// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
     /// ends none but a program, which knows it.
-    pub(super) fn exit_after(&self, task: TaskIx, decided: &ExchangeGated) -> Option<WorkExit> {
+    pub(super) fn exit_after(
+        &self,
+        task: TaskIx,
+        decided: &ExchangeGated,
+        failure_class: FailureClass,
+    ) -> Option<WorkExit> {
         let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
         let reason = decided.blocked.clone().filter(|_| decided.point != GatePoint::Result || is_client)?;
-        Some(WorkExit::Error { reason, failure_class: FailureClass::Logical })
+        Some(WorkExit::Error { reason, failure_class })
     }
 }
 
@@ -289,7 +299,7 @@ impl AgentRecord {
 fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: bool) -> Option<String> {
     let subject = subject(point);
     match ruling {
-        GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked {subject}: {reason}")),
+        GateRuling::Block { gate, reason, .. } => Some(format!("gate `{gate}` blocked {subject}: {reason}")),
         _ if !is_revised => Some(format!("a gate rewrote {subject}, which cannot be rewritten")),
         _ if !is_read => Some(format!("{subject} needs an approval, and cannot be read")),
         GateRuling::Ask { .. } | GateRuling::Continue => None,

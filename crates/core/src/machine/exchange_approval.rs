@@ -56,7 +56,8 @@ impl Machine {
     pub(super) fn on_exchange_denied(&mut self, task: TaskIx, about: &ExchangeSubject, reason: &str) {
         let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
         let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
-        let (attempt, exit) = (decided.attempt.clone(), self.exit_after(task, &decided));
+        let (attempt, exit) =
+            (decided.attempt.clone(), self.exit_after(task, &decided, wf_model::FailureClass::Logical));
         self.emit(EventKind::ExchangeGated(decided));
         // Its conversation is built anew before it ends, as after a crash.
         if let Some(exit) = exit {

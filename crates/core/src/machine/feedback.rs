@@ -189,6 +189,9 @@ fn what_to_do(tries: &AttemptHistory) -> String {
                 ({found})"
             )
         }
+        Some(FailureClass::Engine) => {
+            format!("keep the work: `{name}` could not be evaluated, which shows nothing of it ({found})")
+        }
         Some(FailureClass::Interrupted) | None => {
             format!("find out why `{name}` could not be evaluated: {found}")
         }
@@ -205,6 +208,9 @@ fn after_exit(tries: &AttemptHistory) -> String {
     truncate_reason(match tries.failure_class {
         Some(FailureClass::Environmental) => {
             format!("keep the approach: make sure that everything it needs is available ({exit})")
+        }
+        Some(FailureClass::Engine) => {
+            format!("repeat the work: it was not found wrong, something it is served by failed ({exit})")
         }
         Some(FailureClass::Interrupted) => "repeat the work; parts of it may be done already".to_owned(),
         Some(FailureClass::Logical) | None => {

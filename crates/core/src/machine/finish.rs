@@ -8,25 +8,29 @@ use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::{
     Attempt, AttemptEnd, Effect, EventKind, Machine, ReworkLoop, Standing, StepState, TaskId, TimerKind,
+    WorkExit,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
+use wf_model::{EngineFailure, FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
 
 impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
-        let AttemptEnd { attempt, exit, failure_class, usage, service, breakers, .. } = ended;
+        let AttemptEnd { attempt, exit, failure_class, inside, usage, service, breakers, .. } = ended;
         let (made, reason) = (attempt.attempt, exit.to_string());
+        let is_cancelled = exit == WorkExit::Cancelled;
         self.emit(
-            AttemptEnd { failure_class, usage, service, breakers, ..AttemptEnd::new(attempt, exit) }.into(),
+            AttemptEnd { failure_class, inside, usage, service, breakers, ..AttemptEnd::new(attempt, exit) }
+                .into(),
         );
-        // Work that was cancelled without a request has failed like any other.
+        // Work that was cancelled without a request has failed, and shows nothing of itself.
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
         }
+        let failure_class = failure_class.or(is_cancelled.then(|| EngineFailure::Cancelled.class()));
         self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
     }
 
@@ -65,7 +69,7 @@ impl Machine {
         // is counted separately.
         let before = (self.state.task_record(task)).map_or(0, |record| record.base + record.loops());
         let own = made.saturating_sub(before);
-        let retried = failure_class.is_some_and(|failure_class| retry.on.contains(&failure_class));
+        let retried = failure_class.is_some_and(|failure_class| retry.covers(failure_class));
         if retried && self.ask_for_guidance(task, made, failure_class, reason) {
             return true;
         }

@@ -85,15 +85,9 @@ impl MachineState {
                 self.store_result(plan, place, AttemptResult::from_cache(found));
             }
             EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
-            EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, standing, .. } => {
-                self.record_attempt(plan, attempt, how, *failure_class);
-                let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
-                self.apply_work_end(
-                    plan,
-                    attempt,
-                    how,
-                    AttemptResult { outputs, artifacts, cached: None, standing: *standing },
-                );
+            EventKind::AttemptEnded { attempt, how, failure_class, inside, .. } => {
+                self.record_attempt(plan, attempt, how, *failure_class, *inside);
+                self.apply_work_end(plan, attempt, how, AttemptResult::of_work(fact));
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
@@ -130,6 +124,10 @@ impl MachineState {
         };
         if let Some(record) = self.task_record_mut(task) {
             record.failure_class = *failure_class;
+            record.failures = record.tries.as_ref().map(|tries| tries.failures()).unwrap_or_default();
+            if record.failures.is_empty() && *state == StepState::Failed {
+                record.failures.add(*failure_class);
+            }
             // The controller reads the results of a failure, and the next attempt is told of them.
             if plan.parts().replan.is_some() && *state == StepState::Failed {
                 record.record_final_failure(reason);
@@ -273,6 +271,14 @@ impl MachineState {
 }
 
 impl AttemptResult {
+    /// Returns what an attempt's work left.
+    fn of_work(ended: &EventKind) -> Self {
+        let EventKind::AttemptEnded { outputs, artifacts, standing, .. } = ended else {
+            return Self::default();
+        };
+        Self { outputs: outputs.clone(), artifacts: artifacts.clone(), cached: None, standing: *standing }
+    }
+
     fn from_cache(found: &CachedResult) -> Self {
         Self {
             outputs: found.outputs.clone(),

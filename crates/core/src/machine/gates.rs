@@ -219,12 +219,12 @@ impl Machine {
         match gate::ruling(&heard) {
             GateRuling::Continue => self.pass_gates(task, point, rewritten),
             GateRuling::Ask { .. } => self.ask_for(task, point, heard, rewritten),
-            GateRuling::Block { gate, reason } => {
+            GateRuling::Block { gate, reason, failed } => {
                 let of_it = |result: &GateResult| result.gate == gate && result.action == GateAction::Block;
                 if let Some(at) = heard.iter().position(of_it) {
                     heard.remove(at);
                 }
-                let block = GateBlock { rest: heard, rewritten, ..GateBlock::new(gate, reason) };
+                let block = GateBlock { rest: heard, rewritten, failed, ..GateBlock::new(gate, reason) };
                 self.block(task, point, block);
             }
         }
@@ -278,7 +278,8 @@ impl Machine {
         if let Some(reason) = self.bad_rewrite(task, point, &rewritten) {
             let gate = gates_at(&self.plan, task.map(TaskIx::ix), point).last();
             if let Some(gate) = gate.map(|gate| gate.id.clone()) {
-                self.give_up(task, point, &gate, &format!("gate `{gate}`: {reason}"));
+                let block = GateBlock::new(gate, reason);
+                self.give_up(task, point, &block, &block.reason(None));
             }
             return;
         }

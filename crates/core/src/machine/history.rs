@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback::{FailedCheck, FailureCount};
 use super::state::{MachineState, TaskRecord};
-use super::{Attempt, CheckVerdict, ReworkLoop, WorkExit};
+use super::{Attempt, CheckVerdict, FailureTally, ReworkLoop, WorkExit};
 use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
 
@@ -17,6 +17,9 @@ pub(super) struct AttemptHistory {
     pub(super) failure_class: Option<FailureClass>,
     /// The exit of its work, if it was not successful.
     pub(super) exit: Option<String>,
+    /// The failures inside of the nested run that its work was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) inside: Option<FailureTally>,
     /// The criteria that it failed.
     pub(super) failed: Vec<FailedCheck>,
     /// The objection of a gate and its instruction, if one wants another attempt.
@@ -27,6 +30,16 @@ pub(super) struct AttemptHistory {
     pub(super) gaps: Vec<FailureCount>,
 }
 
+impl AttemptHistory {
+    /// Returns its failures, by class: those inside of a nested run, else the criteria that it failed; none if neither
+    /// is known.
+    pub(super) fn failures(&self) -> FailureTally {
+        let mut failures = self.inside.unwrap_or_default();
+        self.failed.iter().for_each(|one| failures.add(one.failure_class));
+        failures
+    }
+}
+
 impl MachineState {
     /// Notes the end of an attempt's work.
     pub(super) fn record_attempt(
@@ -35,6 +48,7 @@ impl MachineState {
         attempt: &Attempt,
         how: &WorkExit,
         failure_class: Option<FailureClass>,
+        inside: Option<FailureTally>,
     ) {
         let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
         // Work that succeeded at once needs no correction.
@@ -48,6 +62,7 @@ impl MachineState {
             attempt: attempt.attempt,
             failure_class,
             exit,
+            inside,
             gaps,
             ..AttemptHistory::default()
         };

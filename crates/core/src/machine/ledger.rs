@@ -273,6 +273,7 @@ mod tests {
             attempt: attempt(1),
             how: WorkExit::Code { code: 1 },
             failure_class: None,
+            inside: None,
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

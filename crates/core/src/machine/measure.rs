@@ -3,11 +3,58 @@
 
 use std::time::Duration;
 
+use super::budget::is_of_budget;
 use super::scope::{self, TaskScope};
 use super::state::{StepRecord, TaskIx, TaskRecord};
-use super::{CriteriaCount, Machine, RoundFailureClass, StepState};
+use super::{CriteriaCount, FailureTally, Machine, RoundFailureClass, StepState};
 use crate::ggs::{self, RoundMeasures};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
+
+/// A step that failed in a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FailedStep {
+    pub(super) step: u32,
+    /// The cause: the approach, if that is to blame for a part of it; else the environment, if that is; else the engine.
+    pub(super) cause: RoundFailureClass,
+    /// True if its work failed for another reason than the budget: another way of doing it may succeed.
+    pub(super) by_work: bool,
+}
+
+impl FailedStep {
+    /// True if the step may be done in another way. What the engine failed to measure shows nothing of the one in use.
+    pub(super) fn may_change(&self) -> bool {
+        self.cause != RoundFailureClass::Engine || self.by_work
+    }
+}
+
+/// A task of a step that failed.
+struct MeasuredTask<'a> {
+    ix: StepIx,
+    place: &'a TaskRecord,
+    record: &'a StepRecord,
+}
+
+/// The failures of a step, as they are counted.
+#[derive(Default)]
+struct StepFailures {
+    tally: FailureTally,
+    work: bool,
+}
+
+impl StepFailures {
+    /// Counts the failure of a check, or of work; one of no known class is due to the approach.
+    fn note(&mut self, failure_class: Option<FailureClass>) {
+        self.tally.add(failure_class.or(Some(FailureClass::Logical)));
+    }
+
+    fn cause(&self) -> RoundFailureClass {
+        match self.tally.class() {
+            FailureClass::Logical => RoundFailureClass::Logical,
+            FailureClass::Environmental => RoundFailureClass::Environmental,
+            FailureClass::Engine | FailureClass::Interrupted => RoundFailureClass::Engine,
+        }
+    }
+}
 
 /// The measurement of a round.
 #[derive(Default)]
@@ -17,12 +64,11 @@ pub(super) struct RoundMeasurement {
     /// The number of criteria, and the number of those that failed.
     of: u32,
     unmet: u32,
-    logical: u32,
-    environmental: u32,
+    failures: FailureTally,
     /// The first failed criterion.
     pub(super) first: Option<String>,
-    /// The failed steps, each with true if the approach failed.
-    pub(super) failing: Vec<(u32, bool)>,
+    /// The failed steps.
+    pub(super) failing: Vec<FailedStep>,
     /// The steps that were not reached.
     pub(super) unreached: Vec<u32>,
 }
@@ -39,19 +85,11 @@ impl RoundMeasurement {
         }
     }
 
-    fn add_failure_class(&mut self, failure_class: Option<FailureClass>) {
-        match failure_class {
-            Some(FailureClass::Logical) => self.logical += 1,
-            Some(FailureClass::Environmental | FailureClass::Interrupted) => self.environmental += 1,
-            None => {}
-        }
-    }
-
     /// Returns the input of the solver.
     pub(super) fn measures(&self, replan: &ReplanSettings, replans: u32, elapsed: Duration) -> RoundMeasures {
         RoundMeasures {
             d: ggs::distance(self.weight, self.of),
-            p: ggs::process(self.logical, self.environmental),
+            p: ggs::process(self.failures.logical, self.failures.environmental),
             omega: ggs::resource(replan, replans, elapsed),
         }
     }
@@ -61,9 +99,14 @@ impl RoundMeasurement {
         CriteriaCount { passed: self.of.saturating_sub(self.unmet), total: self.of }
     }
 
+    /// Returns the cause of a failure of the plan as a whole.
+    pub(super) fn plan_cause(&self) -> RoundFailureClass {
+        self.failure_class().unwrap_or(RoundFailureClass::Logical)
+    }
+
     /// Returns the failure class of the round.
     pub(super) fn failure_class(&self) -> Option<RoundFailureClass> {
-        RoundFailureClass::of(self.logical, self.environmental)
+        RoundFailureClass::of(self.failures)
     }
 }
 
@@ -132,11 +175,14 @@ impl Machine {
         let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
         measured.of += each.saturating_mul(count.max(1));
         if record.state == StepState::Failed {
-            let mut logical = false;
+            let mut failures = StepFailures::default();
             for place in places {
-                logical |= self.measure_place(ix, place, record, each, measured);
+                self.measure_place(&MeasuredTask { ix, place, record }, each, measured, &mut failures);
             }
-            measured.failing.push((ix.0, logical));
+            let cause =
+                if failures.tally.is_empty() { RoundFailureClass::Environmental } else { failures.cause() };
+            let by_work = failures.work;
+            measured.failing.push(FailedStep { step: ix.0, cause, by_work });
         }
     }
 
@@ -171,24 +217,23 @@ impl Machine {
         u32::try_from(count).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Measures a task of a failed step; true if its approach failed.
+    /// Measures a task of a failed step.
     fn measure_place(
         &self,
-        ix: StepIx,
-        place: &TaskRecord,
-        record: &StepRecord,
+        task: &MeasuredTask<'_>,
         each: u32,
         measured: &mut RoundMeasurement,
-    ) -> bool {
+        failures: &mut StepFailures,
+    ) {
+        let MeasuredTask { ix, place, record } = *task;
         let step = self.plan.step(ix);
         let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
         match ended {
-            Some(StepState::Succeeded) => return false,
+            Some(StepState::Succeeded) => return,
             Some(StepState::Failed) => {}
             // An item whose turn did not come.
             _ => {
-                measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
-                return false;
+                return measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
             }
         }
         let unmet = place.history_of_round().map(|tries| tries.failed.as_slice());
@@ -196,20 +241,37 @@ impl Machine {
             // The work itself failed: none of its criteria was checked.
             let name = || format!("{}: the work", step.id);
             measured.add_failure(f64::from(each), each, name);
-            measured.add_failure_class(place.failure_class);
-            return place.failure_class.is_none_or(super::round::is_logical);
+            let inside = place.history_of_round().and_then(|tries| tries.inside);
+            match inside {
+                Some(inside) => measured.failures.add_all(inside),
+                None => measured.failures.add(place.failure_class),
+            }
+            let exit = place.history_of_round().and_then(|tries| tries.exit.as_deref());
+            failures.work |= !exit.is_some_and(is_of_budget);
+            return failures.note(place.failure_class);
         };
         let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
         let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
-        let mut logical = false;
         for one in unmet {
             let weight = self.state.control.weight(Some(ix.0), &one.criterion);
             measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
-            measured.add_failure_class(one.failure_class);
-            logical |= one.failure_class.is_none_or(super::round::is_logical);
+            measured.failures.add(one.failure_class);
+            failures.note(one.failure_class);
         }
         measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
-        logical
+    }
+
+    /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
+    pub(super) fn failures(&self) -> FailureTally {
+        let mut failures = FailureTally::default();
+        for ix in self.plan.order() {
+            let record = self.state.step_record(ix.0);
+            if record.state == StepState::Failed && !record.allowed_to_fail {
+                record.tasks().for_each(|(_, task)| failures.add_all(task.failures));
+            }
+        }
+        self.state.refuted.iter().for_each(|one| failures.add(one.failure_class));
+        failures
     }
 
     /// True if the plan has criteria of its own that were not checked in this round.
@@ -237,7 +299,7 @@ impl Machine {
         for one in refuted {
             let weight = self.state.control.weight(None, &one.criterion);
             measured.add_failure(weight, 1, || format!("plan: {}", one.criterion));
-            measured.add_failure_class(one.failure_class);
+            measured.failures.add(one.failure_class);
         }
         measured.add_failure(f64::from(later), later, || "plan: not reached".into());
     }

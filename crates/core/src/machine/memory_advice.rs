@@ -28,7 +28,7 @@ pub struct ToolAdvice {
 /// Advice from memory on the intent of a plan, from the outcomes of earlier runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IntentAdvice {
-    /// The slug: the first three words of the plan's `intent`, or of its title.
+    /// The slug of the plan's `intent`, or of its title: its first three words, and a digest if there are more.
     pub slug: String,
     /// The conclusion for a planner. By itself it changes nothing: memory makes no plan impossible.
     pub advice: AdviceKind,

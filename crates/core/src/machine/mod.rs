@@ -136,7 +136,7 @@ pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use asked_model::{AskedModel, PlannerCalls};
 pub use attempt_end::AttemptEnd;
-pub use budget::BUDGET_SPENT_PREFIX;
+pub use budget::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use call_effort::{CallEffort, PassedOverModel};
 pub use checks::ReworkLoop;
 pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
@@ -179,7 +179,8 @@ pub use request::{
 };
 pub use restore::RestoreError;
 pub use round::{
-    AlternativeSwitch, CriteriaCount, Round, RoundExhaustion, RoundFailureClass, forget_round_time,
+    AlternativeSwitch, CriteriaCount, FailureTally, Round, RoundExhaustion, RoundFailureClass,
+    forget_round_time,
 };
 pub use rounds::{NO_ALTERNATIVE_LEFT, NOT_APPROVED};
 pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};

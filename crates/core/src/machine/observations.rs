@@ -39,11 +39,8 @@ impl Machine {
     ) -> Vec<UsedAlternative> {
         // A step that never began shows nothing about its alternative.
         let begun = |step: u32| self.begun_this_round(step);
-        let failing = measured.failing.iter().filter(|(step, _)| begun(*step));
-        let failing = failing.map(|(step, logical)| {
-            let blame = if *logical { RoundFailureClass::Logical } else { RoundFailureClass::Environmental };
-            self.used_alternative(*step, Some(blame))
-        });
+        let failing = measured.failing.iter().filter(|failed| begun(failed.step));
+        let failing = failing.map(|failed| self.used_alternative(failed.step, Some(failed.cause)));
         let accepted = matches!(directive, Directive::Accept | Directive::Success);
         let others = self.state.control.ways.iter();
         let others = others.filter(|(step, way)| {

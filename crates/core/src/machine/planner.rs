@@ -87,7 +87,7 @@ impl Machine {
         let parts = self.plan.parts();
         // People were asked about it: the planner has nothing to add.
         let is_escalated =
-            measured.failing.iter().any(|(step, _)| self.state.control.escalated.contains(step));
+            measured.failing.iter().any(|failed| self.state.control.escalated.contains(&failed.step));
         let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some() && !is_escalated;
         let steps = self.can_change(measured);
         match &self.state.control.planning {
@@ -128,7 +128,8 @@ impl Machine {
     /// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
     /// and the plan as a whole failed, those that did something.
     pub(super) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
-        let has_failed = |step: u32| measured.failing.iter().any(|(failed, _)| *failed == step);
+        let has_failed =
+            |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
         let has_succeeded = |step: u32| self.state.step_record(step).state == StepState::Succeeded;
         let is_at_fault =
             |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };

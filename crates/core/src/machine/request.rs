@@ -256,9 +256,9 @@ impl Machine {
     /// Returns the failed criteria and work: of the steps that failed, then of the plan.
     fn plan_failures(&self, measured: &RoundMeasurement) -> Vec<PlanFailure> {
         let mut gap = Vec::new();
-        for (step, _) in &measured.failing {
-            for (item, place) in self.state.step_record(*step).tasks() {
-                gap.extend(self.task_failures(TaskIx { step: *step, item }, place));
+        for failed in &measured.failing {
+            for (item, place) in self.state.step_record(failed.step).tasks() {
+                gap.extend(self.task_failures(TaskIx { step: failed.step, item }, place));
             }
         }
         let of_plan = PlanFailure::default();

@@ -3,9 +3,7 @@
 use super::actuator::{BlockedActuators, tool_class};
 use super::measure::RoundMeasurement;
 use super::memory_advice::advice_about;
-use super::{
-    AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round, RoundFailureClass,
-};
+use super::{AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round};
 use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
 use crate::ggs::Directive;
@@ -41,10 +39,10 @@ impl Machine {
             targets: round.blocked_targets.iter().cloned().collect(),
         };
         if measured.failing.is_empty() {
-            let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
+            let cause = measured.plan_cause();
             let directive = round.solved.directive;
             for step in steps {
-                self.rule_out(*step, logical, directive, &mut blocked);
+                self.rule_out(*step, cause, directive, &mut blocked);
             }
         }
         blocked
@@ -78,7 +76,7 @@ impl Machine {
                  `break_symmetry` requires another class"
             ));
         }
-        let forbidding = limits.must_not.iter().find(|entry| entry.is_used(&self.base, &step, last));
+        let forbidding = limits.must_not.iter().find(|entry| entry.is_used(&step, last));
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
         // there may be others that were not considered.

@@ -108,14 +108,70 @@ keywords! {
         Environmental = "environmental",
         /// Both.
         Mixed = "mixed",
+        /// A sensor, a provider or the budget failed, or an attempt was interrupted: no evidence about the work.
+        Engine = "engine",
     }
 }
 
+/// The failures of a run, a step or a round, by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FailureTally {
+    /// Those of the approach.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub logical: u32,
+    /// Those of the environment.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub environmental: u32,
+    /// Those of the engine, which show nothing of the work, and interruptions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub engine: u32,
+}
+
+impl FailureTally {
+    /// Counts a failure; one without a class is of none.
+    pub fn add(&mut self, failure_class: Option<FailureClass>) {
+        let count = match failure_class {
+            Some(FailureClass::Logical) => &mut self.logical,
+            Some(FailureClass::Environmental) => &mut self.environmental,
+            Some(FailureClass::Engine | FailureClass::Interrupted) => &mut self.engine,
+            None => return,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Counts the failures of a nested run.
+    pub fn add_all(&mut self, inside: Self) {
+        self.logical = self.logical.saturating_add(inside.logical);
+        self.environmental = self.environmental.saturating_add(inside.environmental);
+        self.engine = self.engine.saturating_add(inside.engine);
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the class of what failed by all of them: the approach, if one is due to it; else the environment, if one
+    /// is; else the engine. What failed by none is wrong.
+    pub fn class(self) -> FailureClass {
+        match self {
+            Self { logical: 0, environmental: 0, engine: 1.. } => FailureClass::Engine,
+            Self { logical: 0, environmental: 1.., .. } => FailureClass::Environmental,
+            _ => FailureClass::Logical,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl RoundFailureClass {
-    /// Returns the class of the given numbers of failures.
-    pub(super) fn of(logical: u32, environmental: u32) -> Option<Self> {
-        match (logical, environmental) {
-            (0, 0) => None,
+    /// Returns the class of failures. Those of the engine count only where there are no others.
+    pub(super) fn of(failures: FailureTally) -> Option<Self> {
+        match (failures.logical, failures.environmental) {
+            (0, 0) => (failures.engine > 0).then_some(Self::Engine),
             (_, 0) => Some(Self::Logical),
             (0, _) => Some(Self::Environmental),
             _ => Some(Self::Mixed),
@@ -166,11 +222,6 @@ impl Round {
     pub fn goes_on(&self) -> bool {
         self.solved.directive.acts() && self.stop_reason.is_none() || !self.escalated.is_empty()
     }
-}
-
-/// True if a failure is due to the approach. An interrupted attempt is the environment's.
-pub(super) fn is_logical(failure_class: FailureClass) -> bool {
-    failure_class == FailureClass::Logical
 }
 
 impl std::fmt::Display for CriteriaCount {

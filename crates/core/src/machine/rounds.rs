@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
 use super::measure::RoundMeasurement;
-use super::{AlternativeSwitch, EventKind, Machine, Round, StepState};
+use super::{AlternativeSwitch, EventKind, Machine, Round, RoundFailureClass, StepState};
 use crate::ggs::{self, Directive, SolverOutcome};
 use wf_base::name::Name;
 use wf_model::{Plan, StepIx, StepWork};
@@ -30,6 +30,9 @@ impl Machine {
         let Some((measured, mut round)) = self.evaluate_round() else {
             return false;
         };
+        if shows_nothing(&round) {
+            return false;
+        }
         if round.stop_reason.as_deref() == Some(NO_ALTERNATIVE_LEFT) && self.consult(&measured, &mut round) {
             return true;
         }
@@ -85,7 +88,7 @@ impl Machine {
     /// Returns a step that people decide about and that failed: they said no, or did not answer in time, or could not be
     /// asked.
     fn unapproved_step(&self, measured: &RoundMeasurement) -> Option<&Name> {
-        let failing = measured.failing.iter().map(|(step, _)| self.base.step(StepIx(*step)));
+        let failing = measured.failing.iter().map(|failed| self.base.step(StepIx(failed.step)));
         let mut decisions = failing.filter(|step| matches!(step.work, StepWork::Approve(_)));
         decisions.next().map(|step| &step.id)
     }
@@ -115,17 +118,20 @@ impl Machine {
     fn redirect(&self, measured: &RoundMeasurement, round: &mut Round) {
         let directive = round.solved.directive;
         let mut blocked = self.blocked_by_rounds();
-        for (step, logical) in &measured.failing {
-            self.rule_out(*step, *logical, directive, &mut blocked);
+        for failed in &measured.failing {
+            self.rule_out(failed.step, failed.cause, directive, &mut blocked);
         }
-        let logical = measured.failure_class() != Some(super::RoundFailureClass::Environmental);
+        let cause = measured.plan_cause();
         let answered = self.steps_given_alternatives();
         round.changes = if !answered.is_empty() {
             // All alternatives that a planner gave are taken.
             for step in answered.iter().filter(|_| measured.failing.is_empty()) {
-                self.rule_out(*step, logical, directive, &mut blocked);
+                self.rule_out(*step, cause, directive, &mut blocked);
             }
             answered.iter().map(|step| self.change_to_last(*step)).collect()
+        } else if measured.failing.is_empty() && cause == RoundFailureClass::Engine {
+            // Nothing shows that another way would do.
+            Vec::new()
         } else if measured.failing.is_empty() {
             // Every step passes, but not the plan as a whole: the last step that did something and
             // has another alternative changes, since the least depends on it.
@@ -133,7 +139,7 @@ impl Machine {
             let did = |step: &u32| self.state.step_record(*step).state == StepState::Succeeded;
             let changed = steps.filter(did).find_map(|step| {
                 let mut more = blocked.clone();
-                self.rule_out(step, logical, directive, &mut more);
+                self.rule_out(step, cause, directive, &mut more);
                 let change = self.change(step, directive, &more)?;
                 Some((change, more))
             });
@@ -142,7 +148,8 @@ impl Machine {
                 vec![change]
             })
         } else {
-            let mut failing: Vec<u32> = measured.failing.iter().map(|(step, _)| *step).collect();
+            let failing = measured.failing.iter().filter(|failed| failed.may_change());
+            let mut failing: Vec<u32> = failing.map(|failed| failed.step).collect();
             failing.sort_unstable();
             let changes = failing.into_iter();
             changes.filter_map(|step| self.change(step, directive, &blocked)).collect()
@@ -157,12 +164,12 @@ impl Machine {
     }
 
     /// Blocks the tool of a step if its approach failed and is to change, and its target if the
-    /// environment was in the way. `refine` keeps the target: it could not be carried out
+    /// environment was in the way; nothing if the engine failed. `refine` keeps the target: it could not be carried out
     /// otherwise. An open step has done nothing.
     pub(super) fn rule_out(
         &self,
         step: u32,
-        logical: bool,
+        cause: RoundFailureClass,
         directive: Directive,
         blocked: &mut BlockedActuators,
     ) {
@@ -172,10 +179,15 @@ impl Machine {
             return;
         }
         let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
-        if logical && approach {
-            blocked.tools.insert(written.tool(way));
-        } else if !logical && directive != Directive::Refine {
-            blocked.targets.extend(written.target(way).map(str::to_owned));
+        match cause {
+            RoundFailureClass::Engine => {}
+            RoundFailureClass::Environmental if directive != Directive::Refine => {
+                blocked.targets.extend(written.target(way).map(str::to_owned));
+            }
+            RoundFailureClass::Logical | RoundFailureClass::Mixed if approach => {
+                blocked.tools.insert(written.tool(way));
+            }
+            _ => {}
         }
     }
 
@@ -235,7 +247,7 @@ impl Machine {
     /// Returns the steps that run again, in plan order: those that failed, were not reached or
     /// change, and all their dependents. Verified work stays.
     fn steps_to_reopen(&self, measured: &RoundMeasurement, changes: &[AlternativeSwitch]) -> Vec<Name> {
-        let failing = measured.failing.iter().map(|(step, _)| *step);
+        let failing = measured.failing.iter().map(|failed| failed.step);
         let changed = changes.iter();
         let changed = changed.filter_map(|change| Some(self.plan.find(change.step.as_str())?.0));
         let mut open: Vec<u32> = failing.chain(changed).chain(measured.unreached.iter().copied()).collect();
@@ -260,6 +272,12 @@ impl Machine {
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
+}
+
+/// True if nothing of a round is evidence about the work, and no other way is left past what failed: it is not judged.
+fn shows_nothing(round: &Round) -> bool {
+    let accepted = matches!(round.solved.directive, Directive::Accept | Directive::Success);
+    round.failure_class == Some(RoundFailureClass::Engine) && !accepted && !round.goes_on()
 }
 
 /// Returns the plan with the given alternatives in use.

@@ -3,7 +3,7 @@
 use super::checks::standing_of;
 use super::scope::TaskScope;
 use super::state::{self, MachineState};
-use super::{Effect, EventKind, Machine, RunOffers, RunOutcome, StaleFile, Standing};
+use super::{Effect, EventKind, FailureTally, Machine, RunOffers, RunOutcome, StaleFile, Standing};
 use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
 use serde_json::Value;
@@ -63,12 +63,15 @@ impl Machine {
         let stale = stale.collect();
         let accepted = self.state.control.accepted;
         let outputs = if outcome == RunOutcome::Succeeded { outputs } else { JsonObject::new() };
+        let failures =
+            if outcome == RunOutcome::Succeeded { FailureTally::default() } else { self.failures() };
         self.emit(EventKind::RunEnded {
             outcome,
             reason,
             failed_step: failed,
             standing,
             counts,
+            failures,
             stale,
             outputs: outputs.clone(),
             accepted: accepted.filter(|_| outcome == RunOutcome::Succeeded),

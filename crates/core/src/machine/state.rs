@@ -10,8 +10,8 @@ use super::merging::TaskMerge;
 use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
 use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, RunOutcome, RunPhase,
-    Standing, StepCounts, StepItem, StepState, TaskId,
+    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, FailureTally, RunOutcome,
+    RunPhase, Standing, StepCounts, StepItem, StepState, TaskId,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
@@ -172,6 +172,9 @@ pub(super) struct TaskRecord {
     pub(super) phase: TaskPhase,
     pub(super) standing: Standing,
     pub(super) failure_class: Option<FailureClass>,
+    /// The failures with which it ended, by class.
+    #[serde(default, skip_serializing_if = "FailureTally::is_empty")]
+    pub(super) failures: FailureTally,
     /// The progress of its agent, in the last attempt.
     #[serde(default)]
     pub(super) agent: Option<Box<AgentRecord>>,

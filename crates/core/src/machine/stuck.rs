@@ -64,7 +64,7 @@ impl Machine {
     /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
     /// people can guide each of them and were not asked about it.
     pub(super) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
-        let failed = measured.failing.iter().map(|(step, _)| TaskIx { step: *step, item: None });
+        let failed = measured.failing.iter().map(|failed| TaskIx { step: failed.step, item: None });
         let can_be_guided = |task: &TaskIx| {
             let step = self.plan.step(task.ix());
             let guided = step.on_stuck == OnStuck::Escalate && matches!(step.work, StepWork::Agent(_));

@@ -138,7 +138,9 @@ impl Machine {
         let is_closed = self.closed_tool(task, &tool).is_some();
         let is_free = !is_closed && !is_question;
         let refused = match gate::ruling(&results) {
-            GateRuling::Block { gate, reason } => Some(format!("gate `{gate}` blocked the call: {reason}")),
+            GateRuling::Block { gate, reason, .. } => {
+                Some(format!("gate `{gate}` blocked the call: {reason}"))
+            }
             _ if !rewritten.is_empty() => {
                 Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
             }

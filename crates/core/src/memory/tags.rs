@@ -1,6 +1,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use wf_base::digest::Sha256Digest;
 
 /// The number of words of an intent in its slug (artoo v0.8, R2).
 const WORDS: usize = 3;
@@ -72,11 +73,18 @@ impl MegramTags {
         Self { space: format!("intent:{slug}"), entity: LOCAL.into() }
     }
 
-    /// Returns the slug of an intent: its first three words in lower case, joined by `_`.
+    /// Returns the slug of an intent: its first three words in lower case, joined by `_`. Where there are more, the
+    /// beginning of the digest of all of them follows: intents that begin alike are not one.
     pub fn slug(intent: &str) -> String {
         let words = intent.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let words: Vec<String> = words.take(WORDS).map(str::to_lowercase).collect();
-        words.join("_").chars().take(SLUG_CHARS).collect()
+        let words: Vec<String> = words.map(str::to_lowercase).collect();
+        let first = words.get(..WORDS.min(words.len())).unwrap_or_default().join("_");
+        let mut slug: String = first.chars().take(SLUG_CHARS).collect();
+        if words.len() > WORDS || slug.len() < first.len() {
+            let all = Sha256Digest::of_bytes(words.join(" ").as_bytes());
+            slug = format!("{slug}_{}", all.short());
+        }
+        slug
     }
 }
 
@@ -110,12 +118,21 @@ mod tests {
         let tool = MegramTags::tool("curl", "api.example/v1");
         assert_eq!(tool.to_string(), "tool:curl path:api.example/v1");
         assert_eq!(MegramTags::parse(&tool.space, &tool.entity), Ok(tool));
-        let intent = MegramTags::intent(&MegramTags::slug("  Build the page, then publish it"));
+        let intent = MegramTags::intent(&MegramTags::slug("  Build the page"));
         assert_eq!(intent.to_string(), "intent:build_the_page env:local");
         assert_eq!(MegramTags::parse(&intent.space, &intent.entity), Ok(intent));
         assert_eq!(MegramTags::slug("Über-großes Ziel"), "über_großes_ziel");
-        assert_eq!(MegramTags::slug(&"語".repeat(200)).chars().count(), 100);
+        assert!(MegramTags::slug(&"語".repeat(200)).chars().count() <= 120);
         assert_eq!(MegramTags::slug("?!"), "");
+    }
+
+    #[test]
+    fn intents_that_begin_alike_are_not_one() {
+        let may = MegramTags::slug("Make a report of May");
+        assert!(may.starts_with("make_a_report_"), "{may}");
+        assert_ne!(may, MegramTags::slug("Make a report of June"));
+        assert_eq!(may, MegramTags::slug("make a report, of may!"));
+        assert_ne!(MegramTags::slug(&"語".repeat(200)), MegramTags::slug(&"語".repeat(201)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::supervise::OutputSink;
 use crate::tails::TailCollector;
 use crate::{OnOutput, StreamTails, WorkError};
 use wf_base::redact;
+use wf_model::EngineFailure;
 
 /// Writes the log of one attempt and passes its output to an observer.
 pub struct LogWriter {
@@ -194,7 +195,7 @@ impl LogFiles {
         };
         joined.map_err(|error| {
             let path = self.target.path.display();
-            WorkError::environmental(format!("cannot write the log to {path}: {error}"))
+            WorkError::engine(EngineFailure::Setup, format!("cannot write the log to {path}: {error}"))
         })
     }
 

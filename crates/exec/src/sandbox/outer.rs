@@ -10,6 +10,7 @@ use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
+use wf_model::EngineFailure;
 
 use super::messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
 use super::{inner, port};
@@ -57,13 +58,13 @@ fn outer() -> io::Result<()> {
     }
     signals.thread_block()?;
     if let Err(reason) = enter(network) {
-        return talk.fail(WorkError::environmental(reason));
+        return talk.fail(WorkError::engine(EngineFailure::Setup, reason));
     }
     if let Some(gateway) = sandbox.gateway.filter(|_| !network)
         && let Err(error) = port::send_listener(&gateway)
     {
         let reason = format!("cannot open the port of the gateway in the sandbox: {error}");
-        return talk.fail(WorkError::environmental(reason));
+        return talk.fail(WorkError::engine(EngineFailure::Setup, reason));
     }
     let started = spawn::spawn_self(&["wf-sandbox", SANDBOX_STAGE_ARG, INNER_STAGE_ARG]);
     match started {
@@ -71,7 +72,10 @@ fn outer() -> io::Result<()> {
             rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
             Ok(())
         }
-        Err(error) => talk.fail(WorkError::environmental(format!("cannot start the sandbox stage: {error}"))),
+        Err(error) => {
+            let reason = format!("cannot start the sandbox stage: {error}");
+            talk.fail(WorkError::engine(EngineFailure::Setup, reason))
+        }
     }
 }
 

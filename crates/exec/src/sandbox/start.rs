@@ -12,6 +12,7 @@ use crate::process::ProcessCommand;
 use crate::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
 use crate::{WorkError, tree};
 use wf_core::machine::WorkExit;
+use wf_model::EngineFailure;
 
 /// A sandbox as seen from outside.
 #[derive(Debug)]
@@ -48,7 +49,9 @@ pub(crate) fn start(
     env: Vec<String>,
     mark: &str,
 ) -> Result<(SpawnedProcess, SandboxHandle), WorkError> {
-    let unable = |error: io::Error| WorkError::environmental(format!("cannot start a sandbox: {error}"));
+    let unable = |error: io::Error| {
+        WorkError::engine(EngineFailure::Setup, format!("cannot start a sandbox: {error}"))
+    };
     let group = LimitGroup::make(mark, &sandbox.limits);
     let order = SandboxOrder {
         sandbox: sandbox.clone(),

@@ -74,6 +74,11 @@ impl ModelFailureKind {
         }
     }
 
+    /// True if the conversation is too large: that is due to the work, whichever provider it goes to.
+    pub fn is_size(self) -> bool {
+        matches!(self, Self::RequestTooLarge | Self::ReplyTooLarge)
+    }
+
     /// Returns the meaning and the remedy, as a sentence without its end; empty where the message says it.
     pub(super) fn advice(self) -> &'static str {
         match self {

@@ -320,6 +320,7 @@ mod tests {
             failed_step: None,
             standing: Standing::Reported,
             counts: StepCounts::default(),
+            failures: wf_core::machine::FailureTally::default(),
             stale: Vec::new(),
             outputs: wf_model::JsonObject::new(),
             accepted: None,

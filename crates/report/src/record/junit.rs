@@ -161,6 +161,7 @@ fn class_name(failure_class: Option<FailureClass>) -> &'static str {
     match failure_class {
         None | Some(FailureClass::Logical) => "logical",
         Some(FailureClass::Environmental) => "environmental",
+        Some(FailureClass::Engine) => "engine",
         Some(FailureClass::Interrupted) => "interrupted",
     }
 }

@@ -278,7 +278,7 @@ fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: 
     if max == 0 {
         return Some(format!("failure class: {word}; not retried: the step has no `retry`"));
     }
-    if !step.retry.on.contains(&failure_class) {
+    if !step.retry.covers(failure_class) {
         return Some(format!("failure class: {word}; not retried: `retry.on` does not include it"));
     }
     (n > max).then(|| format!("failure class: {word}; all {max} retries were used"))
@@ -297,6 +297,7 @@ fn class_word(failure_class: FailureClass) -> &'static str {
     match failure_class {
         FailureClass::Logical => "logical (it ran, but the result was wrong)",
         FailureClass::Environmental => "environmental (infrastructure, not the code)",
+        FailureClass::Engine => "engine (a model, a judge or the budget, not the work)",
         FailureClass::Interrupted => "interrupted (its exit was not observed)",
     }
 }

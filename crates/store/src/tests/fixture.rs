@@ -104,6 +104,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         attempt,
         how: WorkExit::Code { code },
         failure_class: (code != 0).then_some(FailureClass::Logical),
+        inside: None,
         outputs: object(json!({"rows": code})),
         artifacts: vec![],
         standing: None,
@@ -134,6 +135,7 @@ pub(crate) fn run_ended() -> EventKind {
         failed_step: None,
         standing: Standing::Verified,
         counts: StepCounts { verified: 2, ..StepCounts::default() },
+        failures: wf_core::machine::FailureTally::default(),
         stale: Vec::new(),
         outputs: object(json!({"total": 3})),
         accepted: None,
@@ -189,13 +191,14 @@ fn retried(attempt: Attempt) -> EventKind {
 }
 
 fn with_artifact(fact: EventKind) -> EventKind {
-    let EventKind::AttemptEnded { attempt, how, failure_class, outputs, .. } = fact else {
+    let EventKind::AttemptEnded { attempt, how, failure_class, inside: None, outputs, .. } = fact else {
         return fact;
     };
     EventKind::AttemptEnded {
         attempt,
         how,
         failure_class,
+        inside: None,
         outputs,
         artifacts: vec![Artifact {
             path: "out/report.csv".into(),

@@ -107,7 +107,7 @@ impl MemoryCalibration {
         let uses =
             plan.steps().iter().flat_map(|step| (0..step.alternative_count()).map(move |way| (step, way)));
         let mut found = uses.flat_map(|(step, way)| {
-            let forbidding = self.must_not.iter().filter(move |entry| entry.is_used(plan, step, way));
+            let forbidding = self.must_not.iter().filter(move |entry| entry.is_used(step, way));
             forbidding.map(move |entry| {
                 format!("step `{}` uses {entry}, which memory forbids: {}", step.id, entry.reason)
             })
@@ -117,10 +117,10 @@ impl MemoryCalibration {
 }
 
 impl CalibrationEntry {
-    /// True if a step of a plan uses it in an alternative: as its tool, or by name in a script or an argument.
-    pub(crate) fn is_used(&self, plan: &Plan, step: &Step, way: usize) -> bool {
-        let tool = step.tool(way);
-        let is_tool = tool == self.tool || format!("{}/{tool}", plan.id()) == self.tool;
+    /// True if a step uses it in an alternative: as its tool, or by name in a script or an argument. A name that is known
+    /// to one plan alone, `PLAN/NAME`, may be a planner's, and is told without effect.
+    pub(crate) fn is_used(&self, step: &Step, way: usize) -> bool {
+        let is_tool = step.tool(way) == self.tool;
         let is_target = |target: &String| step.target(way) == Some(target);
         let is_declared = is_tool && self.target.as_ref().is_none_or(is_target);
         let text = step.with_alternative(way).map(|step| texts(&step.work)).unwrap_or_default();

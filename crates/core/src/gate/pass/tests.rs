@@ -97,7 +97,7 @@ fn the_first_block_decides_and_the_rest_still_run_for_the_record() {
     assert_eq!(ids(&seen), ["one", "two", "three"]);
     let actions: Vec<_> = gated.results.iter().map(|result| result.action).collect();
     assert_eq!(actions, [Continue, Block, Block]);
-    let GateRuling::Block { gate, reason } = ruling(&gated.results) else {
+    let GateRuling::Block { gate, reason, .. } = ruling(&gated.results) else {
         panic!("it is blocked");
     };
     assert_eq!((gate.as_str(), reason.as_str()), ("two", "because"));

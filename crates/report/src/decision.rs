@@ -10,6 +10,9 @@ use wf_base::untrusted::{BOLD, DIM, paint, styled_line, untrusted};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, TypedAnswer};
 use wf_sign::approval::{ApprovalDecision, ApprovalStatement};
 
+/// The most entries that are named of those left out.
+const MAX_NAMED_ENTRIES: usize = 12;
+
 /// The keys of an entry of a list that may be its title, in order.
 const TITLES: [&str; 6] = ["title", "name", "subject", "file", "path", "id"];
 
@@ -49,7 +52,12 @@ fn answer_text(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer>) ->
                 .filter(|(at, _)| !is_chosen(at))
                 .map(|(_, entry)| untrusted(&entry_title(entry)).to_string())
                 .collect();
-            text + &format!("  {} {}\n", paint(DIM, "without:"), left.join(", "))
+            let more = left.len().saturating_sub(MAX_NAMED_ENTRIES);
+            let mut named = left.into_iter().take(MAX_NAMED_ENTRIES).collect::<Vec<_>>().join(", ");
+            if more > 0 {
+                named += &format!(" and {more} more");
+            }
+            text + &format!("  {} {named}\n", paint(DIM, "without:"))
         }
         (Some(AnswerOptions::Select(entries)), None) => {
             let lines: String = (1..).zip(entries).map(|(at, entry)| entry_line(at, entry)).collect();

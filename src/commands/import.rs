@@ -9,6 +9,7 @@ use crate::Ui;
 use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::untrusted::{DIM, GOOD, NAME, paint, shell_word};
 use wf_lang::{SylkFile, import_sylk};
+use wf_store::open_regular;
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -79,11 +80,7 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
 /// Reads a text that is not too long.
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let file = fs::File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let count = file.take(LIMIT + 1).read_to_string(&mut text)?;
+    let count = open_regular(path)?.take(LIMIT + 1).read_to_string(&mut text)?;
     if count as u64 > LIMIT { Err(io::Error::other("it has more than 4 MiB")) } else { Ok(text) }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_app::{CliExitCode, CommandError, RunOptions};
 use wf_base::name::RunId;
-use wf_store::StoreReader;
+use wf_store::{StoreReader, open_regular};
 
 use super::recorded_events;
 
@@ -79,7 +79,8 @@ fn parse<T>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, serde_json::Error>,
 ) -> Result<T, CommandError> {
-    let text = fs::read_to_string(path).map_err(|error| unusable(path, &error.to_string()))?;
+    let text = open_regular(path).and_then(std::io::read_to_string);
+    let text = text.map_err(|error| unusable(path, &error.to_string()))?;
     parse(&text).map_err(|error| unusable(path, &error.to_string()))
 }
 

@@ -90,10 +90,9 @@ fn the_planner_is_told_what_memory_knows_before_its_first_plan() {
         "expect: {contains: 'MUST NOT use the tool `approach:first`: step `attempt` of ask failed'}\n      ";
     assert!(replies.contains(first), "{replies}");
     place.file("replies.yaml", replies.replace(first, &format!("{first}{told}")));
-    // A request that begins with the same words.
-    run("Which text is the longest of all?").exits(0);
-    // Another one is told nothing of it: else the planner would answer with no plan.
+    run("Which text is the longest, and how long is it?").exits(0);
+    // Another one, though it begins with the same words, is told nothing of it: else the planner would answer with no plan.
     let silent = "- when: MUST NOT use the tool\n  replies: [{text: I was told.}]\n";
     place.file("replies.yaml", format!("{silent}{replies}"));
-    run("Name the longest text, and how long it is").exits(0);
+    run("Which text is the shortest, and how long is it?").exits(0);
 }

@@ -22,7 +22,7 @@ fn a_task_is_sent_back_by_its_inspection_and_by_its_tests() {
     let place = pack();
     let ran = run(&place, "task.md", &LIMIT).exits(0);
     ran.says("inspect 1/3").says("check `format`").says("test 1/3").says("check `tests_of_the_task`");
-    place.wf(&["show", "--last"]).exits(0).says("1 verified");
+    place.wf(&["show", "--last"]).exits(0).says("1 plausible");
     assert!(place.read("repo/limiter.py").contains(">= self.limit"));
     // A replay begins with the files as they were.
     super::fix_test::copy(Path::new("workflows/sylk"), Path::new(""), &place);
@@ -57,7 +57,7 @@ fn an_engineer_asks_what_the_task_leaves_open() {
 #[test]
 fn a_feature_is_a_dag_of_tasks() {
     let place = pack();
-    run(&place, "feature.md", &[]).exits(0).says("succeeded · 2 verified");
+    run(&place, "feature.md", &[]).exits(0).says("succeeded · 2 plausible");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_configured_tool_is_used_and_another_one_is_chosen_by_a_person_and_remembere
 fn a_handoff_ends_in_a_task_that_is_inspected_and_tested() {
     let place = pack();
     let params = ["-p", "task=Refuse requests.", "-p", "tests=limit"];
-    run(&place, "handoff.md", &params).exits(0).says("test 1/3").says("1 verified, 2 reported");
+    run(&place, "handoff.md", &params).exits(0).says("test 1/3").says("1 plausible, 2 reported");
     place.wf(&["memory", "search", "handed"]).exits(0).says("was handed on");
 }
 

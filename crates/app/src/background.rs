@@ -15,13 +15,13 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The result of a process that was started.
 pub(crate) enum BackgroundStart<T> {
-    /// What it was started for has begun.
+    /// Its work has begun.
     Begun(T),
     /// It ended before that; with what it printed.
     Ended {
         /// Its exit code; `None`: a signal ended it.
         code: Option<i32>,
-        /// What it printed.
+        /// Its output.
         printed: String,
     },
     /// It has not begun yet.

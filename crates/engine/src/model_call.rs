@@ -78,12 +78,12 @@ impl RunContext {
     }
 }
 
-/// What pays for the tries of a call after the first: the run's account.
+/// The account of the run, which pays for the tries of a call after the first.
 pub(super) struct PaidTries<'a> {
     set_aside: &'a mut SetAside,
-    /// What its caller used before the call.
+    /// The use of its caller before the call.
     before: AttemptUsage,
-    /// What one try may use.
+    /// The most that one try may use.
     reserve: AttemptUsage,
 }
 

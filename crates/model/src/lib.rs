@@ -106,7 +106,9 @@ pub use replan::ReplanSettings;
 pub use resumption::ResumeMode;
 pub use retry::{FailureClass, RetryPolicy};
 pub use rule::FailureClassRule;
-pub use sandbox::{ResourceLimits, SandboxPermissions};
+pub use sandbox::{
+    DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits, SandboxPermissions,
+};
 pub use schema::{SchemaError, ValueSchema};
 pub use skill::{
     SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,

@@ -97,6 +97,20 @@ impl SandboxPermissions {
 }
 
 impl ResourceLimits {
+    /// Returns what is more than a process has without a word about it, each in words.
+    pub fn excess(&self) -> Vec<String> {
+        let sizes =
+            [("memory", self.memory, DEFAULT_MEMORY_BYTES), ("scratch", self.scratch, DEFAULT_SCRATCH_BYTES)];
+        let sizes = sizes.into_iter().filter_map(|(key, limit, most)| {
+            let limit = limit.filter(|limit| *limit > most)?;
+            Some(format!("`{key}` of {}, and {} is the most", exact_bytes(limit), exact_bytes(most)))
+        });
+        let processes = self.processes.filter(|limit| *limit > DEFAULT_PROCESS_LIMIT);
+        let processes =
+            processes.map(|limit| format!("`processes` of {limit}, and {DEFAULT_PROCESS_LIMIT} is the most"));
+        sizes.chain(processes).collect()
+    }
+
     /// Returns the stricter of each limit.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {
@@ -121,6 +135,15 @@ fn covers(folder: &str, path: &str) -> bool {
     let root = |path: &str| (path.starts_with('/'), path.starts_with('~'));
     root(folder) == root(path) && parts(path).starts_with(parts(folder))
 }
+
+/// The default limit on memory, in bytes.
+pub const DEFAULT_MEMORY_BYTES: u64 = 4 << 30;
+
+/// The default limit on the number of processes.
+pub const DEFAULT_PROCESS_LIMIT: u32 = 1024;
+
+/// The default size of a scratch layer, in bytes.
+pub const DEFAULT_SCRATCH_BYTES: u64 = 2 << 30;
 
 /// The limits of a process and its descendants. `None`: the default limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,6 +238,22 @@ mod tests {
         assert_eq!(closed.excess(&wide), expected);
         assert_eq!(closed.excess(&allow(&[], &[], Some(&["git"]))), ["start `git`", "use the network"]);
         assert!(allow(&[], &["."], None).excess(&allow(&[], &["any/where"], Some(&["git"]))).is_empty());
+    }
+
+    #[test]
+    fn a_limit_is_an_excess_beyond_the_default() {
+        let all = |gigabytes: u64, processes| ResourceLimits {
+            memory: Some(gigabytes << 30),
+            scratch: Some(gigabytes << 30),
+            processes: Some(processes),
+            ..ResourceLimits::default()
+        };
+        assert_eq!(ResourceLimits::default().excess(), Vec::<String>::new());
+        assert_eq!(all(2, 1024).excess(), Vec::<String>::new());
+        let excess = all(900, 1025).excess();
+        assert_eq!(excess.len(), 3, "{excess:?}");
+        assert_eq!(excess[0], "`memory` of 900 GiB, and 4 GiB is the most");
+        assert_eq!(excess[2], "`processes` of 1025, and 1024 is the most");
     }
 
     #[test]

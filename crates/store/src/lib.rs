@@ -116,7 +116,7 @@ pub use log_row::LogRow;
 pub use memory::MegramSelection;
 pub use opinions::{RepairFeedback, RepairRow};
 pub use outbox::UndeliveredNotification;
-pub use own_file::{FileTypeError, own_file};
+pub use own_file::{FileTypeError, open_regular, own_file};
 pub use page::{ArtifactPage, StepPage, StepSelection, StepTimes};
 pub use permits::{PermitAnswer, PermitTask};
 pub use planning::{PlanningLog, PlanningStore};

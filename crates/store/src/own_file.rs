@@ -1,6 +1,7 @@
 use std::fmt;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A path of the state that holds something other than a regular file.
@@ -20,6 +21,14 @@ impl fmt::Display for FileTypeError {
 }
 
 impl std::error::Error for FileTypeError {}
+
+/// Opens a file that a person names, for reading. Anything but a regular file is refused, and nothing is waited for:
+/// opening a pipe blocks until its other end is opened.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
 
 /// Refuses a pipe, a link, a folder or a device in the place of a state file, before it is opened:
 /// opening a pipe blocks until its other end is opened, and a link leads elsewhere.

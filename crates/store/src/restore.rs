@@ -10,7 +10,7 @@ use super::log::LogTail;
 use super::mark::LogMarkFile;
 use super::{
     MegramSelection, RunFilter, StateFolder, StoreDurability, StoreError, StoreReader, connect, examine,
-    verify_chain,
+    open_regular, verify_chain,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
@@ -111,7 +111,7 @@ fn unpack(from: &Path, to: &Path) -> Result<BackupManifest, StoreError> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::io("write", to, &error),
         _ => wrong(&error.to_string()),
     };
-    let file = File::open(from).map_err(|error| wrong(&error.to_string()))?;
+    let file = open_regular(from).map_err(|error| wrong(&error.to_string()))?;
     let mut archive = tar::Archive::new(BufReader::new(file));
     let (mut files, mut manifest) = (0, None);
     for entry in archive.entries().map_err(failed)? {

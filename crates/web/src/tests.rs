@@ -214,10 +214,7 @@ fn a_browser_that_may_only_look_changes_nothing() {
     let link = |cookie: &str, access: &str| served.post("/links", cookie, &format!("access={access}"));
     let page = link(&operator, "look").replace("&#x2f;", "/");
     let path = page.split(&format!("http://{}", served.address)).last().unwrap();
-    let path = path.split('<').next().unwrap();
-    let answer = served.ask("GET", path, "");
-    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
-    let looker = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+    let looker = served.open_link(path.split('<').next().unwrap());
     assert_eq!(status(&served.ask("GET", "/goals", &looker)), "200");
     for path in ["/goals/mirror/pause", "/goals/mirror/resume", "/goals/mirror/run"] {
         let answer = served.post(path, &looker, "reason=x");

@@ -11,7 +11,7 @@ use wf_store::{RunState, StoreReader};
 /// The longest wait for a run to go on.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What becomes of a run after an answer that suffices.
+/// The course of a run after an answer that suffices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Continuation {
     /// It goes on: a process works on it.

@@ -1,7 +1,8 @@
 use super::work::check_work;
 use wf_base::name::Name;
 use wf_model::{
-    AgentTool, Check, EnvelopeChecks, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step, StepWork,
+    AgentTool, Check, EnvelopeChecks, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step, StepRepetition,
+    StepWork,
 };
 
 /// Something in a generated plan that its envelope, or the step that runs it, does not allow.
@@ -34,6 +35,15 @@ pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<Envel
     let mut check = EnvelopeCheck { envelope, step: None, check: None, breaches: Vec::new() };
     check.plan(outer, plan);
     check.breaches
+}
+
+/// Returns the number of steps that a step is: one for each of its items.
+fn item_count(step: &Step) -> usize {
+    match &step.fan {
+        StepRepetition::Once | StepRepetition::Each(_) => 1,
+        StepRepetition::List(items) => items.len().max(1),
+        StepRepetition::Matrix(items) => items.len().max(1),
+    }
 }
 
 /// The comparison of a plan with its envelope.
@@ -107,9 +117,10 @@ impl EnvelopeCheck<'_> {
         if suggests.is_some() {
             self.note("it has `suggests`; a generated plan has none".into());
         }
-        let (count, max) = (steps.len(), self.envelope.max_steps as usize);
+        let (count, max) = (steps.iter().map(item_count).sum::<usize>(), self.envelope.max_steps as usize);
         if count > max {
-            self.note(format!("it has {count} steps, and `max_steps` is {max}"));
+            let items = if count > steps.len() { ", counting each item" } else { "" };
+            self.note(format!("it has {count} steps{items}, and `max_steps` is {max}"));
         }
         for check in verify {
             self.verification("the plan", check);
@@ -122,6 +133,11 @@ impl EnvelopeCheck<'_> {
     fn step(&mut self, step: &Step) {
         let place = format!("step `{}`", step.id);
         self.step = Some(step.id.clone());
+        if matches!(step.fan, StepRepetition::Each(_)) {
+            self.note(format!(
+                "{place} has items that only the run knows, and `max_steps` counts them: list them"
+            ));
+        }
         for way in step.ways() {
             self.way(&place, way);
         }
@@ -143,6 +159,7 @@ impl EnvelopeCheck<'_> {
             on_stuck,
             // Those of the step; an alternative has none.
             alternatives: _,
+            limits,
             // They order and limit its attempts, and describe its result.
             id: _,
             title: _,
@@ -161,7 +178,6 @@ impl EnvelopeCheck<'_> {
             external: _,
             artifacts: _,
             on_error: _,
-            limits: _,
             classify: _,
             tool: _,
             target: _,
@@ -177,6 +193,9 @@ impl EnvelopeCheck<'_> {
         ];
         for (_, key) in refused.iter().filter(|(is_set, _)| *is_set) {
             self.note(format!("{place} has `{key}`, which a generated plan may not have"));
+        }
+        for excess in limits.excess() {
+            self.note(format!("{place} has {excess} in a generated plan"));
         }
         for excess in allow.iter().flat_map(|allow| self.envelope.allow.excess(allow)) {
             self.note(format!("{place} may {excess}"));
@@ -210,6 +229,7 @@ impl EnvelopeCheck<'_> {
             network,
             read,
             judge,
+            limits,
             phase: _,
             probe: _,
             expect: _,
@@ -217,13 +237,15 @@ impl EnvelopeCheck<'_> {
             cwd: _,
             timeout: _,
             mode: _,
-            limits: _,
             fixed: _,
             before: _,
             classify: _,
         } = check;
         let place = format!("check `{name}` of {place}");
         self.check = Some(name.clone());
+        for excess in limits.excess() {
+            self.note(format!("{place} has {excess} in a generated plan"));
+        }
         if *network && !self.envelope.allow.net {
             self.note(format!("{place} may use the network"));
         }

@@ -7,8 +7,8 @@ use wf_base::name::{EnvName, Name, PlanId};
 use wf_model::expr::Template;
 use wf_model::{
     Alternative, Check, EnvelopeChecks, EnvelopeExecutor, NestedPlan, OnStepFailure, OnStuck, Plan,
-    PlanEnvelope, PlanParts, PlanPolicy, RunBudget, SandboxPermissions, SecretDeclaration, SecretSource,
-    ShellScript, Step, StepWork,
+    PlanEnvelope, PlanParts, PlanPolicy, ResourceLimits, RunBudget, SandboxPermissions, SecretDeclaration,
+    SecretSource, ShellScript, Step, StepRepetition, StepWork,
 };
 
 fn name(text: &str) -> Name {
@@ -51,6 +51,33 @@ fn of(plan: &Plan) -> Vec<String> {
 #[test]
 fn a_plan_inside_its_envelope_has_no_breach() {
     assert_eq!(of(&plan(vec![confined("a"), confined("b")])), Vec::<String>::new());
+}
+
+#[test]
+fn items_are_counted_as_steps() {
+    let items = |count: u64| Step {
+        fan: StepRepetition::List((0..count).map(serde_json::Value::from).collect()),
+        ..confined("many")
+    };
+    let small = PlanEnvelope { max_steps: 3, ..PlanEnvelope::default() };
+    assert_eq!(within(&small, &plan(vec![confined("a"), items(2)])), Vec::<String>::new());
+    assert_eq!(
+        within(&small, &plan(vec![confined("a"), items(300)])),
+        ["it has 301 steps, counting each item, and `max_steps` is 3"]
+    );
+}
+
+#[test]
+fn limits_beyond_the_default_are_breaches_of_steps_and_checks() {
+    let limits = |gigabytes: u64| ResourceLimits { memory: Some(gigabytes << 30), ..Default::default() };
+    let limited = |gigabytes| {
+        let check = Check { limits: limits(gigabytes), ..Check::new(name("looks")) };
+        plan(vec![Step { limits: limits(gigabytes), verify: vec![check], ..confined("big") }])
+    };
+    assert_eq!(of(&limited(4)), Vec::<String>::new());
+    let reason = "has `memory` of 900 GiB, and 4 GiB is the most in a generated plan";
+    let expected = [format!("step `big` {reason}"), format!("check `looks` of step `big` {reason}")];
+    assert_eq!(of(&limited(900)), expected);
 }
 
 #[test]

@@ -116,13 +116,13 @@ keywords! {
 /// The failures of a run, a step or a round, by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FailureTally {
-    /// Those of the approach.
+    /// Failures of the approach.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub logical: u32,
-    /// Those of the environment.
+    /// Failures of the environment.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub environmental: u32,
-    /// Those of the engine, which show nothing of the work, and interruptions.
+    /// Failures of the engine, which show nothing of the work, and interruptions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub engine: u32,
 }

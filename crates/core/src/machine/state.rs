@@ -195,7 +195,7 @@ pub(super) struct TaskRecord {
     /// True if they have let its next attempt begin; false again once that has.
     #[serde(default)]
     pub(super) admitted: bool,
-    /// When its gates, or a person, let it queue last: its wait for a turn counts anew from there.
+    /// The time at which its gates, or a person, let it queue last: its wait for a turn counts anew from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) let_in: Option<Moment>,
     /// The arguments as rewritten by its gates.

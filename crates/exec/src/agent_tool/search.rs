@@ -125,7 +125,8 @@ impl<'a> FileSearch<'a> {
         }
         let opened = self.workspace.open_found(real, kind).ok();
         let mut bytes = Vec::new();
-        let read = opened.map(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let read =
+            (opened.as_ref()).map(|found| (&found.file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         let is_binary = memchr(0, bytes.get(..HEAD_BYTES).unwrap_or(&bytes)).is_some();
         if !matches!(read, Some(Ok(_))) || bytes.len() as u64 > MAX_FILE_BYTES || is_binary {
             self.skipped += 1;
@@ -140,6 +141,7 @@ impl<'a> FileSearch<'a> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if self.pattern.is_match(line) {
                 self.workspace.note_shown(real);
+                opened.iter().for_each(|found| self.workspace.note_read(found));
                 self.lines.push(format!("{}:{}: {}", shown(real), at + 1, excerpt(&self.pattern, line)));
             }
             if self.lines.len() >= MAX_MATCHES {

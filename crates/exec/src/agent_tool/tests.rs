@@ -112,12 +112,20 @@ fn an_answer_says_whether_it_tells_of_untrusted_files() {
     fs::write(root.join("vendor/b.txt"), "pin\n").unwrap();
     std::os::unix::fs::symlink("../inbox/sub/a.txt", root.join("own/link")).unwrap();
     std::os::unix::fs::symlink("vendor", root.join("named")).unwrap();
+    fs::hard_link(root.join("inbox/sub/a.txt"), root.join("own/twin.txt")).unwrap();
     let is_untrusted = |request: ToolRequest| {
         let untrusted = vec!["./inbox/".to_owned(), "named".to_owned(), "missing".to_owned()];
         FileToolOrder { request, writable: None, untrusted }.carry_out(root).is_untrusted
     };
     let read = |path: &str| ToolRequest::Read { path: path.into(), offset: None, limit: None };
-    for path in ["inbox/sub/a.txt", "own/link", "own/../inbox/sub/a.txt", "vendor/b.txt", "named/b.txt"] {
+    for path in [
+        "inbox/sub/a.txt",
+        "own/link",
+        "own/twin.txt",
+        "own/../inbox/sub/a.txt",
+        "vendor/b.txt",
+        "named/b.txt",
+    ] {
         assert!(is_untrusted(read(path)), "{path}");
     }
     for path in ["inboxes.txt", "own/none.txt", "inbox/none.txt"] {
@@ -125,6 +133,12 @@ fn an_answer_says_whether_it_tells_of_untrusted_files() {
     }
     let search = |pattern: &str| ToolRequest::Search { pattern: pattern.into(), path: None, glob: None };
     assert!(is_untrusted(search("needle")) && !is_untrusted(search("trusted")));
+    let below = ToolRequest::Search {
+        pattern: "needle".into(),
+        path: Some("own".into()),
+        glob: Some("twin*".into()),
+    };
+    assert!(is_untrusted(below), "a file of another name");
     let list = |path: &str| ToolRequest::List { path: Some(path.into()) };
     assert!(is_untrusted(list("inbox")) && is_untrusted(list("named")) && !is_untrusted(list(".")));
     let edit = |path: &str| ToolRequest::Edit { path: path.into(), old: "x".into(), new: "y".into() };

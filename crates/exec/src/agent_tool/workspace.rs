@@ -9,6 +9,13 @@ use super::error::FileToolError;
 use super::shown::quoted;
 use crate::confined_dir::{ConfinedDir, PathLookupError};
 
+/// A file that was opened for reading.
+pub(super) struct FoundFile {
+    pub(super) file: File,
+    /// True if it has several names (hard links), where some names are not trusted: it may have one of these, too.
+    pub(super) is_untrusted: bool,
+}
+
 /// The workspace of an agent: the folder below which its tools work. Links may lead about in it, not out of it.
 pub(super) struct ToolWorkspace {
     dir: ConfinedDir,
@@ -36,6 +43,13 @@ impl ToolWorkspace {
     /// Notes that the answer tells of a file or folder, by its path without links.
     pub(super) fn note_shown(&self, real: &Path) {
         if self.untrusted.iter().any(|path| real.starts_with(path)) {
+            self.saw_untrusted.set(true);
+        }
+    }
+
+    /// Notes that the answer tells of the content of a file.
+    pub(super) fn note_read(&self, found: &FoundFile) {
+        if found.is_untrusted {
             self.saw_untrusted.set(true);
         }
     }
@@ -69,17 +83,19 @@ impl ToolWorkspace {
     pub(super) fn open_file(&self, path: &str) -> Result<File, FileToolError> {
         let (real, kind) = self.find(path)?;
         self.note_shown(&real);
-        self.open_found(&real, kind).map_err(|error| match error {
+        let found = self.open_found(&real, kind).map_err(|error| match error {
             OpenFileError::OtherKind(found) => {
                 FileToolError::OtherKind { path: quoted(path), found, expected: "a file" }
             }
             OpenFileError::Failed(error) => FileToolError::failed(path, "read", error),
-        })
+        })?;
+        self.note_read(&found);
+        Ok(found.file)
     }
 
     /// Opens a regular file by its path without links. The last part may have been swapped for a link since:
     /// that is not followed.
-    pub(super) fn open_found(&self, real: &Path, kind: FileType) -> Result<File, OpenFileError> {
+    pub(super) fn open_found(&self, real: &Path, kind: FileType) -> Result<FoundFile, OpenFileError> {
         if kind != FileType::RegularFile {
             return Err(OpenFileError::OtherKind(kind_name(kind)));
         }
@@ -88,11 +104,14 @@ impl ToolWorkspace {
         // A pipe in its place must not be waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::empty()).map_err(std::io::Error::from)?;
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&file).map_err(std::io::Error::from)?.st_mode);
+        let stat = rustix::fs::fstat(&file).map_err(std::io::Error::from)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
             return Err(OpenFileError::OtherKind(kind_name(kind)));
         }
-        Ok(file.into())
+        // One of its other names may be among the untrusted ones.
+        let is_untrusted = stat.st_nlink > 1 && !self.untrusted.is_empty();
+        Ok(FoundFile { file: file.into(), is_untrusted })
     }
 
     /// Opens a folder for listing.

@@ -237,7 +237,7 @@ async fn a_log_that_cannot_be_kept_fails_the_attempt() {
     job.log = dir.path().join("none/a.log");
     let exit = run(job, never(), None).await.exit;
     assert!(exit.to_string().contains("cannot write the log to"), "{exit}");
-    assert_eq!(exit.failure_class(), Some(FailureClass::Environmental));
+    assert_eq!(exit.failure_class(), Some(FailureClass::Engine));
 }
 
 #[test]

@@ -10,13 +10,7 @@ use rustix::process::Pid;
 
 use super::IsolationKind;
 use crate::control_group::membership;
-use wf_model::ResourceLimits;
-
-/// The default memory limit, in bytes.
-pub(super) const DEFAULT_MEMORY_BYTES: u64 = 4 << 30;
-
-/// The default limit on the number of processes.
-pub(super) const DEFAULT_PROCESS_LIMIT: u32 = 1024;
+use wf_model::{DEFAULT_PROCESS_LIMIT, ResourceLimits};
 
 /// A control group in every hierarchy that limits a resource. Removed on drop if all its processes
 /// have exited.

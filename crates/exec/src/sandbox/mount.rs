@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
-use super::limits::{DEFAULT_PROCESS_LIMIT, numbers_are_own};
+use super::limits::numbers_are_own;
 use super::places::DEVICES;
+use wf_model::DEFAULT_PROCESS_LIMIT;
 
 /// The place of the old root while a view is built.
 pub(super) const OLD_ROOT: &str = "/old";

@@ -21,9 +21,7 @@ use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
 use super::{IsolationKind, SandboxSpec, WorkspaceLayer, private, programs};
 use crate::agent_tool;
-
-/// The default limit on scratch space, in bytes.
-const DEFAULT_SCRATCH_BYTES: u64 = 2 << 30;
+use wf_model::DEFAULT_SCRATCH_BYTES;
 
 /// The message for a failed step of building the view.
 pub(super) type ViewError = String;

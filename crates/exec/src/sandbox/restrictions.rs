@@ -11,8 +11,8 @@ use landlock::{
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::limits::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 use super::{IsolationKind, SandboxSpec};
+use wf_model::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 
 /// The requested version of Landlock; an older kernel does what it can.
 const LANDLOCK_ABI: ABI = ABI::V6;

@@ -1,4 +1,4 @@
-//! What a plan's declarations of products will do to its checks, said before a run.
+//! Advice about the products that a plan declares, given before a run: what they will do to its checks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub enum ProductAdvice {
         step: Name,
         /// The file, relative to the workspace.
         path: PathBuf,
-        /// Why checks rely on it.
+        /// The reason why checks rely on it.
         reason: &'static str,
     },
 }

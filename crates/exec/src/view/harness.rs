@@ -8,7 +8,7 @@ use std::path::Path;
 /// A name of files that checks usually rely on without naming them.
 struct HarnessName {
     pattern: NamePattern,
-    /// Why a check relies on such a file.
+    /// The reason why a check relies on such a file.
     reason: &'static str,
 }
 

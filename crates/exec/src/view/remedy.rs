@@ -1,4 +1,4 @@
-//! What a verdict says of undeclared files: which they are, and the line that declares them.
+//! The words of a verdict about undeclared files: which they are, and the line that declares them.
 
 use std::path::{Path, PathBuf};
 

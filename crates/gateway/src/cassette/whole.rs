@@ -61,11 +61,11 @@ pub(super) fn read_exchange(path: &Path, last: &LastRead) -> io::Result<Recorded
 const MAX_PARTS: usize = 10_000;
 
 fn read_file(path: &Path, size: &mut u64) -> io::Result<RecordedExchange> {
-    let file = fs::File::open(path)?;
-    // Reading a folder or a device could fail late, or never end.
-    if !file.metadata()?.is_file() {
+    // Opening a pipe could wait for ever, and reading a folder or a device fail late.
+    if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
+    let file = fs::File::open(path)?;
     let mut text = String::new();
     file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     *size += text.len() as u64;

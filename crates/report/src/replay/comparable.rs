@@ -52,6 +52,8 @@ pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value>
             // A call that was asked anew would have found no reply; the rest of it is times and digests.
             if let Some(judged) = inner.get_mut("judgement").and_then(Value::as_object_mut) {
                 judged.remove("asked");
+                // The requests have it, and these are compared.
+                judged.remove("shown");
             }
         }
     }

@@ -181,6 +181,7 @@ fn run_ended() -> EventKind {
         outcome: RunOutcome::Succeeded,
         reason: String::new(),
         failed_step: None,
+        failures: wf_core::machine::FailureTally::default(),
         standing: Standing::Verified,
         counts: StepCounts::default(),
         stale: vec![],

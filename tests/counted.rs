@@ -56,7 +56,7 @@ fn a_product_that_ends_its_runner_is_caught_by_the_report() {
         (MENDS, before, 0, "1 verified"),
     ] {
         let place = place(WRONG);
-        place.file("p.md", &plan(step, expect));
+        place.file("p.md", plan(step, expect));
         let ran = place.wf(&["run", "p.md"]);
         assert_eq!(ran.code, Some(code), "{step} · {expect}: {}", ran.all());
         assert!(ran.all().contains(told), "{step} · {expect}: {}", ran.all());
@@ -70,7 +70,7 @@ fn a_check_that_passes_before_the_work_keeps_it_from_beginning() {
     let good = place("def add(a, b):\n    return a + b\n");
     good.file(
         "p.md",
-        &plan(&work, fails).replace("    writes:", "    retry: {max: 1, on: [logical]}\n    writes:"),
+        plan(&work, fails).replace("    writes:", "    retry: {max: 1, on: [logical]}\n    writes:"),
     );
     let ran = good.wf(&["run", "p.md"]);
     assert_eq!(ran.code, Some(1), "{}", ran.all());
@@ -81,7 +81,7 @@ fn a_check_that_passes_before_the_work_keeps_it_from_beginning() {
     );
     assert!(!good.at("begun").exists(), "no attempt may begin, also no second one");
     let wrong = place(WRONG);
-    wrong.file("p.md", &plan(&work, fails));
+    wrong.file("p.md", plan(&work, fails));
     let ran = wrong.wf(&["run", "p.md"]);
     assert!(ran.code == Some(0) && ran.all().contains("1 verified"), "{}", ran.all());
     let shown: serde_json::Value =
@@ -101,7 +101,7 @@ fn a_second_attempt_is_not_held_against_the_first_ones_work() {
     let step = format!("{MENDS}; test -e again || {{ touch again; exit 1; }}");
     place.file(
         "p.md",
-        &plan(&step, "before: fails")
+        plan(&step, "before: fails")
             .replace("    writes:", "    retry: {max: 1, on: [logical]}\n    writes:"),
     );
     let ran = place.wf(&["run", "p.md"]);

@@ -111,6 +111,7 @@ pub fn record_run(store: &Store, shape: Shape, tasks: u32) -> RunId {
             outcome: RunOutcome::Failed,
             reason: "step `probe` failed".into(),
             failed_step: Some(name("probe")),
+            failures: wf_core::machine::FailureTally::default(),
             standing: Standing::Reported,
             counts: StepCounts::default(),
             stale: vec![],

@@ -12,7 +12,7 @@ use crate::load::LoadedPlan;
 use wf_base::digest::Sha256Digest;
 use wf_exec::{HostEnv, view};
 use wf_lang::{FileReadError, MAX_FILE, SpecFileSource};
-use wf_model::JsonObject;
+use wf_model::{JsonObject, Step, StepWork};
 
 /// The number of versions of a file that are examined.
 const MAX_VERSIONS: u32 = 200;
@@ -217,18 +217,17 @@ pub fn tracked_files(host: &Host, workspace: &Workspace) -> Result<Option<BTreeS
     Ok(repository.map(|repository| repository.tracked_files()).transpose()?)
 }
 
-/// Returns the files that git tracks among those that checks of a plan name and its steps may change; `None`: git does not say.
+/// Returns the files that git tracks, if checks of a plan may keep some of them; `None`: they do not, or git does not say.
 pub fn tracked_check_files(
     host: &Host,
     ready: &LoadedPlan,
     params: &JsonObject,
 ) -> Option<BTreeSet<PathBuf>> {
-    let mut named = view::files_to_keep(&ready.plan, &ready.workspace.root, params);
-    if !named.is_empty() {
-        let tracked = tracked_files(host, &ready.workspace).ok()?.unwrap_or_default();
-        named.retain(|path| tracked.contains(path));
-    }
-    Some(named)
+    let plan = &ready.plan;
+    let is_generated = |step: &Step| matches!(step.work, StepWork::Generated(_));
+    let may_keep = !view::files_to_keep(plan, &ready.workspace.root, params).is_empty()
+        || view::family(plan).iter().any(|plan| plan.steps().iter().any(is_generated));
+    may_keep.then(|| tracked_files(host, &ready.workspace).ok().flatten()).flatten()
 }
 
 fn repository(host: &Host, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {

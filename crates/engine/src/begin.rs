@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{RunId, SessionName};
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
+use wf_exec::view::KeptFiles;
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
@@ -125,8 +126,8 @@ impl BegunRun {
         };
         let machine = Machine::new(plan.clone(), run, params.clone());
         let past = session.without_changed(past)?;
-        let kept = evidence::keep_files(session, &token.run, tracked);
-        let view = evidence::view(session, &plan, &params, approved.as_ref(), kept);
+        let kept = evidence::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
+        let view = evidence::view(session, &plan, &params, approved.as_ref(), &kept);
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
             plan,
@@ -165,7 +166,7 @@ impl ReplayedRun {
         let keepers = former_supervisors(&owners);
         let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
         let view = if events.is_empty() {
-            evidence::view(session, &plan, &params, None, None)
+            evidence::view(session, &plan, &params, None, &KeptFiles::default())
         } else {
             evidence::recorded_view(session, &token.run, &plan, &events).map(Arc::new)
         };

@@ -13,7 +13,7 @@ use wf_core::machine::{
 };
 use wf_exec::evidence::{DigestMemo, EvidenceTrace, first_stale};
 use wf_exec::pinned::PinnedFiles;
-use wf_exec::view::{KeptFiles, WorkspaceView};
+use wf_exec::view::{KeptFiles, WorkspaceView, files_to_keep};
 use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::{StoreError, StoreReader};
 
@@ -78,11 +78,11 @@ pub(super) fn view(
     plan: &Arc<Plan>,
     params: &JsonObject,
     approved: Option<&RunApproval>,
-    kept: Option<KeptFiles>,
+    kept: &KeptFiles,
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
-        view.with_kept(kept.unwrap_or_default())
+        view.with_kept(kept.clone())
     };
     let view = match approved.filter(|approved| approved.is_in_advance()) {
         Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
@@ -91,14 +91,16 @@ pub(super) fn view(
     view.map(Arc::new)
 }
 
-/// Copies the files that checks of a new run keep; `tracked` are those of git among the files that the checks name.
+/// Copies the files that checks of a new run keep; `tracked` are those of git.
 pub(super) fn keep_files(
     session: &EngineSession,
     run: &RunId,
-    tracked: Option<BTreeSet<PathBuf>>,
-) -> Option<KeptFiles> {
-    let folder = kept_folder(session, run);
-    tracked.map(|tracked| KeptFiles::copy(&session.root, tracked, folder))
+    plan: &Arc<Plan>,
+    params: &JsonObject,
+    tracked: BTreeSet<PathBuf>,
+) -> KeptFiles {
+    let named = files_to_keep(plan, &session.root, params);
+    KeptFiles::copy(&session.root, named, tracked, kept_folder(session, run))
 }
 
 fn kept_folder(session: &EngineSession, run: &RunId) -> PathBuf {

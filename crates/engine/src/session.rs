@@ -168,9 +168,7 @@ pub struct RunRequest {
     pub claim: Option<ReconciliationClaim>,
     /// The time at which it was begun elsewhere; `None`: it begins here and now.
     pub begun: Option<Moment>,
-    /// The files that git tracks, among those that its checks name and a step may change ([`files_to_keep`]); `None`: not known.
-    ///
-    /// [`files_to_keep`]: wf_exec::view::files_to_keep
+    /// The files of the workspace that git tracks, which its checks may keep; `None`: that is not known, or does not matter.
     pub tracked: Option<BTreeSet<PathBuf>>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct FailedStep {
 
 impl FailedStep {
     /// True if the step may be done in another way. What the engine failed to measure shows nothing of the one in use.
-    pub(super) fn may_change(&self) -> bool {
+    pub(super) fn may_change(self) -> bool {
         self.cause != RoundFailureClass::Engine || self.by_work
     }
 }

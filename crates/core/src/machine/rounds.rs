@@ -180,13 +180,13 @@ impl Machine {
         }
         let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
         match cause {
-            RoundFailureClass::Engine => {}
             RoundFailureClass::Environmental if directive != Directive::Refine => {
                 blocked.targets.extend(written.target(way).map(str::to_owned));
             }
             RoundFailureClass::Logical | RoundFailureClass::Mixed if approach => {
                 blocked.tools.insert(written.tool(way));
             }
+            // The engine's own failures show nothing of a tool or a target.
             _ => {}
         }
     }

@@ -164,6 +164,7 @@ pub(super) struct StepItems {
 
 /// The state of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the current attempt")]
 pub(super) struct TaskRecord {
     /// Attempts begun.
     pub(super) attempts: u32,

@@ -141,7 +141,9 @@ impl<'a> FileSearch<'a> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if self.pattern.is_match(line) {
                 self.workspace.note_shown(real);
-                opened.iter().for_each(|found| self.workspace.note_read(found));
+                if let Some(found) = &opened {
+                    self.workspace.note_read(found);
+                }
                 self.lines.push(format!("{}:{}: {}", shown(real), at + 1, excerpt(&self.pattern, line)));
             }
             if self.lines.len() >= MAX_MATCHES {

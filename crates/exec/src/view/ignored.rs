@@ -65,7 +65,9 @@ impl IgnoreRules {
 
     fn of(files: Vec<IgnoreFile>) -> Self {
         let mut rules = Self::default();
-        files.into_iter().for_each(|file| rules.add(file));
+        for file in files {
+            rules.add(file);
+        }
         rules
     }
 

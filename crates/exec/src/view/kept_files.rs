@@ -4,6 +4,9 @@
 //! covers it: `writes: ["**/*.py"]` is meant for the work, not for the test that judges it. Named literally in `writes`, the
 //! file is a product.
 //!
+//! A plan that is written during the run was not known when it began. Of a tracked file that its checks name there is no copy,
+//! so it must not change.
+//!
 //! **Invariant:** a copy is shown only after its content was compared with the digest that is recorded with the run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +36,10 @@ pub struct KeptFiles {
     files: Arc<BTreeMap<PathBuf, PinnedFile>>,
     /// The folder of the copies.
     folder: PathBuf,
-    /// The files that checks keep; `None`: all that they name.
-    kept: Option<Arc<BTreeSet<PathBuf>>>,
+    /// The files that checks keep.
+    kept: Arc<BTreeSet<PathBuf>>,
+    /// The files that git tracks, for checks that are not known yet.
+    tracked: Arc<BTreeSet<PathBuf>>,
 }
 
 /// Returns the products that checks of a plan, and of all plans that it uses, name, and that are there. Those of them that git
@@ -65,10 +70,18 @@ fn rendered(check: &Check, params: Option<&JsonObject>) -> Check {
 }
 
 impl KeptFiles {
-    /// Copies files of a workspace as they are now. One that cannot be copied is kept all the same: it may not change.
-    pub fn copy(root: &Path, kept: BTreeSet<PathBuf>, folder: PathBuf) -> Self {
-        let copied = kept.iter().filter_map(|path| Some((path.clone(), copy(root, path, &folder)?)));
-        Self { files: Arc::new(copied.collect()), folder, kept: Some(Arc::new(kept)) }
+    /// Copies files of a workspace as they are now, as far as git tracks them. One that cannot be copied is kept all the same:
+    /// it may not change.
+    pub fn copy(
+        root: &Path,
+        mut named: BTreeSet<PathBuf>,
+        tracked: BTreeSet<PathBuf>,
+        folder: PathBuf,
+    ) -> Self {
+        named.retain(|path| tracked.contains(path));
+        let copied = named.iter().filter_map(|path| Some((path.clone(), copy(root, path, &folder)?)));
+        let files = Arc::new(copied.collect());
+        Self { files, folder, kept: Arc::new(named), tracked: Arc::new(tracked) }
     }
 
     /// Returns the files that a run kept when it began.
@@ -76,14 +89,14 @@ impl KeptFiles {
         let files: BTreeMap<_, _> =
             files.iter().map(|file| (PathBuf::from(&file.path), file.clone())).collect();
         let kept = files.keys().cloned().collect();
-        Self { files: Arc::new(files), folder, kept: Some(Arc::new(kept)) }
+        Self { files: Arc::new(files), folder, kept: Arc::new(kept), tracked: Arc::default() }
     }
 
-    /// Returns the same files for checks that were not known when they were copied: of other files that they name, nothing has
-    /// the content as it was.
+    /// Returns the same files for checks that were not known when they were copied: they keep all tracked files that they name.
     #[must_use]
     pub(super) fn of_unknown_checks(self) -> Self {
-        Self { kept: None, ..self }
+        let kept = self.kept.union(&self.tracked).cloned().collect();
+        Self { kept: Arc::new(kept), ..self }
     }
 
     /// Returns the files of which there is a copy.
@@ -93,7 +106,7 @@ impl KeptFiles {
 
     /// True if a check that names a file keeps it.
     pub(super) fn covers(&self, path: &Path) -> bool {
-        self.kept.as_ref().is_none_or(|kept| kept.contains(path))
+        self.kept.contains(path)
     }
 
     /// True if there is a copy of a file.

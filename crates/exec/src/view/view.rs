@@ -282,7 +282,7 @@ impl WorkspaceView {
         let baseline = Baseline {
             manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
-            kept: self.kept.files().to_vec(),
+            kept: self.kept.files(),
         };
         (bytes, baseline)
     }

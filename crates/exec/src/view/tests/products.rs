@@ -25,9 +25,9 @@ impl Scene {
 
     /// Returns the view of a run that keeps the files of checks which are among these.
     fn keeping(&self, tracked: &[&str]) -> WorkspaceView {
-        let mut kept = files_to_keep(&self.plan(), self.dir.path(), &JsonObject::new());
-        kept.retain(|path| tracked.iter().any(|tracked| path == Path::new(tracked)));
-        self.view().with_kept(KeptFiles::copy(self.dir.path(), kept, self.folder()))
+        let named = files_to_keep(&self.plan(), self.dir.path(), &JsonObject::new());
+        let tracked = tracked.iter().map(PathBuf::from).collect();
+        self.view().with_kept(KeptFiles::copy(self.dir.path(), named, tracked, self.folder()))
     }
 
     fn folder(&self) -> PathBuf {
@@ -146,12 +146,19 @@ fn what_a_step_names_literally_is_a_product_and_so_is_what_git_does_not_track() 
 }
 
 #[test]
-fn a_check_that_nobody_knew_at_the_start_keeps_all_that_it_names() {
-    let scene = Scene::new().making(&["**/*.sh"]);
-    let view = scene.keeping(&[]).within(&scene.plan(), &JsonObject::new(), false);
-    scene.write("check.sh");
-    let reason = view.inspect(&scene.check, &[]).unwrap_err().reason;
+fn a_check_that_nobody_knew_at_the_start_keeps_the_tracked_files_that_it_names() {
+    // The plan of the run has no check that names the file.
+    let run = Scene::new();
+    let tracked = BTreeSet::from([PathBuf::from("check.sh")]);
+    let kept = |tracked| KeptFiles::copy(run.dir.path(), BTreeSet::new(), tracked, run.folder());
+    let made = Scene::new().making(&["**/*.sh"]);
+    let within = |kept| run.view().with_kept(kept).within(&made.plan(), &JsonObject::new(), false);
+    let (strict, free) = (within(kept(tracked)), within(kept(BTreeSet::new())));
+    run.write("check.sh");
+    let reason = strict.inspect(&made.check, &[]).unwrap_err().reason;
     assert!(reason.contains("check.sh") && reason.contains("writes"), "{reason}");
+    // A file that an earlier run left there is no harness.
+    assert!(free.inspect(&made.check, &[]).is_ok());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Warnings about files that checks rely on, before a run detects them.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::{Host, Workspace};
@@ -28,9 +29,11 @@ pub fn warn_of_files_of_checks(host: &Host, workspace: &Workspace, loaded: &mut 
     let mut warnings: Vec<_> = undeclared.collect();
     let keys = keyfile::folders(&host.vars()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
+    // Git is asked once, and only if it matters.
+    let known = OnceCell::new();
     let tracked = |path: &Path| {
-        let tracked = tracked_files(host, workspace).ok().flatten();
-        tracked.is_some_and(|tracked| tracked.contains(path))
+        let tracked = known.get_or_init(|| tracked_files(host, workspace).ok().flatten());
+        tracked.as_ref().map(|tracked| tracked.contains(path))
     };
     let advice = product_advice(&plan, &workspace.root, &apart, &tracked);
     warnings.extend(advice.iter().filter_map(|one| Some((0, advice_text(loaded.root()?, one)?))));

@@ -52,12 +52,12 @@ pub enum ProductAdvice {
     },
 }
 
-/// Returns advice about the products of a plan in a workspace. `tracked` tells if git tracks a file.
+/// Returns advice about the products of a plan in a workspace. `tracked` tells if git tracks a file; `None`: there is no repository.
 pub fn product_advice(
     plan: &Arc<Plan>,
     root: &Path,
     apart: &[PathBuf],
-    tracked: &dyn Fn(&Path) -> bool,
+    tracked: &dyn Fn(&Path) -> Option<bool>,
 ) -> Vec<ProductAdvice> {
     let checks: Vec<(Option<&Name>, &Check)> = checks_of(plan).collect();
     if checks.is_empty() {
@@ -67,7 +67,7 @@ pub fn product_advice(
     let mut advice: Vec<_> = nothing.map(|step| ProductAdvice::Nothing { step: step.id.clone() }).collect();
     let declared = DeclaredProducts::new(plan, &JsonObject::new());
     let files = if declared.has_patterns() { workspace_files(root, apart) } else { Vec::new() };
-    let is_harness = |path: &&PathBuf| harness::reason_of(path).is_some();
+    let is_harness = |path: &&PathBuf| harness::reason_of(path).is_some() && tracked(path) != Some(false);
     if declared.has_everything() {
         for (step, check) in checks.iter().filter(|(_, check)| check.fixed.is_empty()) {
             let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
@@ -79,7 +79,7 @@ pub fn product_advice(
     }
     for (step, check) in &checks {
         let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
-        for path in named.filter(|path| declared.names(path) && tracked(path)) {
+        for path in named.filter(|path| declared.names(path) && tracked(path) == Some(true)) {
             let maker = plan.steps().iter().find(|step| DeclaredProducts::of_step(step).has(&path));
             let maker = maker.map(|maker| maker.id.clone());
             advice.extend(maker.map(|maker| ProductAdvice::CheckInput {
@@ -90,15 +90,20 @@ pub fn product_advice(
             }));
         }
     }
-    advice.extend(plan.steps().iter().filter_map(|step| harness_of(step, &files)));
+    advice.extend(plan.steps().iter().filter_map(|step| harness_of(step, &files, tracked)));
     advice
 }
 
 /// Returns the first file of a harness that the products of a step cover only by a pattern or a folder.
-fn harness_of(step: &Step, files: &[PathBuf]) -> Option<ProductAdvice> {
+fn harness_of(
+    step: &Step,
+    files: &[PathBuf],
+    tracked: &dyn Fn(&Path) -> Option<bool>,
+) -> Option<ProductAdvice> {
     let own = DeclaredProducts::of_step(step);
     let covered = |path: &&PathBuf| own.has(path) && !own.names(path);
-    let found = files.iter().filter(covered).find_map(|path| Some((path, harness::reason_of(path)?)));
+    let mut known = files.iter().filter(covered).filter_map(|path| Some((path, harness::reason_of(path)?)));
+    let found = known.find(|(path, _)| tracked(path) != Some(false));
     found.map(|(path, reason)| ProductAdvice::Harness { step: step.id.clone(), path: path.clone(), reason })
 }
 

@@ -193,7 +193,7 @@ fn products_that_cover_everything_show_little_unless_something_is_fixed() {
 fn advice_is_given_before_a_run() {
     let advise = |scene: &Scene| {
         let apart = [scene.dir.path().join(".wf")];
-        product_advice(&scene.plan(), scene.dir.path(), &apart, &|_| true)
+        product_advice(&scene.plan(), scene.dir.path(), &apart, &|_| Some(true))
     };
     let name = |text: &str| wf_base::name::Name::parse(text).unwrap();
     assert_eq!(advise(&Scene::new()), []);

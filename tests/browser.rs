@@ -378,6 +378,6 @@ fn a_batch_is_selected_from_by_one_of_two_reviewers() {
     until("the second is refused", || browsers[1].text("#problem").contains("does not wait for an answer"));
     let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
     let selected = &shown["steps"][0]["outputs"]["selected"];
-    assert_eq!(selected, &json!([{"file": "a", "confidence": 0.6}, {"file": "b", "confidence": 0.9}]));
+    assert_eq!(selected, &json!([{"file": "b", "confidence": 0.9}]));
     assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
 }

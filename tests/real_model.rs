@@ -213,7 +213,7 @@ fn a_server_that_dies_in_a_reply_fails_the_attempt_and_its_tokens_count() {
     let shown = shown(&sandbox);
     let calls = calls(&shown);
     assert_eq!((calls.len(), &calls[0]["outcome"]), (1, &json!("failed")), "{calls:#?}");
-    assert_eq!(calls[0]["failure_class"], "environmental", "{calls:#?}");
+    assert_eq!(calls[0]["failure_class"], "engine", "{calls:#?}");
     assert!(
         calls[0]["reason"].as_str().is_some_and(|reason| reason.starts_with("model `small`: ")),
         "{calls:#?}"

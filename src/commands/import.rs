@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::Ui;
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::{CliExitCode, CommandError, normalize_path, open_regular, relative_path};
 use wf_base::untrusted::{DIM, GOOD, NAME, paint, shell_word};
 use wf_lang::{SylkFile, import_sylk};
-use wf_store::open_regular;
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]

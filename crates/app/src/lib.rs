@@ -72,6 +72,7 @@ pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;
 pub use test_clock::TestClock;
+pub use wf_store::open_regular;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};
 pub use workspace_copy::WorkspaceCopy;
 pub use workspace_files::workspace_files;

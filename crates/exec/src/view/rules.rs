@@ -98,10 +98,6 @@ impl DifferenceRules for PreapprovedStepRules<'_> {
         !tree::is_bound(path, self.0)
     }
 
-    fn is_cache(&self, path: &Path) -> bool {
-        caches::is_cache(path)
-    }
-
     fn is_named(&self, _: &Path) -> bool {
         false
     }

@@ -230,11 +230,6 @@ impl WorkspaceView {
         Self { kept, ..self }
     }
 
-    /// Returns the files that checks keep as they were.
-    pub fn kept(&self) -> &KeptFiles {
-        &self.kept
-    }
-
     /// True if a pass of a check shows little: the steps may change everything, and the check fixes nothing.
     pub fn shows_little(&self, check: &Check) -> bool {
         check.fixed.is_empty() && self.declared.has_everything()

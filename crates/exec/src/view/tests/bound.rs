@@ -181,3 +181,13 @@ fn what_is_approved_as_made_is_no_repository() {
     assert!(declared.has(Path::new("out/old")) && !declared.has(Path::new("a")));
     assert!(!declared.has(Path::new("out/.git/config")));
 }
+
+#[test]
+fn an_approved_file_may_not_change_where_caches_lie() {
+    let scene = Scene::new();
+    scene.write("target/tool.sh");
+    let view = scene.bound(&scene.tree(None));
+    assert_eq!(view.admit(), Ok(Vec::new()));
+    fs::write(scene.dir.path().join("target/tool.sh"), "other").unwrap();
+    assert!(view.confirm().unwrap_err().reason.contains("target/tool.sh"));
+}

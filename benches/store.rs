@@ -207,6 +207,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,
+        swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
         service: false,
         breakers: Vec::new(),

@@ -159,6 +159,7 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,
+        swapped_file: None,
         usage: AttemptUsage::default(),
         service: false,
         breakers: Vec::new(),

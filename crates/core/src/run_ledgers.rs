@@ -184,6 +184,7 @@ mod tests {
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,
+            swapped_file: None,
             usage,
             service: false,
             breakers: Vec::new(),

@@ -124,7 +124,7 @@ impl AttemptTask {
         let step = &*step;
         self.revoke_if_changed(step, &mut ended).await;
         if let Some(reliance) = reliance {
-            reliance.end(run);
+            ended.swapped_file = reliance.end(run);
         }
         self.release_changed().await;
         self.end_worktree(&mut ended).await;

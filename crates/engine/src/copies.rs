@@ -22,7 +22,7 @@ use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::sandbox::KeptCopy;
 use wf_exec::{WorkError, view};
-use wf_model::SandboxPermissions;
+use wf_model::{SandboxPermissions, StepWork};
 use wf_store::StoreError;
 
 use super::current_step::{step_of, written_step};
@@ -54,6 +54,11 @@ pub(super) struct KeptFile {
 }
 
 impl KeptFile {
+    /// Returns its path in the workspace.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Compares the file at its path with what was kept.
     fn is_changed(&self, run: &RunContext) -> bool {
         let session = &run.session;
@@ -190,6 +195,38 @@ pub(super) fn of_step(
     let is_read = |file: &KeptFile| file.is_direct && !is_own(file);
     ensure_unchanged(run, real.into_iter().filter(is_read))?;
     copies(run, shown)
+}
+
+/// Returns the verified files that an attempt reads as they lie there, and does not make itself. For a step that uses a
+/// plan there are none: the steps of that plan have theirs.
+pub(super) fn uncopied_files(
+    run: &RunContext,
+    attempt: &Attempt,
+    allow: Option<&SandboxPermissions>,
+) -> Vec<KeptFile> {
+    let mut files = kept_files(run, Some(&attempt.place));
+    let step = step_of(run, &attempt.place);
+    let is_nested = matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_));
+    if is_nested || run.folder_of(attempt) != run.session.root {
+        files.clear();
+    }
+    if !files.is_empty() {
+        let declared = view::declared_by(&step, run.params());
+        let root = &run.session.root;
+        let is_copied = |file: &KeptFile| {
+            allow.is_some_and(|allow| !allow.writes(&file.path)) && has_no_links(root, &file.path)
+        };
+        files.retain(|file| !is_copied(file) && !declared(Path::new(&file.path)));
+    }
+    files
+}
+
+/// Returns the first of some files that is not as it was verified.
+pub(super) fn changed_file<'a>(
+    run: &RunContext,
+    mut files: impl Iterator<Item = &'a KeptFile>,
+) -> Option<String> {
+    files.find(|file| file.is_changed(run)).map(|file| file.path.clone())
 }
 
 /// Fails if one of these files has changed.

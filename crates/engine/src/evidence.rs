@@ -18,6 +18,7 @@ use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::{StoreError, StoreReader};
 
 use super::attempt_task::AttemptTask;
+use super::copies::{self, KeptFile};
 use super::dispatch::UnitResult;
 use super::evidence_record::EvidenceRecord;
 use super::recorded_results::RecordedResults;
@@ -246,9 +247,17 @@ fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPerm
     allow.clone().filter(|_| run.session.sandboxes.is_some())
 }
 
-/// The verified results that a confined attempt reads and cannot write: a change to them meanwhile lets the
-/// attempt read something other than was verified.
-pub(super) struct ReliedEvidence(Vec<(TaskId, EvidenceTrace)>);
+/// The verified files that an attempt reads: a change to them meanwhile lets it read something other than was
+/// verified.
+#[derive(Default)]
+pub(super) struct ReliedEvidence {
+    /// The files of results that a confined attempt depends on and cannot write.
+    results: Vec<(TaskId, EvidenceTrace)>,
+    /// The files that it reads as they lie there, instead of a copy.
+    uncopied: Option<EvidenceTrace>,
+    /// One of these that had changed when its engine adopted it.
+    swapped_file: Option<String>,
+}
 
 impl ReliedEvidence {
     /// Checks the evidence of what an attempt depends on, before it begins. A file that has changed by then
@@ -259,26 +268,34 @@ impl ReliedEvidence {
         let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
         let is_checked = allow.is_some() || (is_first && since.is_none());
         let places = if is_checked { dependencies(run, attempt) } else { Vec::new() };
-        if places.is_empty() {
-            return Self(Vec::new());
-        }
-        let run = Arc::clone(run);
+        let (run, attempt, is_adopted) = (Arc::clone(run), attempt.clone(), since.is_some());
         let look = move || {
-            let relied = |place| relied_files(&run, allow.as_deref(), place);
-            Self(places.into_iter().filter_map(relied).collect())
+            let uncopied = copies::uncopied_files(&run, &attempt, allow.as_deref());
+            let paths = uncopied.iter().map(KeptFile::path);
+            Self {
+                uncopied: (!uncopied.is_empty()).then(|| EvidenceTrace::of(&run.session.root, paths)),
+                swapped_file: copies::changed_file(&run, uncopied.iter().filter(|_| is_adopted)),
+                results: places
+                    .into_iter()
+                    .filter_map(|place| relied_files(&run, allow.as_deref(), place))
+                    .collect(),
+            }
         };
-        let looked = tokio::task::spawn_blocking(look).await;
-        looked.unwrap_or_else(|_| Self(Vec::new()))
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
-    /// Notes the files that were touched since.
-    pub(super) fn end(self, run: &RunContext) {
-        for (place, traces) in self.0 {
-            if let Some(path) = traces.touched(&run.session.root) {
+    /// Notes the results whose files were touched since. Returns a file that the attempt may have read as it was not
+    /// verified.
+    pub(super) fn end(self, run: &RunContext) -> Option<String> {
+        let root = &run.session.root;
+        for (place, traces) in self.results {
+            if let Some(path) = traces.touched(root) {
                 let path = path.to_owned();
                 run.note_stale(StaleFile { place, path });
             }
         }
+        let touched = self.uncopied.as_ref().and_then(|traces| traces.touched(root));
+        self.swapped_file.or_else(|| touched.map(str::to_owned))
     }
 }
 
@@ -294,7 +311,7 @@ fn relied_files(
         let mut seen = run.evidence_of(&place)?;
         // Files that it writes itself may be in any state.
         seen.retain(|file| !allow.writes(&file.path));
-        Some(EvidenceTrace::of(&run.session.root, &seen))
+        Some(EvidenceTrace::of(&run.session.root, seen.iter().map(|file| file.path.as_str())))
     });
     match stale_file(run, place.clone(), true) {
         None => Some((place, traces?)),

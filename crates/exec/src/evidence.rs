@@ -117,11 +117,9 @@ impl EvidenceSnapshot {
 pub struct EvidenceTrace(Vec<(String, Option<FileVersion>)>);
 
 impl EvidenceTrace {
-    /// Records the stamps of files of a workspace.
-    pub fn of(root: &Path, files: &[Artifact]) -> Self {
-        let files = files.iter();
-        let traces = files.map(|file| (file.path.clone(), stamp(root, &file.path)));
-        Self(traces.collect())
+    /// Records the stamps of files of a workspace, by their paths.
+    pub fn of<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(paths.into_iter().map(|path| (path.to_owned(), stamp(root, path))).collect())
     }
 
     /// Returns the first file that was touched since.

@@ -29,6 +29,9 @@ pub struct AttemptEnd {
     /// The files that the results inside a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
+    /// A verified file of an earlier step that changed while the attempt read it as it lay there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swapped_file: Option<String>,
     /// The resources that it reported as used, however it ended.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
@@ -52,6 +55,7 @@ impl AttemptEnd {
             failure_class: None,
             inside: None,
             seen: Vec::new(),
+            swapped_file: None,
             usage: AttemptUsage::default(),
             service: false,
             breakers: Vec::new(),
@@ -69,6 +73,7 @@ impl From<AttemptEnd> for EventKind {
             outputs: end.outputs,
             artifacts: end.artifacts,
             standing: end.standing,
+            swapped_file: end.swapped_file,
             usage: end.usage,
             service: end.service,
             breakers: end.breakers,

@@ -160,7 +160,12 @@ impl Machine {
         let record = self.state.task_record(task);
         let shows_little = record.is_some_and(|record| record.ignored || record.is_unbounded);
         // A judge inside a nested run is not outvoted by a check around it.
-        let nested = record.and_then(|record| record.result.as_ref()?.standing);
+        let result = record.and_then(|record| record.result.as_ref());
+        let nested = result.and_then(|result| result.standing);
+        if let Some(file) = result.and_then(|result| result.swapped_file.as_ref()) {
+            let reason = swapped_file_text(file);
+            return self.finish(task, TaskCompletion { reason, ..TaskCompletion::success(Standing::Reported) });
+        }
         let standing = match standing_of(&self.plan.step(task.ix()).verify) {
             _ if shows_little => Standing::Reported,
             _ if nested == Some(Standing::Plausible) => Standing::Plausible,
@@ -313,6 +318,11 @@ impl TaskRecord {
             tries.failed.clear();
         }
     }
+}
+
+/// Returns the reason why a result whose checks passed is only reported.
+fn swapped_file_text(file: &str) -> String {
+    format!("`{file}` changed while this step could read it; with `allow` the step would read what was verified")
 }
 
 /// Returns the standing that checks give by passing: that of the weakest of them.

@@ -146,6 +146,9 @@ pub enum EventKind {
         /// The verification status of a nested run's result, if gates are to look at it first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<Standing>,
+        /// A verified file of an earlier step that changed while the attempt could read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        swapped_file: Option<String>,
         /// The resources that it reported as used, however it ended.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,

@@ -125,7 +125,8 @@ impl Machine {
         }
         let good = end.state == StepState::Succeeded;
         let result = result.filter(|_| good).unwrap_or_default();
-        if good && step.cache.is_some() && result.cached.is_none() {
+        // What may have been made of other files than the key names is not reused.
+        if good && step.cache.is_some() && result.cached.is_none() && result.swapped_file.is_none() {
             let (outputs, artifacts) = (result.outputs, result.artifacts);
             self.turn.effects.push(Effect::Remember { place: place.clone(), outputs, artifacts });
         }

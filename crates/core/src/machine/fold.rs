@@ -273,10 +273,16 @@ impl MachineState {
 impl AttemptResult {
     /// Returns what an attempt's work left.
     fn of_work(ended: &EventKind) -> Self {
-        let EventKind::AttemptEnded { outputs, artifacts, standing, .. } = ended else {
+        let EventKind::AttemptEnded { outputs, artifacts, standing, swapped_file, .. } = ended else {
             return Self::default();
         };
-        Self { outputs: outputs.clone(), artifacts: artifacts.clone(), cached: None, standing: *standing }
+        Self {
+            outputs: outputs.clone(),
+            artifacts: artifacts.clone(),
+            cached: None,
+            standing: *standing,
+            swapped_file: swapped_file.clone(),
+        }
     }
 
     fn from_cache(found: &CachedResult) -> Self {
@@ -285,6 +291,7 @@ impl AttemptResult {
             artifacts: found.artifacts.clone(),
             cached: Some(found.cache_key),
             standing: None,
+            swapped_file: None,
         }
     }
 }

@@ -277,6 +277,7 @@ mod tests {
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,
+            swapped_file: None,
             usage,
             service: false,
             breakers: Vec::new(),

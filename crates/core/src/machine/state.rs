@@ -232,6 +232,9 @@ pub(super) struct AttemptResult {
     pub(super) cached: Option<Sha256Digest>,
     /// The verification status of a nested run's result.
     pub(super) standing: Option<Standing>,
+    /// A verified file that changed while the attempt read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) swapped_file: Option<String>,
 }
 
 /// A pending approval.

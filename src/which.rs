@@ -2,12 +2,17 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 
+use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath, TaskRef};
 use wf_core::machine::TaskId;
 use wf_model::Plan;
 use wf_store::StoreReader;
+
+/// The message about tables that do not agree with the log.
+const DIFFERS: &str = "warning: the tables of the state do not agree with its log about this run; the answer is from the \
+    log · what differs: wf audit verify · to rebuild the tables: wf doctor --repair\n";
 
 /// A run: by a prefix of its id, or the latest one.
 #[derive(Args, Clone, Debug)]
@@ -110,6 +115,27 @@ pub fn find_run(prefix: Option<&str>, reader: &StoreReader) -> Result<RunId, Com
         Some(prefix) => Ok(reader.find_run(prefix)?),
         None => Ok(reader.last_run()?),
     }
+}
+
+/// Opens the state for what is shown of a run that is named somehow, from the log where the tables beside it hold something
+/// else, and says so.
+pub fn open_run<N>(
+    ui: &Ui,
+    resolve: impl Fn(&StoreReader) -> Result<(RunId, N), CommandError>,
+) -> Result<(StoreReader, RunId, N), CommandError> {
+    let state = ui.host.workspace().state;
+    let (run, name) = match resolve(&StoreReader::open(&state)?) {
+        Ok(found) => found,
+        // The tables may have lost it.
+        Err(unknown) => {
+            StoreReader::from_log(&state).ok().and_then(|log| resolve(&log).ok()).ok_or(unknown)?
+        }
+    };
+    let reader = StoreReader::of_run(&state, &run, u64::MAX)?;
+    if reader.is_from_log() {
+        ui.print_message(DIFFERS);
+    }
+    Ok((reader, run, name))
 }
 
 /// Finds a step below a run, in nested runs where it is named so.

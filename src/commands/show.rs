@@ -3,6 +3,7 @@ use std::io::Read;
 use clap::Args;
 
 use crate::log_calls::{CallView, view_call};
+use crate::which::open_run;
 use crate::{RunArg, Ui, load_record};
 use wf_app::names::name_parent;
 use wf_app::{CliExitCode, CommandError, load};
@@ -40,8 +41,7 @@ pub struct ShowArgs {
 /// Shows a run.
 pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.host.workspace().state;
-    let reader = StoreReader::open(&state)?;
-    let run = args.run.resolve(&reader)?;
+    let (reader, run, ()) = open_run(ui, |reader| Ok((args.run.resolve(reader)?, ())))?;
     if let Some(address) = &args.call {
         let CallView { document, text } = view_call(ui, &reader, run, address)?;
         if args.json {

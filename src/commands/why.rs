@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use crate::which::{ResolvedTask, StepArg, find_step, require_step};
+use crate::which::{ResolvedTask, StepArg, find_step, open_run, require_step};
 use wf_app::lineage::retried_run_of_nested;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::RunId;
@@ -27,8 +27,7 @@ pub struct WhyArgs {
 
 /// Explains a step.
 pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
-    let (run, subject) = args.step.resolve(&reader)?;
+    let (reader, run, subject) = open_run(ui, |reader| args.step.resolve(reader))?;
     let Some(subject) = subject else {
         return Err(no_step(&reader, &run)?);
     };

@@ -52,9 +52,11 @@ fn a_trigger_works_where_nobody_compares_the_schema() {
          BEGIN UPDATE runs SET outcome = 'succeeded' WHERE key = new.key; END",
     );
     sandbox.wf(&["run", "plan.md", "-q"]).exits(1);
-    sandbox.wf(&["runs", "-n", "1"]).exits(0).says("succeeded");
+    let outcome = texts(&sandbox, "SELECT outcome FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT 1");
+    assert_eq!(outcome, ["succeeded"], "the attack works");
     named(&sandbox, "a trigger", &["unexpected trigger `t`"]);
-    // What is decided follows the log all the same.
+    // What is decided and shown follows the log all the same.
+    sandbox.wf(&["runs", "-n", "1"]).exits(0).says("failed");
     sandbox.wf(&["retry", "--last", "--dry-run"]).exits(0).says("flaky");
     sandbox.wf(&["attest", "--last", "--statement"]).exits(0).says("\"outcome\":\"failed\"");
 }

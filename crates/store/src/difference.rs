@@ -138,7 +138,12 @@ fn is_by_key(table: &str) -> bool {
     !matches!(table, "runs" | "approval_uses")
 }
 
-fn of_run(connection: &Connection, key: i64, found: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
+/// Compares the rows of the run with a key, which was folded.
+pub(super) fn of_run(
+    connection: &Connection,
+    key: i64,
+    found: &mut Vec<ProjectionDifference>,
+) -> rusqlite::Result<()> {
     let id: Option<String> = connection
         .prepare_cached("SELECT id FROM temp.runs WHERE key = ?1")?
         .query_map([key], |row| row.get(0))?

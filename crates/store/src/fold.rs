@@ -149,7 +149,7 @@ pub(super) fn fault_behind(
 }
 
 /// Returns the keys of a run and of all nested in it, according to the first events.
-fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
     connection
         .prepare_cached(
             "WITH RECURSIVE below (id) AS

@@ -1,9 +1,11 @@
+//! Readers of the log, and the comparison of what the tables hold about one run with it.
+
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::fold::{FoldResult, ShadowProjections};
-use super::{Store, StoreError, StoreReader, row_log, verify_chain};
+use super::fold::{FoldResult, ShadowProjections, tree};
+use super::{ChainFault, Store, StoreError, StoreReader, difference, row_log, verify_chain};
 use wf_base::name::RunId;
 
 impl Store {
@@ -32,6 +34,52 @@ impl StoreReader {
         }
         drop(reader);
         Self::from_log(dir)
+    }
+
+    /// Opens the state folder for what is shown of a run: as [`Self::open`] does if the tables hold what the log yields
+    /// about it, else as [`Self::from_log`]. Tables of runs with more than `max_events` events are not compared.
+    pub fn of_run(dir: &Path, run: &RunId, max_events: u64) -> Result<Self, StoreError> {
+        if Self::open(dir)?.differs_from_log(run, max_events)? {
+            Self::from_log(dir)
+        } else {
+            Self::open(dir)
+        }
+    }
+
+    /// True if everything that this reader returns about runs is built from the log.
+    pub fn is_from_log(&self) -> bool {
+        self.fold.is_some()
+    }
+
+    /// Compares the tables with the log, for a run and those that the tables know as nested in it. This connection finds
+    /// the rows by the log from then on.
+    fn differs_from_log(&self, run: &RunId, max_events: u64) -> Result<bool, StoreError> {
+        let connection = self.connection();
+        let failed = |error| self.failed(&error);
+        let snapshot = connection.unchecked_transaction().map_err(failed)?;
+        let keys = tree(connection, run).map_err(failed)?;
+        let own = connection
+            .prepare_cached("SELECT 1 FROM runs WHERE id = ?1")
+            .map_err(failed)?
+            .exists([run.as_str()]);
+        if !own.map_err(failed)? {
+            return Ok(true);
+        }
+        if event_count(connection, &keys).map_err(failed)? > max_events {
+            return Ok(false);
+        }
+        let fold = ShadowProjections::new(connection).map_err(failed)?;
+        let mut found = Vec::new();
+        for key in keys {
+            match fold.key(connection, key).map_err(failed)? {
+                Ok(()) => difference::of_run(connection, key, &mut found).map_err(failed)?,
+                // Retention removed the run: the log yields no rows any more.
+                Err(broken) if broken.fault == ChainFault::Bodiless => return Ok(false),
+                Err(broken) => return Err(self.broken(broken)),
+            }
+        }
+        drop(snapshot);
+        Ok(!found.is_empty())
     }
 
     /// Ensures that the projections of this reader have all that the log holds about a run.
@@ -65,4 +113,15 @@ impl StoreReader {
         let taken = take(fold, self.connection()).map_err(|error| self.failed(&error))?;
         taken.map_err(|broken| self.broken(broken))
     }
+}
+
+/// Returns the number of events of some runs, by their keys.
+fn event_count(connection: &Connection, keys: &[i64]) -> rusqlite::Result<u64> {
+    let mut last = connection.prepare_cached("SELECT max(run_seq) FROM events WHERE run = ?1")?;
+    let mut count = 0_u64;
+    for key in keys {
+        let number: Option<i64> = last.query_row([key], |row| row.get(0))?;
+        count = count.saturating_add(number.unwrap_or_default().unsigned_abs());
+    }
+    Ok(count)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
-use super::{ArtifactRow, AttemptRow, CheckRow, StepRow, StoreError, StoreReader, rows};
+use super::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow, StoreError, StoreReader, rows};
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{Event, EventKind, Standing, StepState, TaskId};
+use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepState, TaskId};
 
 /// The condition of the index `events_apart`, as the schema has it: SQLite uses a partial index only for its own condition.
 const IS_APART: &str = "(kind NOT IN ('attempt_started', 'attempt_ended', 'step_ended', 'check_completed', \
@@ -164,6 +164,19 @@ impl StoreReader {
             .all(&sql, (run.as_str(), JsonColumn(kinds)), |row| row.get(0).map(|JsonColumn(event)| event))?;
         self.restore_trees(&mut events)?;
         Ok(events)
+    }
+
+    /// Returns how a run ended by the log; `None`: it has no end.
+    pub(super) fn logged_end(&self, run: &RunId) -> Result<Option<(RunState, Standing)>, StoreError> {
+        let sql = format!(
+            "SELECT body ->> '$.outcome', body ->> '$.standing' FROM events INDEXED BY events_apart
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND {IS_APART} AND kind = 'run_ended'
+             ORDER BY run_seq DESC LIMIT 1"
+        );
+        self.query_one(&sql, [run.as_str()], |row| {
+            let outcome: WordColumn<RunOutcome> = row.get(0)?;
+            Ok((RunState::Ended(outcome.0), row.get::<_, WordColumn<_>>(1)?.0))
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
-use wf_core::machine::{Attempt, LockHolder};
+use wf_core::machine::{Attempt, LockHolder, Standing};
 use wf_core::undo::UndoRun;
 
 /// The number of runs listed when a run is not found, or is ambiguous.
@@ -53,8 +53,33 @@ impl StoreReader {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let session = filter.session.as_ref().map(SessionName::as_str);
         let values = (any_state, outcome, plan, filter.nested, session, limit);
-        let rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        let mut rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        if self.follow_log(&mut rows)? {
+            rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+        }
         rows.into_iter().map(|row| self.with_idle(row)).collect()
+    }
+
+    /// Replaces rows whose end is not the one that the log has. Returns true if there were any.
+    fn follow_log(&self, rows: &mut [RunRow]) -> Result<bool, StoreError> {
+        let mut log = None;
+        for row in rows.iter_mut().filter(|_| self.fold.is_none()) {
+            let (state, standing) =
+                self.logged_end(&row.id)?.unwrap_or((RunState::Running, Standing::default()));
+            if (row.state, row.standing) != (state, standing) {
+                let reader = match log.take() {
+                    Some(reader) => reader,
+                    None => Self::from_log(self.folder.path())?,
+                };
+                match log.insert(reader).run(&row.id) {
+                    Ok(logged) => *row = logged,
+                    // Retention removed it meanwhile.
+                    Err(StoreError::UnknownRun(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(log.is_some())
     }
 
     /// Returns the run whose id begins with a prefix; nested runs too.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{StateFolder, StoreError, StoreReader};
+use wf_base::name::RunId;
 
 /// The most readers that stay open while nothing is read. Each has a page cache of its own, of 2 MB at most.
 pub(super) const MAX_IDLE: usize = 8;
@@ -57,7 +58,7 @@ impl ReaderPool {
         }
         let mut pooled = PooledReader {
             reader: StoreReader::open(dir)?,
-            file: file.unwrap_or(DatabaseFile { device: 0, number: 0 }),
+            file: file.unwrap_or(DatabaseFile::NONE),
             schema_changes: 0,
         };
         pooled.schema_changes = pooled.begin()?;
@@ -90,17 +91,33 @@ impl PooledReader {
         begun.map_err(|error| self.reader.failed(&error))
     }
 
-    /// Ends the transaction; false if the reader is of no further use. What it folded into tables of its own stays.
+    /// Ends the transaction; false if the reader is of no further use.
     fn end(&self) -> bool {
         let connection = self.reader.connection();
-        connection.execute_batch("COMMIT").is_ok() && connection.is_autocommit()
+        connection.execute_batch("COMMIT").is_ok() && connection.is_autocommit() && !self.reader.is_from_log()
     }
 }
 
 impl DatabaseFile {
+    /// No file at all.
+    const NONE: Self = Self { device: 0, number: 0 };
+
     fn at(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         Some(Self { device: found.dev(), number: found.ino() })
+    }
+}
+
+impl ViewReader {
+    /// Returns a reader for what is shown of a run, as [`StoreReader::of_run`] does.
+    pub fn of_run(self, run: &RunId, max_events: u64) -> Result<Self, StoreError> {
+        let reader = StoreReader::of_run(self.folder().path(), run, max_events)?;
+        if !reader.is_from_log() {
+            return Ok(self);
+        }
+        let mut pooled = PooledReader { reader, file: DatabaseFile::NONE, schema_changes: 0 };
+        pooled.schema_changes = pooled.begin()?;
+        Ok(self.home.lend(pooled))
     }
 }
 

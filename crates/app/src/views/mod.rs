@@ -44,7 +44,7 @@ pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
-pub use state::{StateReader, ViewResources, find_run, state_reader, view_version};
+pub use state::{StateReader, ViewResources, find_run, run_reader, state_reader, view_version};
 pub use stream::{StreamView, stream_view};
 pub use suggestions::open_suggestions;
 pub use wf_core::suggestion::SuggestionRecord;

@@ -22,6 +22,10 @@ pub struct StateReader {
     plans: Arc<PlanCache>,
 }
 
+/// The most events of a run, with those nested in it, that a page compares with the tables. What it costs is a few
+/// milliseconds for a hundred.
+const MAX_COMPARED_EVENTS: u64 = 5_000;
+
 impl StateReader {
     /// Returns the plan that a run was recorded with; `None` if it is not a valid plan any more.
     pub(crate) fn plan(&self, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
@@ -42,6 +46,19 @@ pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandE
     let ViewResources { readers, plans } = caller.view_resources();
     let reader = allow_no_state(readers.view(&caller.host().workspace().state))?;
     Ok(reader.map(|reader| StateReader { reader, plans }))
+}
+
+/// Opens the state for what is shown of the run that an address names, from the log where the tables hold something else;
+/// `None` if there is no such run, or more than one.
+pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateReader, RunId)>, CommandError> {
+    let Some(StateReader { reader, plans }) = state_reader(caller)? else {
+        return Ok(None);
+    };
+    let Some(run) = find_run(&reader, prefix)? else {
+        return Ok(None);
+    };
+    let reader = reader.of_run(&run, MAX_COMPARED_EVENTS)?;
+    Ok(Some((StateReader { reader, plans }, run)))
 }
 
 /// Returns the run that an address names; `None` if there is no such run, or more than one.

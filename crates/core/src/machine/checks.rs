@@ -164,7 +164,8 @@ impl Machine {
         let nested = result.and_then(|result| result.standing);
         if let Some(file) = result.and_then(|result| result.swapped_file.as_ref()) {
             let reason = swapped_file_text(file);
-            return self.finish(task, TaskCompletion { reason, ..TaskCompletion::success(Standing::Reported) });
+            return self
+                .finish(task, TaskCompletion { reason, ..TaskCompletion::success(Standing::Reported) });
         }
         let standing = match standing_of(&self.plan.step(task.ix()).verify) {
             _ if shows_little => Standing::Reported,
@@ -322,7 +323,9 @@ impl TaskRecord {
 
 /// Returns the reason why a result whose checks passed is only reported.
 fn swapped_file_text(file: &str) -> String {
-    format!("`{file}` changed while this step could read it; with `allow` the step would read what was verified")
+    format!(
+        "`{file}` changed while this step could read it; with `allow` the step would read what was verified"
+    )
 }
 
 /// Returns the standing that checks give by passing: that of the weakest of them.

@@ -7,7 +7,9 @@ use crate::logins::LoginAccess;
 use crate::respond;
 use crate::site::Site;
 use wf_app::undo::request_undo;
-use wf_app::views::{RunView, StepFilter, find_run, run_before, run_diff_of, run_view, state_reader};
+use wf_app::views::{
+    RunView, StepFilter, find_run, run_before, run_diff_of, run_reader, run_view, state_reader,
+};
 
 /// The filter of the tasks, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -40,12 +42,11 @@ pub(crate) async fn run(
     let now = site.host().now();
     let may_operate = access >= LoginAccess::Operate;
     respond::view(&site, "run.html", move |caller| {
-        let Some(reader) = state_reader(caller)? else {
+        let Some((reader, run)) = run_reader(caller, &run)? else {
             return Ok(None);
         };
         let filter = StepFilter::of(&query.state, query.page, query.open);
-        let shown = find_run(&reader, &run)?.map(|run| run_view(&reader, &run, filter, now)).transpose()?;
-        Ok(shown.map(|shown| OperatedRun { shown, may_operate }))
+        Ok(Some(OperatedRun { shown: run_view(&reader, &run, filter, now)?, may_operate }))
     })
     .await
 }
@@ -89,10 +90,7 @@ pub(crate) async fn diff(
     Query(DiffQuery { with }): Query<DiffQuery>,
 ) -> Response {
     respond::view(&site, "diff.html", move |caller| {
-        let Some(reader) = state_reader(caller)? else {
-            return Ok(None);
-        };
-        let Some(run) = find_run(&reader, &run)? else {
+        let Some((reader, run)) = run_reader(caller, &run)? else {
             return Ok(None);
         };
         let other = if with.is_empty() { run_before(&reader, &run)? } else { find_run(&reader, &with)? };

@@ -257,6 +257,27 @@ fn two_runs_at_once_use_an_approval_once() {
 }
 
 #[test]
+fn of_eight_runs_at_once_an_approval_for_three_starts_three_and_the_others_say_why() {
+    let office = office(1);
+    office.by("ada", &["approve", "plan.md", "--executions", "3", "--yes"]).exits(0);
+    let start = || {
+        let mut command = office.command("carl", &["run", "plan.md"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let runs: Vec<_> = (0..8).map(|_| start()).collect();
+    let ends: Vec<_> = runs.into_iter().map(|run| run.wait_with_output().unwrap()).collect();
+    let (ran, refused): (Vec<_>, Vec<_>) = ends.iter().partition(|end| end.status.code() == Some(0));
+    assert_eq!((ran.len(), refused.len()), (3, 5), "{ends:?}");
+    for end in refused {
+        let said = String::from_utf8_lossy(&end.stderr);
+        assert!(
+            said.contains("the approval is used up: 3 of 3 uses") && said.contains("wf approve"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn runs_that_begin_at_once_make_one_first_key() {
     let plan = "---\nkind: plan\nid: p\nsteps: [{id: a, run: 'true'}]\n---\n";
     for _ in 0..3 {

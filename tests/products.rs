@@ -24,6 +24,10 @@ const ATTACKS: [(&str, &str); 7] = [
     ("change the runner's configuration", "echo true > check.sh"),
 ];
 
+/// A skill whose script does it.
+const SKILL: &str = "---\nname: mend\ndescription: Mends a program. Use it in tests.\nmetadata:\n  wf: |\n    \
+    scripts: {scripts/work.sh: {allow: {write: [.]}}}\n---\n# Mend\n";
+
 const HONEST: &str = "sed -i 's/a - b/a + b/' calc.py";
 
 /// The keys of the step, and those of its check.
@@ -46,6 +50,7 @@ enum Worker {
     Agent,
     Nested,
     Worktree,
+    Skill,
 }
 
 /// A workspace whose program has a mistake, which its test finds.
@@ -77,6 +82,7 @@ fn standing(worker: Worker, work: &str, keys: &str, fixed: &str) -> (String, Val
     let indented = work.replace('\n', "\n      ");
     let executor = match worker {
         Worker::Run | Worker::Nested => format!("run: |\n      {indented}"),
+        Worker::Skill => "skill: {name: mend, script: work}".to_owned(),
         Worker::Exec => format!("exec: [sh, -c, {}]", Value::from(work)),
         Worker::Agent => "agent: {role: executor, tools: [run], max_turns: 4}".to_owned(),
         Worker::Worktree => {
@@ -92,6 +98,10 @@ fn standing(worker: Worker, work: &str, keys: &str, fixed: &str) -> (String, Val
         sandbox.file("plan.md", "---\nkind: plan\nid: outer\nsteps:\n  - {id: fix, uses: inner.md}\n---\n");
     } else {
         sandbox.file("plan.md", format!("---\nkind: plan\nid: outer\n{step}{prose}"));
+    }
+    if worker == Worker::Skill {
+        sandbox.file("skills/mend/SKILL.md", SKILL).file("skills/mend/scripts/work.sh", format!("{work}\n"));
+        sandbox.wf(&["skill", "lock", "mend", "--yes"]).exits(0);
     }
     let reply = Value::from(work);
     sandbox.file(
@@ -152,6 +162,11 @@ fn an_agent_that_cheats_is_not_verified() {
 #[test]
 fn a_nested_run_that_cheats_is_not_verified() {
     compare(Worker::Nested);
+}
+
+#[test]
+fn a_script_of_a_skill_that_cheats_is_not_verified() {
+    compare(Worker::Skill);
 }
 
 #[test]

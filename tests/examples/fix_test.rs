@@ -59,7 +59,7 @@ fn ci_repeats_the_recording_without_a_model() {
     // A model that would be asked has no reply.
     place.file("replies.yaml", "[]\n");
     ci(&place).exits(0).says("merge the changes of the agent to 1 file?");
-    place.file("plan.md", place.read("plan.md").replace("unittest -q}", "unittest -q test_nothing}"));
+    place.file("plan.md", place.read("plan.md").replace("unittest -q 2", "unittest -q test_nothing 2"));
     ci(&place).exits(1).says("expected exit code 5");
 }
 

@@ -1,4 +1,5 @@
-//! The reports that test runners write: JUnit XML, TAP, the JSON of `cargo nextest` (libtest) and of pytest.
+//! The reports that test runners write: JUnit XML, TAP, the JSON of `cargo nextest` (libtest) and of pytest, and the
+//! text of Python's `unittest`.
 //!
 //! An exit code says that a program ended so; a report says which tests ran. A product that ends the runner early
 //! leaves no report, or one that is not complete.
@@ -12,6 +13,7 @@ mod read;
 mod tap;
 #[cfg(test)]
 mod tests;
+mod unittest;
 
 pub use counts::TestCounts;
 use counts::TestEnd;

@@ -36,7 +36,35 @@ fn a_tap_report_needs_its_plan() {
     assert_eq!(counts("ok 1 - adds\n"), "the report is no JUnit, JSON or TAP report: it has no plan `1..N`");
     assert_eq!(counts("1..2\nok 1\n"), "the plan of the report is 2 tests, and it has 1");
     assert!(counts("1..1\nBail out! no database\n").starts_with("the tests were given up"));
-    assert!(counts("Ran 3 tests in 0.0s\n\nOK\n").contains("no plan"));
+}
+
+#[test]
+fn the_text_of_unittest_counts_by_its_summary() {
+    let end = "----------------------------------------------------------------------\n";
+    let quiet = |total: &str, last: &str| counts(&format!("..s\n{end}{total} in 0.002s\n\n{last}\n"));
+    assert_eq!(quiet("Ran 3 tests", "OK (skipped=1)"), "2 passed, 1 skipped");
+    assert_eq!(quiet("Ran 1 test", "OK"), "1 passed");
+    assert_eq!(
+        quiet("Ran 4 tests", "FAILED (failures=1, errors=1, expected failures=1)"),
+        "1 passed, 2 failed, 1 skipped"
+    );
+    // Each subtest of one test can fail.
+    assert_eq!(quiet("Ran 1 test", "FAILED (failures=2)"), "0 passed, 2 failed");
+    assert_eq!(quiet("Ran 0 tests", "NO TESTS RAN"), "0 passed");
+    assert_eq!(quiet("Ran 1 test", "OK (odd=1)"), "`odd=1` is no number of tests");
+    let verbose = format!(
+        "test_a (m.T.test_a)\nAdds. ... ok\ntest_b (m.T.test_b) ... skipped 'later'\n\
+         test_c (m.T.test_c) ... FAIL\n\n{end}Ran 3 tests in 0.1s\n\nFAILED (failures=1, skipped=1)\n"
+    );
+    let read = read_test_report(verbose.as_bytes()).unwrap();
+    assert_eq!(read.to_string(), "1 passed, 1 failed, 1 skipped");
+    assert!(
+        read.skipped_names.contains("test_b (m.T.test_b)")
+            && read.failed_names.contains("test_c (m.T.test_c)")
+    );
+    // Cut off, or with the summary of something else before it.
+    assert!(counts("..\n").contains("no plan"));
+    assert!(counts("Ran 3 tests in 0.1s\n\nOK\nRan 1 test in 0.1s\n\nOK\n").contains("more than one number"));
 }
 
 #[test]

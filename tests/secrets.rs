@@ -112,21 +112,29 @@ fn is_seen(sandbox: &Sandbox, did: &Did) -> bool {
     all.any(|bytes| bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()))
 }
 
-/// Without the secret a command is refused; with it, it is hidden; and with another value in its place
-/// it is seen, as it is wherever it is not known: else this would show nothing.
+/// Without the secret a command is refused; with it, or with another value in its place, it is hidden; and without the
+/// record of what was given it is seen, as it is wherever it is not known: else this would show nothing.
 fn is_hidden_or_refused(prepare: impl Fn(&Sandbox), args: &[&str], code: i32) {
-    for (value, code, seen) in
-        [(None, 2, false), (Some(SECRET), code, false), (Some("some-other-value-1"), code, true)]
+    const OTHER: Option<&str> = Some("some-other-value-1");
+    for (value, code, is_recorded) in
+        [(None, 2, true), (Some(SECRET), code, true), (OTHER, code, true), (OTHER, code, false)]
     {
         let sandbox = Sandbox::new();
         sandbox.file("leaves.md", LEAVES).file("around.md", USES);
         prepare(&sandbox);
+        let records =
+            files(&sandbox.at(".wf")).into_iter().filter(|(path, _)| path.ends_with("secrets.ndjson"));
+        let records: Vec<_> = records.map(|(path, _)| path).collect();
+        assert_eq!(records.len(), 1, "{records:?}");
+        if !is_recorded {
+            std::fs::remove_file(&records[0]).unwrap();
+        }
         let did = match value {
             Some(value) => with(&sandbox, args, value),
             None => sandbox.wf(args).says("secret `TOKEN`").says("DEPLOY_TOKEN"),
         };
         let did = did.exits(code);
-        assert_eq!(is_seen(&sandbox, &did), seen, "{value:?}: {}", did.all());
+        assert_eq!(is_seen(&sandbox, &did), !is_recorded, "{value:?}: {}", did.all());
     }
 }
 

@@ -18,9 +18,9 @@ use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::{RunId, SessionName};
 use wf_engine::reuse::{RepeatRequest, RepeatedRun};
-use wf_engine::{self as engine, BackendProgram, RunRequest};
+use wf_engine::{self as engine, BackendProgram, GivenSecrets, RunRequest};
 use wf_lang::DiskFiles;
-use wf_model::{JsonObject, SecretDeclaration};
+use wf_model::JsonObject;
 use wf_report::goal_name;
 use wf_report::record::RunLifecycle;
 use wf_store::{RunRow, StoreReader};
@@ -89,7 +89,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let outlook = RetryPreview::of(root, &reader, &past)?;
     let given = match &before {
         Some(before) => secrets_of_run(&reader, &old, before)?,
-        None => Vec::new(),
+        None => GivenSecrets::default(),
     };
     let was_on = backend_of(&reader.config(&old)?).map(str::to_owned);
     drop(reader);
@@ -138,14 +138,14 @@ fn start_retry(
     ui: &Ui,
     args: &RetryArgs,
     ready: &LoadedPlan,
-    given: &[SecretDeclaration],
+    given: &GivenSecrets,
     start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
     let run = ui.host.new_run()?;
     let entered = authorize(ui, ready, &run, &start.params, &args.approval.demand())?;
     let session = session(ui, ready, &args.telling)?;
     let approved = Some(&entered.approved);
-    engine::recover(&session, &ready.plan, approved, given.to_vec())?;
+    engine::recover(&session, &ready.plan, approved, given.clone())?;
     let tracked = tracked_check_files(&ui.host, ready, &start.params);
     let request = RunRequest {
         run,

@@ -13,7 +13,7 @@ use wf_base::name::{RunId, TaskPath};
 use wf_core::machine::{ChildId, Event, EventKind, TaskId};
 use wf_core::observe::RunRef;
 use wf_core::verify::ReverifiedResult;
-use wf_engine::{self as engine, Reverification, reuse};
+use wf_engine::{self as engine, GivenSecrets, Reverification, reuse};
 use wf_report::ItemNames;
 use wf_report::follow::CombinedObserver;
 use wf_report::record::{all_pass, findings};
@@ -67,8 +67,11 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
     check_step_exists(&runs)?;
     let names = names(&reader, &top, &runs)?;
     // Where no check runs, only names and digests are printed.
-    let given =
-        if runs.iter().any(has_verdict) { secrets_of_run(&reader, &top, &ready.plan)? } else { Vec::new() };
+    let given = if runs.iter().any(has_verdict) {
+        secrets_of_run(&reader, &top, &ready.plan)?
+    } else {
+        GivenSecrets::default()
+    };
     let approved = approval_of_run(&reader, &top)?;
     drop(reader);
     let session = open_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;

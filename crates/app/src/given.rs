@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{CommandError, load};
+use super::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunApproval};
+use wf_engine::GivenSecrets;
+use wf_exec::secret::record;
 use wf_model::{Plan, SecretDeclaration};
 use wf_store::StoreReader;
 
@@ -14,8 +16,8 @@ pub fn secrets_of_run(
     reader: &StoreReader,
     run: &RunId,
     plan: &Arc<Plan>,
-) -> Result<Vec<SecretDeclaration>, CommandError> {
-    let mut given = Vec::new();
+) -> Result<GivenSecrets, CommandError> {
+    let mut given = GivenSecrets::default();
     collect_from_run(reader, run, plan, &mut given)?;
     let mut before = reader.run(run)?.retry_of;
     // Deleted runs, and those of another version, are skipped.
@@ -32,14 +34,19 @@ fn collect_from_run(
     reader: &StoreReader,
     run: &RunId,
     plan: &Arc<Plan>,
-    given: &mut Vec<SecretDeclaration>,
+    given: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
     for secret in wf_engine::secrets_given(plan, &reader.events(run, 0)?) {
         let same = |other: &SecretDeclaration| other.name == secret.name && other.source == secret.source;
-        if !given.iter().any(same) {
-            given.push(secret);
+        if !given.declared.iter().any(same) {
+            given.declared.push(secret);
         }
     }
+    let recorded = record::read(&reader.folder().run(run)).map_err(|error| {
+        let failure = format!("cannot read which secrets run {} was given: {error}", run.short());
+        CommandError::new(CliExitCode::State, failure)
+    })?;
+    given.fingerprints.extend(recorded);
     collect_from_children(reader, run, plan, given)
 }
 
@@ -47,7 +54,7 @@ fn collect_from_children(
     reader: &StoreReader,
     run: &RunId,
     plan: &Arc<Plan>,
-    given: &mut Vec<SecretDeclaration>,
+    given: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;

@@ -283,7 +283,7 @@ impl AttemptTask {
             most: step.limits.output,
             output,
             cleanup,
-            secrets: run.secrets.known().await,
+            redactions: run.secrets.redactions().await,
         })
     }
 

@@ -91,7 +91,7 @@ pub use memory::RecordedCalibrations;
 pub use nested_run::NestedRun;
 pub use past_runs::PastRuns;
 pub use recorded_results::{RecordedResult, RecordedResults, artifacts_of_run};
-pub use recovery::{recover, secrets_given};
+pub use recovery::{GivenSecrets, recover, secrets_given};
 pub use remote::{BackendProgram, BackendRun, FromBackend, ToBackend, run_on};
 pub use remote_workspace::RemoteWorkspace;
 pub use replica::{RunReplica, WorkInputs};

@@ -6,7 +6,7 @@ use super::EngineSession;
 use super::call_health::ModelHealth;
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
-use wf_exec::secret::{PlanSecrets, SecretText};
+use wf_exec::secret::PlanSecrets;
 use wf_gateway::cassette::Cassette;
 use wf_gateway::client::{ClientLimits, ModelKey};
 use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
@@ -65,8 +65,7 @@ impl ModelKeys {
 
     /// Returns the mask of the keys that are known.
     pub(super) async fn mask(&self) -> SecretMask {
-        let known = self.secrets.known().await;
-        SecretMask::new(known.iter().map(SecretText::expose))
+        self.secrets.redactions().await.mask()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use wf_base::redact::SecretFingerprint;
 use wf_core::machine::{Event, EventKind, RunApproval};
 use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
@@ -26,15 +27,25 @@ pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclarat
     masked.cloned().collect()
 }
 
-/// Reads secrets, so that every mask of the session hides them. Only approved programs that print
-/// secrets are run.
+/// The secrets that earlier steps were given.
+#[derive(Clone, Debug, Default)]
+pub struct GivenSecrets {
+    /// Their declarations.
+    pub declared: Vec<SecretDeclaration>,
+    /// The traces of the values that they had then.
+    pub fingerprints: Vec<SecretFingerprint>,
+}
+
+/// Reads secrets, so that every mask of the session hides them, and also the values that they had then. Only approved
+/// programs that print secrets are run.
 pub fn recover(
     session: &EngineSession,
     plan: &Arc<Plan>,
     approved: Option<&RunApproval>,
-    declarations: Vec<SecretDeclaration>,
+    given: GivenSecrets,
 ) -> Result<(), EngineError> {
-    if declarations.is_empty() {
+    let GivenSecrets { declared, fingerprints } = given;
+    if declared.is_empty() {
         return Ok(());
     }
     let pins = evidence::pins(session, plan, approved);
@@ -42,7 +53,7 @@ pub fn recover(
         evidence::admit(session, plan, approved)?;
     }
     let read = block_on(async {
-        for secret in declarations {
+        for secret in declared {
             let name = secret.name.clone();
             let (state, executor) = (session.store.folder().path(), session.executor.clone());
             let host = Arc::clone(&session.host);
@@ -57,6 +68,9 @@ pub fn recover(
     });
     if read.is_err() {
         session.executor.confirm_recorded();
+    }
+    for fingerprint in fingerprints {
+        session.shared.secrets.remember(fingerprint);
     }
     read
 }

@@ -125,7 +125,7 @@ impl RunContext {
         let (state, executor) = (session.store.folder().path(), session.executor.clone());
         let secrets = PlanSecrets::new(declared, host, &session.root, state, executor);
         let secrets = secrets.with(session.shared.secrets.clone());
-        let secrets = secrets.pinned(pins.clone());
+        let secrets = secrets.pinned(pins.clone()).recorded_in(&dir);
         let mask = Mutex::new((0, SecretMask::default()));
         let keys = Mutex::default();
         let exchanges = session.store.folder().exchanges(&tenure.token.run);
@@ -202,11 +202,11 @@ impl RunContext {
 
     /// Returns the mask of every secret read so far.
     pub(super) async fn mask(&self) -> SecretMask {
-        let known = self.secrets.known().await;
+        let known = self.secrets.redactions().await;
         let mut kept = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0 != known.len() {
-            let values = known.iter().map(wf_exec::secret::SecretText::expose);
-            *kept = (known.len(), SecretMask::new(values));
+        let count = known.secrets.len() + known.fingerprints.len();
+        if kept.0 != count {
+            *kept = (count, known.mask());
         }
         kept.1.clone()
     }

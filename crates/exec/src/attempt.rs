@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
-use super::secret::{SecretText, exposed};
+use super::secret::Redactions;
 use super::supervise::{OutputSink as _, ProcessLimits, supervise};
 use super::{OnOutput, StopLevel, StreamTails, WorkError, files, log, outputs, sandbox, usage};
 use wf_base::redact::SecretMask;
@@ -39,9 +39,8 @@ pub struct ProcessJob {
     /// The removal of what the process may leave outside of the tree of processes, a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleanup: Option<ProbeJob>,
-    /// Secrets that must not be stored or shown.
-    #[serde(with = "exposed")]
-    pub secrets: Vec<SecretText>,
+    /// The secrets that must not be stored or shown.
+    pub redactions: Redactions,
 }
 
 /// The connections of a running process to its surroundings.
@@ -86,7 +85,7 @@ pub struct ProcessOutcome {
 impl ProcessJob {
     /// Builds the mask for the job's secrets; slow where there are many.
     pub(super) fn mask(&self) -> SecretMask {
-        SecretMask::new(self.secrets.iter().map(SecretText::expose))
+        self.redactions.mask()
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use super::pinned::PinnedFiles;
@@ -13,10 +14,11 @@ use super::probe::{ProbeJob, ProbeRole};
 use super::process::ProcessCommand;
 use super::{HostEnv, ProcessExecutor, StopLevel, files};
 use wf_base::name::{EnvName, PlanId, RefId};
-use wf_base::redact::weakness;
+use wf_base::redact::{SecretFingerprint, SecretMask, weakness};
 use wf_core::machine::WorkExit;
 use wf_model::{SecretDeclaration, SecretSource};
 
+pub mod record;
 #[cfg(test)]
 mod tests;
 
@@ -30,10 +32,44 @@ const SECRET_PROGRAM_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretText(Arc<str>);
 
-/// All values known to the runs of this process: a run may encounter the secrets of another, above
-/// all those of its parent run.
+/// All values known to the runs of this process, and the traces of earlier ones: a run may encounter the secrets of
+/// another, above all those of its parent run.
 #[derive(Clone, Debug, Default)]
-pub struct SharedRedactions(Arc<std::sync::Mutex<BTreeSet<SecretText>>>);
+pub struct SharedRedactions(Arc<std::sync::Mutex<AllRedactions>>);
+
+#[derive(Debug, Default)]
+struct AllRedactions {
+    secrets: BTreeSet<SecretText>,
+    fingerprints: BTreeSet<SecretFingerprint>,
+}
+
+/// The texts that must not be stored or shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redactions {
+    /// The secrets.
+    #[serde(with = "exposed")]
+    pub secrets: Vec<SecretText>,
+    /// The traces of values that secrets had when earlier steps were given them.
+    #[serde(default)]
+    pub fingerprints: Vec<SecretFingerprint>,
+}
+
+impl Redactions {
+    /// Builds the mask; slow where there are many.
+    pub fn mask(&self) -> SecretMask {
+        SecretMask::new(self.secrets.iter().map(SecretText::expose)).with_fingerprints(&self.fingerprints)
+    }
+}
+
+impl SharedRedactions {
+    /// Adds traces of a value that a secret had earlier, unless the value is known.
+    pub fn remember(&self, fingerprint: SecretFingerprint) {
+        let mut all = crate::lock(&self.0);
+        if !all.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
+            all.fingerprints.insert(fingerprint);
+        }
+    }
+}
 
 /// The reason why a secret has no value. Names the secret, never its value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +94,8 @@ pub struct PlanSecrets {
     known: Mutex<KnownSecrets>,
     /// The pins for programs that print secrets.
     pins: Option<Arc<PinnedFiles>>,
+    /// The folder of the run in which it is recorded who was given what.
+    run: Option<PathBuf>,
 }
 
 #[derive(Default)]
@@ -129,6 +167,7 @@ impl PlanSecrets {
             shared_redactions: SharedRedactions::default(),
             known: Mutex::default(),
             pins: None,
+            run: None,
         }
     }
 
@@ -136,6 +175,12 @@ impl PlanSecrets {
     #[must_use]
     pub fn pinned(self, pins: Option<Arc<PinnedFiles>>) -> Self {
         Self { pins, ..self }
+    }
+
+    /// Records in the folder of a run what its steps are given.
+    #[must_use]
+    pub fn recorded_in(self, run: &Path) -> Self {
+        Self { run: Some(run.to_path_buf()), ..self }
     }
 
     /// Shares the known values with other runs.
@@ -150,7 +195,15 @@ impl PlanSecrets {
         if let Some(value) = known.values.get(name) {
             return Ok(value.clone());
         }
-        let value = self.read(name).await.map_err(|reason| SecretError { name: name.clone(), reason })?;
+        let failed = |reason| SecretError { name: name.clone(), reason };
+        let value = self.read(name).await.map_err(failed)?;
+        let is_masked = self.declared.iter().any(|secret| secret.name == *name && secret.masked);
+        if let Some(run) = self.run.as_ref().filter(|_| is_masked) {
+            let recorded = record::add(run, name, value.expose());
+            recorded.map_err(|error| {
+                failed(format!("cannot record its fingerprint in {}: {error}", run.display()))
+            })?;
+        }
         known.values.insert(name.clone(), value.clone());
         Ok(value)
     }
@@ -164,8 +217,15 @@ impl PlanSecrets {
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
         let mut all = crate::lock(&self.shared_redactions.0);
-        all.extend(early.into_iter().chain(read));
-        all.iter().cloned().collect()
+        all.secrets.extend(early.into_iter().chain(read));
+        all.secrets.iter().cloned().collect()
+    }
+
+    /// Returns all that a mask must hide: [`Self::known`], and the traces of earlier values.
+    pub async fn redactions(&self) -> Redactions {
+        let secrets = self.known().await;
+        let fingerprints = crate::lock(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
+        Redactions { secrets, fingerprints }
     }
 
     /// Returns the values known without a query. They may still change before they are needed.

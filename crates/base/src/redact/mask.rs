@@ -3,17 +3,22 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::MaskingStream;
+use super::fingerprint::{FingerprintIndex, starred};
 use super::forms::forms;
 use super::patterns::SecretPatterns;
 use super::scan::SecretScan;
+use super::{MaskingStream, SecretFingerprint};
 
 /// The text that replaces a secret.
 pub(super) const STARS: &str = "***";
 
 /// Every form of every secret. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct SecretMask(pub(super) Option<Arc<SecretPatterns>>);
+pub struct SecretMask {
+    pub(super) patterns: Option<Arc<SecretPatterns>>,
+    /// The traces of secrets whose values are not known any more.
+    pub(super) fingerprints: Option<Arc<FingerprintIndex>>,
+}
 
 impl SecretMask {
     /// Makes a mask for these secrets alone. Weak secrets, and weak parts of others, stay visible:
@@ -22,17 +27,34 @@ impl SecretMask {
     /// # Panics
     /// If the secrets have gigabytes.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(SecretPatterns::new(&forms(secrets)).map(Arc::new))
+        Self { patterns: SecretPatterns::new(&forms(secrets)).map(Arc::new), fingerprints: None }
+    }
+
+    /// Masks secrets, too, of which only traces are known.
+    #[must_use]
+    pub fn with_fingerprints<'a>(
+        self,
+        fingerprints: impl IntoIterator<Item = &'a SecretFingerprint>,
+    ) -> Self {
+        Self { fingerprints: FingerprintIndex::new(fingerprints).map(Arc::new), ..self }
     }
 
     /// True if there is nothing to mask.
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        self.patterns.is_none() && self.fingerprints.is_none()
     }
 
     /// Returns the text with every secret masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(patterns) = &self.0 else {
+        if let Some(index) = &self.fingerprints {
+            let found = index.find(text.as_bytes(), 0);
+            if !found.is_empty() {
+                let masked = starred(text.as_bytes(), &found);
+                let rest = Self { patterns: self.patterns.clone(), fingerprints: None };
+                return Cow::Owned(rest.text(&String::from_utf8_lossy(&masked)).into_owned());
+            }
+        }
+        let Some(patterns) = &self.patterns else {
             return Cow::Borrowed(text);
         };
         let mut found = Vec::new();

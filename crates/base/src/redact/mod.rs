@@ -16,6 +16,7 @@
 
 mod codes;
 mod filter;
+mod fingerprint;
 mod forms;
 mod mask;
 mod parts;
@@ -26,6 +27,7 @@ mod strength;
 #[cfg(test)]
 mod tests;
 
+pub use fingerprint::SecretFingerprint;
 pub use forms::forms;
 pub use mask::SecretMask;
 pub use stream::MaskingStream;

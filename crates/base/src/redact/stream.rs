@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::SecretMask;
+use super::fingerprint::FingerprintStream;
 use super::mask::STARS;
 use super::scan::SecretScan;
 
@@ -10,6 +11,8 @@ use super::scan::SecretScan;
 #[derive(Debug)]
 pub struct MaskingStream {
     mask: SecretMask,
+    /// The search for secrets of which only traces are known; it comes first.
+    fingerprints: Option<FingerprintStream>,
     /// None if there is nothing to mask.
     scan: Option<SecretScan>,
     held_back: Vec<u8>,
@@ -23,7 +26,8 @@ pub struct MaskingStream {
 impl MaskingStream {
     pub(super) fn new(mask: SecretMask) -> Self {
         Self {
-            scan: mask.0.as_deref().map(SecretScan::new),
+            scan: mask.patterns.as_deref().map(SecretScan::new),
+            fingerprints: mask.fingerprints.clone().map(FingerprintStream::new),
             mask,
             held_back: Vec::new(),
             pending_matches: Vec::new(),
@@ -34,7 +38,18 @@ impl MaskingStream {
 
     /// Takes a chunk and returns the bytes that can be shown by now.
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> Cow<'c, [u8]> {
-        let (Some(patterns), Some(scan)) = (&self.mask.0, &mut self.scan) else {
+        match &mut self.fingerprints {
+            None => self.feed_known(chunk),
+            Some(fingerprints) => {
+                let passed = fingerprints.feed(chunk);
+                Cow::Owned(self.feed_known(&passed).into_owned())
+            }
+        }
+    }
+
+    /// Takes a chunk with nothing in it of which only traces are known.
+    fn feed_known<'c>(&mut self, chunk: &'c [u8]) -> Cow<'c, [u8]> {
+        let (Some(patterns), Some(scan)) = (&self.mask.patterns, &mut self.scan) else {
             return Cow::Borrowed(chunk);
         };
         if self.held_back.is_empty() {
@@ -56,13 +71,16 @@ impl MaskingStream {
 
     /// Returns the bytes held back, at the end of the input.
     pub fn finish(&mut self) -> Vec<u8> {
-        self.scan = self.mask.0.as_deref().map(SecretScan::new);
-        self.take_visible(self.held_back.len())
+        let passed = self.fingerprints.as_mut().map(FingerprintStream::finish).unwrap_or_default();
+        let mut last = self.feed_known(&passed).into_owned();
+        self.scan = self.mask.patterns.as_deref().map(SecretScan::new);
+        last.extend(self.take_visible(self.held_back.len()));
+        last
     }
 
     /// True if the bytes returned so far had a secret.
     pub fn has_masked(&self) -> bool {
-        self.has_masked
+        self.has_masked || self.fingerprints.as_ref().is_some_and(|fingerprints| fingerprints.has_masked)
     }
 
     /// Returns the held bytes up to `end`; no secret that begins before it is incomplete.

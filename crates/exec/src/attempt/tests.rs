@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::{ProcessHooks, ProcessJob, ProcessOutcome};
 use crate::log::{self, LogStream};
 use crate::process::ProcessCommand;
-use crate::secret::SecretText;
+use crate::secret::{Redactions, SecretText};
 use crate::{OnOutput, StopLevel};
 use wf_base::time::SystemClock;
 use wf_core::machine::WorkExit;
@@ -36,7 +36,7 @@ pub(super) fn job(dir: &Path, script: &str) -> ProcessJob {
         limit: 1024 * 1024,
         output,
         cleanup: None,
-        secrets: Vec::new(),
+        redactions: Redactions::default(),
     }
 }
 
@@ -257,7 +257,7 @@ async fn secrets_reach_neither_the_disk_nor_the_outputs() {
     };
     let script = "echo rows=tr0ub4dor > \"$WF_OUTPUT\"; printf 'a tr0u'; sleep 0.3; echo b4dor b; printf tr0";
     let mut job = job(dir.path(), script);
-    job.secrets = vec![SecretText::from("tr0ub4dor")];
+    job.redactions.secrets = vec![SecretText::from("tr0ub4dor")];
     let finished = run(job, never(), Some(show)).await;
     assert_eq!(logged(dir.path()), "a *** b\ntr0");
     assert_eq!(seen.lock().unwrap().as_slice(), b"a *** b\ntr0");

@@ -8,7 +8,7 @@ use super::journal::{JournalLine, SupervisorJournal};
 use super::message::{RunAttempt, SupervisorReply};
 use super::subscription::{AttemptFollowers, AttemptHandle, AttemptSubscription};
 use crate::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
-use crate::secret::SecretText;
+use crate::secret::Redactions;
 use crate::{StopLevel, WorkError, lock};
 use wf_base::name::RunId;
 use wf_base::redact::SecretMask;
@@ -31,7 +31,7 @@ struct SupervisorState {
     sealed: BTreeSet<RunId>,
     marks: u64,
     /// The latest mask and its secrets, which attempts of a run share.
-    mask: (Vec<SecretText>, SecretMask),
+    mask: (Redactions, SecretMask),
     has_engine: bool,
     killed: bool,
     /// The connections that wait for the exit of this process.
@@ -54,7 +54,7 @@ impl Supervisor {
             live: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
-            mask: (Vec::new(), SecretMask::default()),
+            mask: (Redactions::default(), SecretMask::default()),
             has_engine: true,
             killed: false,
             waiting_for_exit: Vec::new(),
@@ -87,8 +87,8 @@ impl Supervisor {
         let live = AttemptHandle { stop, followers: followers.clone() };
         let following = live.follow(show);
         state.live.insert(task.clone(), live);
-        if state.mask.0 != job.secrets {
-            state.mask = (job.secrets.clone(), job.mask());
+        if state.mask.0 != job.redactions {
+            state.mask = (job.redactions.clone(), job.mask());
         }
         let hooks = ProcessHooks {
             mark,

@@ -42,7 +42,7 @@ fn an_approval_is_for_one_call_and_not_for_the_next() {
     let run = last(&place);
     place.wf(&["resume", &run]).exits(5);
     assert!(ran(&place).is_empty());
-    place.wf(&["approve", &run, "--yes"]).exits(0).says("arguments: {\"script\":\"echo one >> ran.txt\"}");
+    place.wf(&["approve", &run, "--yes"]).exits(0).says("arguments: script: echo one >> ran.txt");
     // The same script again is another call.
     place.wf(&["resume", &run]).exits(5);
     assert_eq!(ran(&place), ["one"]);

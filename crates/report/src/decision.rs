@@ -75,6 +75,27 @@ fn answer_text(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer>) ->
     }
 }
 
+/// Returns a value as people read it: a text as it is, and of an object each part in a line of its own, a script or another
+/// text of several lines below its name, indented.
+pub fn value_text(value: &Value) -> String {
+    let lines_of = |text: &str| text.lines().map(|line| format!("\n  {line}")).collect::<String>();
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(parts) if !parts.is_empty() => {
+            let part = |(name, value): (&String, &Value)| match value {
+                Value::String(text) if text.contains('\n') => format!("{name}:{}", lines_of(text)),
+                Value::Object(inner) if !inner.is_empty() => {
+                    format!("{name}:{}", lines_of(&value_text(value)))
+                }
+                Value::String(text) => format!("{name}: {text}"),
+                other => format!("{name}: {other}"),
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Returns a text whose last line ends, for a difference without a remark about that.
 fn with_end(text: &str) -> String {
     if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::decision::value_text;
 use super::lines::quote_untrusted;
 use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};
@@ -40,8 +41,10 @@ pub fn approval_request_text(
         quote_untrusted(&ask.message, "  "),
     );
     for (name, value) in &ask.show {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name}:")), quote_untrusted(&value, "    "));
+        let value = value_text(value);
+        let gap = if value.trim_end().contains('\n') { "" } else { " " };
+        let _ =
+            writeln!(text, "  {}{gap}{}", paint(DIM, &format!("{name}:")), quote_untrusted(&value, "    "));
     }
     if let Some(options) = &ask.answer {
         text.push_str(&options_text(options));

@@ -10,6 +10,7 @@ use wf_core::machine::{AnswerOptions, ApprovalRequest};
 use wf_core::risk::ActionRisk;
 use wf_engine::{EVIDENCE_EVENTS, recorded_evidence};
 use wf_report::card::RequestCard;
+use wf_report::decision::value_text;
 use wf_report::questions::{REQUEST_TEXT_EVENTS, approval_request_text};
 use wf_store::{RunFilter, RunState};
 
@@ -86,10 +87,8 @@ impl RequestView {
             recorded_evidence(&reader.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
         };
         let plan = reader.plan(&posed.run)?;
-        let values = ask.show.iter().map(|(name, value)| ShownValue {
-            name: name.clone(),
-            text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        });
+        let values =
+            ask.show.iter().map(|(name, value)| ShownValue { name: name.clone(), text: value_text(value) });
         Ok(Self {
             run: posed.run.clone(),
             number: ask.request,

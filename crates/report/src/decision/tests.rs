@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::signed_decision_text;
+use super::{signed_decision_text, value_text};
 use wf_base::digest::Sha256Digest;
 use wf_base::untrusted::plain;
 use wf_sign::approval::{ApprovalStatement, proposal_text};
@@ -89,4 +89,16 @@ fn a_byte_that_is_changed_is_read_or_refused() {
         let is_answer = answer.contains(&at);
         assert!(!is_answer || other.as_ref() != Some(&before), "byte {at} of the answer is not read");
     }
+}
+
+#[test]
+fn a_script_is_shown_as_a_script() {
+    let call = json!({"script": "set -e\nrm -rf build\nrisk: low", "cwd": "a b", "env": {"X": "1\n2"}, "list": ["a"]});
+    let expected =
+        "script:\n  set -e\n  rm -rf build\n  risk: low\ncwd: a b\nenv:\n  X:\n    1\n    2\nlist: [\"a\"]";
+    assert_eq!(value_text(&call), expected);
+    assert_eq!(
+        [json!("a\nb"), json!(["a"]), json!({}), json!(1.5)].map(|value| value_text(&value)),
+        ["a\nb", "[\"a\"]", "{}", "1.5"]
+    );
 }

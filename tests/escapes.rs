@@ -19,6 +19,7 @@ mod outcome;
 mod private;
 mod processes;
 mod programs;
+mod repositories;
 pub mod scene;
 mod sockets;
 mod traces;

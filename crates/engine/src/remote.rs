@@ -62,13 +62,13 @@ pub struct BackendProgram {
 
 impl BackendProgram {
     /// Starts the program.
-    fn begin(
+    async fn begin(
         &self,
         session: &EngineSession,
     ) -> Result<(LineSender, ProgramOutput<impl Future<Output = DialogueEnd> + use<>>), WorkError> {
         let command = ProcessCommand::new(self.argv.clone(), self.env.clone(), session.root.clone());
         let (kill, heard) = watch::channel(StopLevel::No);
-        let (sender, lines, process) = dialogue::begin(&command, LIMITS, heard)?;
+        let (sender, lines, process) = dialogue::begin(&command, LIMITS, heard).await?;
         let process = Box::pin(async move {
             let _kill = kill;
             process.await
@@ -259,7 +259,7 @@ async fn follow(
     let message = message.recorded_as(&family, past, &session)?;
     let (is_new, is_started) = (message.recorded == 0, message.is_started());
     let failed = |reason| backend.failure(reason, is_new);
-    let (mut sender, mut output) = backend.begin(&session).map_err(|unable| failed(unable.reason))?;
+    let (mut sender, mut output) = backend.begin(&session).await.map_err(|unable| failed(unable.reason))?;
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink::new(sender);
     if !is_started {

@@ -106,7 +106,7 @@ impl ProcessOutcome {
 /// Runs a process until it exits or is terminated.
 pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     prepare_output(&job);
-    sandbox::prepare(&job.command).await;
+    let prepared = sandbox::prepare(&job.command).await;
     let mask = hooks.mask;
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
     let mut writer = log::LogWriter::new(target, hooks.on_output);
@@ -114,7 +114,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
         ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most, leaves_none: false };
     let cleanup = job.cleanup;
     let (exit, mut service) = if *hooks.stop.borrow() == StopLevel::No {
-        match process::spawn(&job.command, &hooks.mark) {
+        match prepared.and_then(|prepared| process::spawn(&job.command, &hooks.mark, prepared)) {
             Ok(process) => {
                 if let Some(tell) = hooks.on_start {
                     tell(process.id(), process.start());

@@ -14,7 +14,7 @@ use super::log::LogStream;
 use super::process::{self, ProcessCommand};
 use super::supervise::{OutputSink, ProcessLimits, supervise};
 use super::tails::TailCollector;
-use super::{StopLevel, StreamTails, WorkError};
+use super::{StopLevel, StreamTails, WorkError, sandbox};
 use wf_core::machine::WorkExit;
 
 /// The timeout for a process to read a line, from a pipe with room for much more.
@@ -50,7 +50,7 @@ pub struct DialogueEnd {
 }
 
 /// Starts a process for a dialogue. It runs while the future is polled; dropping that kills it.
-pub fn begin(
+pub async fn begin(
     command: &ProcessCommand,
     bounds: DialogueLimits,
     stop: watch::Receiver<StopLevel>,
@@ -58,7 +58,8 @@ pub fn begin(
     let unable = |error: io::Error| WorkError::environmental(format!("cannot create a pipe: {error}"));
     let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| unable(error.into()))?;
     let mouth = pipe::Sender::from_owned_fd(write).map_err(unable)?;
-    let process = process::spawn_fed(command, &own_mark(), Some(&read))?;
+    let prepared = sandbox::prepare(command).await?;
+    let process = process::spawn_fed(command, &own_mark(), prepared, Some(&read))?;
     drop(read);
     let (tell, ears) = mpsc::unbounded_channel();
     let limits = ProcessLimits {
@@ -229,7 +230,7 @@ mod tests {
             output: 1000,
         };
         let (_told, stop) = watch::channel(StopLevel::No);
-        let (mut mouth, mut ears, follow) = begin(&command, bounds, stop).unwrap();
+        let (mut mouth, mut ears, follow) = begin(&command, bounds, stop).await.unwrap();
         let talk = async {
             mouth.send_line(b"hello\n").await;
             let first = ears.recv().await;

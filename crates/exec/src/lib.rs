@@ -74,6 +74,7 @@ mod executor;
 mod mutex;
 mod output_head;
 mod output_pipe;
+mod repository;
 mod spawn;
 mod spawn_task;
 mod stamp;

@@ -91,7 +91,7 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         leaves_none: is_tool,
     };
     let mut head = if is_tool { OutputHead::with_end(probe.keep) } else { OutputHead::new(probe.keep) };
-    sandbox::prepare(&probe.command).await;
+    let prepared = sandbox::prepare(&probe.command).await;
     // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
     let pause = match &probe.command.sandbox {
         Some(sandbox) if !sandbox.network && !is_tool => match PauseGuard::begin().await {
@@ -100,7 +100,7 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         },
         _ => None,
     };
-    let end = match process::spawn(&probe.command, mark) {
+    let end = match prepared.and_then(|prepared| process::spawn(&probe.command, mark, prepared)) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
         Err(unable) => ProcessEnd::without(unable),
     };

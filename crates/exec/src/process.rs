@@ -20,10 +20,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
 use super::pinned::{PinnedFiles, SkillFileGuard};
-use super::sandbox::{self, ControlFiles, SandboxHandle, SandboxReport, SandboxSpec};
+use super::sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, SandboxReport, SandboxSpec};
 use super::spawn::{self, ProcessImage, SpawnedProcess};
 use super::tree::{self, ProcessRoot};
 use super::{ProcessEnv, WorkError};
+use wf_model::EngineFailure;
 
 /// The default `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -89,23 +90,28 @@ impl ProcessCommand {
 }
 
 /// Starts a process: standard input from the command, both outputs piped, no inherited variables.
-/// Its descendants bear `mark`.
-pub fn spawn(command: &ProcessCommand, mark: &str) -> Result<ChildProcess, WorkError> {
-    spawn_fed(command, mark, None)
+/// Its descendants bear `mark`; its sandbox is the prepared one.
+pub(super) fn spawn(
+    command: &ProcessCommand,
+    mark: &str,
+    prepared: PreparedSandbox,
+) -> Result<ChildProcess, WorkError> {
+    spawn_fed(command, mark, prepared, None)
 }
 
 /// Starts a process that reads from the given pipe, if any, in place of the command's own input.
 pub(super) fn spawn_fed(
     command: &ProcessCommand,
     mark: &str,
+    prepared: PreparedSandbox,
     feed: Option<&OwnedFd>,
 ) -> Result<ChildProcess, WorkError> {
+    let PreparedSandbox { sandbox, control } = prepared;
     let cwd: PathBuf = command.cwd.components().collect();
     let env = variables(command, &cwd, mark);
     let guard = command.pins.as_ref().map(|pins| pins.guard_command(command));
     let guard = guard.transpose()?;
-    let control = command.sandbox.as_ref().and_then(SandboxSpec::control);
-    let (started, confined) = if let Some(spec) = &command.sandbox {
+    let (started, confined) = if let Some(spec) = &sandbox {
         let (started, confined) = sandbox::start(command, feed, spec, env, mark)?;
         (started, Some(confined))
     } else {
@@ -289,9 +295,14 @@ impl ChildProcess {
         self.skill_guard.as_ref().and_then(SkillFileGuard::change_reason)
     }
 
-    /// Returns the reason why its result does not count: it created a control file.
-    pub(super) fn control_file_reason(&self) -> Option<WorkError> {
-        self.control.as_ref().and_then(ControlFiles::violation)
+    /// Returns the reason why its result does not count: it created a control file. All of its processes have ended.
+    pub(super) async fn control_file_reason(&mut self) -> Option<WorkError> {
+        let control = self.control.take()?;
+        let search = tokio::task::spawn_blocking(move || control.violation());
+        search.await.unwrap_or_else(|error| {
+            let reason = format!("cannot look for control files that the work created: {error}");
+            Some(WorkError::engine(EngineFailure::Setup, reason))
+        })
     }
 
     /// Marks it as fully ended: there is nothing left to kill.

@@ -92,7 +92,7 @@ pub(super) async fn supervise(
         end.exit = disturbed.into();
     }
     // After any exit such a file must not stay.
-    if let Some(meddled) = watched.process.control_file_reason() {
+    if let Some(meddled) = watched.process.control_file_reason().await {
         end.exit = meddled.into();
     }
     end

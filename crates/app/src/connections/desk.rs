@@ -134,7 +134,7 @@ impl<'a> AdapterRunner<'a> {
         let talked = runtime.block_on(async {
             let (_told, stop) = watch::channel(StopLevel::No);
             let (mut mouth, mut ears, follow) =
-                dialogue::begin(&command, self.bounds(), stop).map_err(|unable| unable.reason)?;
+                dialogue::begin(&command, self.bounds(), stop).await.map_err(|unable| unable.reason)?;
             let say = async {
                 mouth.send_line(&request.line()).await;
                 mouth.close();

@@ -120,6 +120,7 @@ impl SetupRelay<'_, '_> {
             command.ok_or_else(|| AdapterFailureKind::NotStarted("script not found in the skill".into()))?;
         let (stop, told) = watch::channel(StopLevel::No);
         let (mut mouth, mut ears, follow) = dialogue::begin(&command, self.runner.bounds(), told)
+            .await
             .map_err(|unable| AdapterFailureKind::NotStarted(unable.reason))?;
         let mut follow = pin!(follow);
         mouth.send_line(&self.start().line()).await;

@@ -28,10 +28,13 @@ impl AgentSession {
         };
         let mut command = self.task.whole_command(&step, &secrets).await?;
         if let (Some(sandbox), Some(own)) = (&mut command.sandbox, &self.command.sandbox)
-            && let (WorkspaceLayer::Direct { control, .. }, WorkspaceLayer::Direct { control: of_step, .. }) =
-                (&mut sandbox.layer, &own.layer)
+            && let (
+                WorkspaceLayer::Direct { control, .. },
+                WorkspaceLayer::Direct { control: of_step, write: granted, .. },
+            ) = (&mut sandbox.layer, &own.layer)
         {
             // A path that the skill names exactly may be one that the step has only as a part of a folder.
+            sandbox.repository_grants = Some(granted.clone());
             control
                 .extend(of_step.iter().filter(|file| !control.contains(file)).cloned().collect::<Vec<_>>());
         }

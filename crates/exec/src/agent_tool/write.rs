@@ -12,6 +12,7 @@ use super::error::{FileToolError, is_refusal};
 use super::shown::quoted;
 use super::workspace::{ToolWorkspace, kind_name, split};
 use crate::confined_dir::PathLookupError;
+use crate::repository;
 
 /// The folders that no tool writes to: the files in them change what git and wf do. Whoever may, can use a
 /// script.
@@ -57,6 +58,7 @@ impl WriteTarget {
             Err(missed) => return Err(FileToolError::lookup(path, missed)),
         };
         refuse_tools(path, &real)?;
+        refuse_repository(workspace, path, &real)?;
         let (parent, name) = split(&real);
         let folder = workspace.folder(parent).map_err(|missed| FileToolError::lookup(path, missed))?;
         let mode = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -121,6 +123,8 @@ fn place_of_new(
         match workspace.trace(above) {
             Ok((real, _)) => {
                 refuse_tools(path, &real)?;
+                let below = parent.strip_prefix(above).unwrap_or(parent);
+                refuse_repository(workspace, path, &real.join(below).join(name))?;
                 break;
             }
             Err(PathLookupError::Absent) => {}
@@ -142,6 +146,16 @@ fn refuse_tools(path: &str, real: &Path) -> Result<(), FileToolError> {
         return Err(FileToolError::OfTools { path: quoted(path) });
     }
     Ok(())
+}
+
+/// Refuses a file of a folder that is a repository of git, or would become one.
+fn refuse_repository(workspace: &ToolWorkspace, path: &str, real: &Path) -> Result<(), FileToolError> {
+    match repository::made_by(real, &|folder| workspace.folder(folder).ok()) {
+        None => Ok(()),
+        Some(folder) => {
+            Err(FileToolError::MakesRepository { path: quoted(path), folder: quoted(folder) })
+        }
+    }
 }
 
 /// True if a file cannot be replaced because it is mounted.

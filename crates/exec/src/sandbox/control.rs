@@ -2,12 +2,14 @@
 //!
 //! A grant of a folder does not cover them; only their exact name does, or that of a file in them.
 //! Existing ones are shown read-only. Missing ones cannot be protected before they are created, so
-//! a step that creates one fails, and the file is moved aside.
+//! a step that creates one fails, and the file is moved aside. So does one that creates a git repository anywhere.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::SandboxSpec;
 use crate::WorkError;
+use crate::repository::{RepositoryGuard, put_aside};
 use crate::stamp::FileIdentity;
 
 /// The control files in folders that a step may write, as they were when it began.
@@ -19,6 +21,8 @@ pub struct ControlFiles {
     /// The parent folders of the others: a file that can be neither written nor moved can still be
     /// moved with its folder.
     folders: Vec<(PathBuf, Option<FileIdentity>)>,
+    /// The repositories below the workspace; `None`: nothing that it starts can create one.
+    repositories: Option<RepositoryGuard>,
 }
 
 /// Returns the control files that no grant names, nor anything in them.
@@ -54,7 +58,25 @@ impl ControlFiles {
             let above = above.take_while(|folder| **folder != *root);
             folders.extend(above.map(|folder| (folder.to_path_buf(), identity(folder))));
         }
-        Self { root, absent, folders }
+        Self { root, absent, folders, repositories: None }
+    }
+
+    /// Records those of a sandbox that may write these paths, and shows repositories read-only that it does not have yet.
+    pub(super) fn protect(
+        sandbox: &mut SandboxSpec,
+        write: &[String],
+        control: &[String],
+    ) -> Result<Self, WorkError> {
+        let plain_paths = |paths: &[String]| paths.iter().map(|path| plain(path)).collect::<Vec<_>>();
+        let named = plain_paths(sandbox.repository_grants.as_deref().unwrap_or(write));
+        let guard = RepositoryGuard::record(sandbox.folder(), &plain_paths(write), named, &sandbox.hidden);
+        let mut control = control.to_vec();
+        let known = |found: &String| control.contains(found);
+        let found: Vec<String> = guard.unnamed()?.into_iter().filter(|found| !known(found)).collect();
+        control.extend(found);
+        let files = Self::record(sandbox.folder(), &control, write);
+        sandbox.set_control(control);
+        Ok(Self { repositories: Some(guard), ..files })
     }
 
     /// Returns the reason why the work does not count, if it created a control file or moved the
@@ -68,29 +90,21 @@ impl ControlFiles {
             let shown = folder.strip_prefix(&self.root).unwrap_or(folder);
             moved.then(|| format!("`{}` was replaced by another folder", shown.display()))
         });
-        let done = made.into_iter().chain(moved).next()?;
-        Some(WorkError::logical(format!(
-            "{done}: it controls wf; if the step must write it, list it in `allow.write`"
-        )))
+        let done = made.into_iter().chain(moved).next().map(|done| {
+            format!("{done}: it controls wf; if the step must write it, list it in `allow.write`")
+        });
+        // What was moved aside above may look like a repository of its own.
+        let repository = self.repositories.as_ref().and_then(RepositoryGuard::violation);
+        done.or(repository).map(WorkError::logical)
     }
 
     /// Reports a control file that was created.
     fn created_file(&self, file: &str) -> Option<String> {
         identity(&self.root.join(file))?;
-        Some(match self.put_aside(file) {
-            Some(aside) => format!("`{file}` was created, and was moved to `{aside}`"),
+        Some(match put_aside(&self.root, Path::new(file)) {
+            Some(aside) => format!("`{file}` was created, and was moved to `{}`", aside.display()),
             None => format!("`{file}` was created; remove it"),
         })
-    }
-
-    fn put_aside(&self, file: &str) -> Option<String> {
-        let mut names = (0..100_u32).map(|number| match number {
-            0 => format!("{file}.refused"),
-            number => format!("{file}.refused-{number}"),
-        });
-        let aside = names.find(|name| fs::symlink_metadata(self.root.join(name)).is_err())?;
-        fs::rename(self.root.join(file), self.root.join(&aside)).ok()?;
-        Some(aside)
     }
 }
 

@@ -132,6 +132,7 @@ impl SandboxFactory {
             home: self.home.clone(),
             network,
             gateway: None,
+            repository_grants: None,
             programs: None,
             limits: limits.clone(),
         }

@@ -72,18 +72,27 @@ fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<Ow
     let failed = |error| view_error(&format!("make `{path}` writable"))(error);
     match open_without_links(root, Path::new(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            if !is_named_like_file(path) {
-                return make(root, path).map(Some).map_err(failed);
-            }
             let is_above = |grant: &String| {
                 let (own, grant) = (plain(path), plain(grant));
                 own != grant && own.starts_with(grant)
             };
-            if grants.iter().any(is_above) { Ok(None) } else { Err(missing_file(path)) }
+            let has_folder = grants.iter().any(is_above);
+            match is_named_like_file(path) {
+                true if !has_folder => Err(missing_file(path)),
+                true => Ok(None),
+                // A clone wants no folder there before.
+                false if has_folder && is_mark_of_repository(path) => Ok(None),
+                false => make(root, path).map(Some).map_err(failed),
+            }
         }
         Err(error) => Err(linked(root, path).unwrap_or_else(|| failed(error))),
         Ok(found) => Ok(Some(found)),
     }
+}
+
+/// True if a path names the file or folder by which git knows a repository.
+fn is_mark_of_repository(path: &str) -> bool {
+    Path::new(path).file_name().is_some_and(|name| name == ".git" || name == "HEAD")
 }
 
 /// True if the last part of a path has an extension that begins with a letter, and no `/` says that it is a folder.

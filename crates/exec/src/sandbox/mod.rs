@@ -47,4 +47,4 @@ pub use probe::{IsolationSupport, ability};
 pub use spec::{KeptCopy, SandboxSpec, WorkspaceLayer};
 pub use wf_core::machine::IsolationKind;
 
-pub(super) use start::{SandboxHandle, SandboxReport, prepare, start};
+pub(super) use start::{PreparedSandbox, SandboxHandle, SandboxReport, prepare, start};

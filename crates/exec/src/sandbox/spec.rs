@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ControlFiles;
+use crate::WorkError;
 use wf_model::ResourceLimits;
 
 /// The view and the rights of a process.
@@ -36,6 +37,9 @@ pub struct SandboxSpec {
     /// `None`: they reach nothing.
     #[serde(default)]
     pub gateway: Option<PathBuf>,
+    /// The paths by whose exact names a repository of git is permitted; `None`: the writable ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository_grants: Option<Vec<String>>,
     /// The only programs that may be executed; `None`: all.
     pub programs: Option<Vec<String>>,
     /// The resource limits. Limits that are not set have defaults, which are enforced where the
@@ -44,13 +48,24 @@ pub struct SandboxSpec {
 }
 
 impl SandboxSpec {
-    /// Records the control files and their folders, which no grant covers.
-    pub fn control(&self) -> Option<ControlFiles> {
-        match &self.layer {
-            WorkspaceLayer::Direct { write, control, .. } if !write.is_empty() => {
-                Some(ControlFiles::record(self.folder(), control, write))
-            }
-            WorkspaceLayer::Direct { .. } | WorkspaceLayer::Scratch { .. } => None,
+    /// Records the control files and their folders, which no grant covers. `makes_repositories`: what it starts may
+    /// create a git repository, so those that exist are found and protected.
+    pub(crate) fn record_control(&mut self, makes_repositories: bool) -> Result<Option<ControlFiles>, WorkError> {
+        let WorkspaceLayer::Direct { write, control, .. } = &self.layer else { return Ok(None) };
+        if write.is_empty() {
+            return Ok(None);
+        }
+        if !makes_repositories {
+            return Ok(Some(ControlFiles::record(self.folder(), control, write)));
+        }
+        let (write, control) = (write.clone(), control.clone());
+        ControlFiles::protect(self, &write, &control).map(Some)
+    }
+
+    /// Sets the read-only paths inside writable folders.
+    pub(super) fn set_control(&mut self, paths: Vec<String>) {
+        if let WorkspaceLayer::Direct { control, .. } = &mut self.layer {
+            *control = paths;
         }
     }
 

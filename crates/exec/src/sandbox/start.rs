@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::limits::LimitGroup;
 use super::messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
-use super::{IsolationKind, SandboxSpec, private};
+use super::{ControlFiles, IsolationKind, SandboxSpec, private};
 use crate::process::ProcessCommand;
 use crate::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
-use crate::{WorkError, tree};
+use crate::{WorkError, agent_tool, tree};
 use wf_core::machine::WorkExit;
 use wf_model::EngineFailure;
 
@@ -31,13 +31,30 @@ pub(crate) struct SandboxReport {
     pub(crate) exit: Option<WorkExit>,
 }
 
-/// Finds the paths that every sandbox hides, if the command needs one: the first search is slow and
-/// must not count as the command's time.
-pub(crate) async fn prepare(command: &ProcessCommand) {
-    if command.sandbox.is_some() {
+/// A sandbox that is about to start.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedSandbox {
+    /// The sandbox, with what was found to protect; `None`: unconfined.
+    pub(crate) sandbox: Option<SandboxSpec>,
+    /// The control files that its processes might create.
+    pub(crate) control: Option<ControlFiles>,
+}
+
+/// Finds the paths that the sandbox of a command hides or protects, if it has one: both searches may be slow, and must not
+/// count as the command's time.
+pub(crate) async fn prepare(command: &ProcessCommand) -> Result<PreparedSandbox, WorkError> {
+    let Some(mut sandbox) = command.sandbox.clone() else { return Ok(PreparedSandbox::default()) };
+    // A request about files creates no repository: the tools see to that.
+    let makes_repositories = !agent_tool::is_stage(&command.argv);
+    let search = tokio::task::spawn_blocking(move || {
         // The start repeats the lookup and reports its error.
-        let _ = tokio::task::spawn_blocking(private::of_system).await;
-    }
+        let _ = private::of_system();
+        let control = sandbox.record_control(makes_repositories)?;
+        Ok(PreparedSandbox { sandbox: Some(sandbox), control })
+    });
+    search.await.unwrap_or_else(|error| {
+        Err(WorkError::engine(EngineFailure::Setup, format!("cannot prepare a sandbox: {error}")))
+    })
 }
 
 /// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole

@@ -8,6 +8,7 @@ use super::{ProcessLimits, supervise};
 use crate::StopLevel;
 use crate::output_head::OutputHead;
 use crate::process::{ChildProcess, ProcessCommand, spawn};
+use crate::sandbox::PreparedSandbox;
 use wf_core::machine::WorkExit;
 
 fn start(dir: &Path, script: &str) -> ChildProcess {
@@ -19,7 +20,7 @@ fn start(dir: &Path, script: &str) -> ChildProcess {
         pins: None,
         input: None,
     };
-    spawn(&command, &format!("test-{}", dir.display())).unwrap()
+    spawn(&command, &format!("test-{}", dir.display()), PreparedSandbox::default()).unwrap()
 }
 
 fn after(timeout: u64) -> ProcessLimits {

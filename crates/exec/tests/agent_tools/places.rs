@@ -1,7 +1,7 @@
 use std::fs;
 
 use crate::NamedTest;
-use crate::scene::{ToolScene, edit, list, read, search, write};
+use crate::scene::{ToolScene, edit, list, read, run, search, write};
 
 pub(crate) const TESTS: &[NamedTest] = &[
     ("nothing_outside_is_reached", nothing_outside_is_reached),
@@ -9,6 +9,7 @@ pub(crate) const TESTS: &[NamedTest] = &[
     ("only_what_is_allowed_is_written", only_what_is_allowed_is_written),
     ("a_single_file_may_be_writable", a_single_file_may_be_writable),
     ("files_of_git_and_wf_are_not_written", files_of_git_and_wf_are_not_written),
+    ("no_tool_makes_a_repository", no_tool_makes_a_repository),
     ("what_is_hidden_stays_hidden", what_is_hidden_stays_hidden),
 ];
 
@@ -126,6 +127,31 @@ fn files_of_git_and_wf_are_not_written() {
     scene.put("wf.yaml", "models: {}\n");
     assert!(scene.refuses(&write("wf.yaml", "sandbox: off\n")).contains("`wf.yaml` cannot be written"));
     assert_eq!(scene.text("wf.yaml"), "models: {}\n");
+}
+
+fn no_tool_makes_a_repository() {
+    let scene = ToolScene::confined(&["."]);
+    let told = scene.refuses(&run("mkdir -p new/.git; echo x > new/.git/config"));
+    assert!(told.contains("`new/.git` was created, and was moved to `new/.git.refused`"), "{told}");
+    assert!(!scene.at("new/.git").exists());
+    // Each call by itself makes none.
+    scene.gives(&run("mkdir -p bare/objects; echo x > bare/config"));
+    scene.gives(&write("bare/HEAD", "ref: refs/heads/main\n"));
+    let told = scene.refuses(&write("bare/refs/heads/main", "x"));
+    assert!(told.contains("`bare` is a git repository, or would be one"), "{told}");
+    assert!(!scene.at("bare/refs").exists());
+    let told = scene.refuses(&run("mkdir bare/refs"));
+    assert!(told.contains("`bare/HEAD` was created, which makes `bare` a git repository"), "{told}");
+    assert!(!scene.at("bare/HEAD").exists());
+    // One that somebody else made is not changed.
+    scene.put("other.git/HEAD", "x");
+    scene.put("other.git/commondir", "x");
+    assert!(scene.refuses(&write("other.git/config", "x")).contains("a git repository"));
+    assert!(scene.refuses(&run("echo x > other.git/config")).contains("Read-only file system"));
+    // By its exact name it is the work of the step.
+    let scene = ToolScene::confined(&[".", "new/.git"]);
+    scene.gives(&run("mkdir -p new && test ! -e new/.git && mkdir new/.git && echo x > new/.git/config"));
+    assert_eq!(scene.text("new/.git/config"), "x\n");
 }
 
 fn what_is_hidden_stays_hidden() {

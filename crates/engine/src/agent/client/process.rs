@@ -75,7 +75,7 @@ impl ClientProcess {
             output: step.limits.output.unwrap_or(OUTPUT_LIMIT),
         };
         let (stop, heard) = watch::channel(StopLevel::No);
-        let (mut mouth, mut lines, process) = dialogue::begin(&command, limits, heard)?;
+        let (mut mouth, mut lines, process) = dialogue::begin(&command, limits, heard).await?;
         let mut output = ClientOutput::new(client.engine);
         let calls = Arc::new(CallQueue { model: session.model.clone(), queue: client.queue.clone() });
         let mask = SecretMask::new([token.expose()]);

@@ -20,6 +20,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(ended) = stage.or_else(|| keep::run_supervisor(&args)) {
         return ended;
     }
+    keep::restart_where_memory_is_limited(&args);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(asked) => return handle_clap_error(&asked),

@@ -44,6 +44,7 @@ mod late_compactor;
 mod leaks;
 mod leases;
 mod limits;
+mod little_memory;
 mod logs;
 mod machine;
 mod mcp;

@@ -1,11 +1,13 @@
 //! The way to start this program again: as the supervisor of a run's processes, which is a hidden command, or with a
 //! command that works on the same workspace.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+
+use rustix::process::{Resource, getrlimit};
 
 use super::{CliExitCode, CommandError};
 use crate::{FOR_TESTS, Host};
@@ -35,6 +37,24 @@ pub fn run_supervisor(args: &[OsString]) -> Option<ExitCode> {
         Ok(Ok(())) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
+}
+
+/// The variable by which the allocator of the system learns how many areas to set apart for threads.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+
+/// Starts this program again, in place of itself, with one area of memory for all threads, where its address space is
+/// limited: each area takes 64 MiB of that, used or not, and a process that gets no more is aborted.
+pub fn restart_where_memory_is_limited(args: &[OsString]) {
+    let is_limited = getrlimit(Resource::As).current.is_some();
+    if !is_limited || std::env::var_os(ARENAS).is_some() {
+        return;
+    }
+    let program = std::env::current_exe().ok().filter(|program| program.exists());
+    #[expect(clippy::disallowed_methods, reason = "this is wf itself, and no child of it")]
+    let mut command = Command::new(program.unwrap_or_else(own_program));
+    let (name, rest) = args.split_first().map_or((OsStr::new("wf"), args), |(name, rest)| (name.as_os_str(), rest));
+    // Where that fails, it goes on as it is.
+    let _ = command.arg0(name).args(rest).env(ARENAS, "1").exec();
 }
 
 /// A unique name for a supervisor: always random, even where tests set the ids of runs.

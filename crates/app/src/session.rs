@@ -16,6 +16,7 @@ use wf_core::permit::ParallelLimits;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
 use wf_exec::container;
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_exec::runtime;
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::view::family;
 use wf_lang::{DiskFiles, GATES};
@@ -77,6 +78,9 @@ pub fn open_session_for(
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
     StateFolder::new(&ready.workspace.state).may_be_written()?;
+    runtime::check_address_space().map_err(|error| {
+        CommandError::new(CliExitCode::State, error.to_string()).hint("nothing was started, and no approval was used")
+    })?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
     let store = open_store(caller.host(), ready)?;

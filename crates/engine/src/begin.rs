@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use crate::reuse::RepeatedRun;
 use wf_base::name::{RunId, SessionName};
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
+use wf_exec::runtime::waiting_runtime;
 use wf_exec::view::KeptFiles;
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
@@ -294,8 +295,7 @@ fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
 
 /// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime
+    let runtime = waiting_runtime()
         .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
     runtime.block_on(work)
 }

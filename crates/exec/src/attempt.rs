@@ -14,10 +14,13 @@ use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
 use super::secret::Redactions;
 use super::supervise::{OutputSink as _, ProcessLimits, supervise};
-use super::{OnOutput, StopLevel, StreamTails, WorkError, files, log, outputs, sandbox, usage};
+use super::{OnOutput, StopLevel, StreamTails, WorkError, files, log, memory_room, outputs, sandbox, usage};
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
 use wf_core::machine::{AttemptUsage, WorkExit};
+
+/// The wait for memory from which on the log tells of it.
+const NOTED_WAIT: Duration = Duration::from_secs(1);
 
 /// The work of an attempt and its limits.
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,10 +109,15 @@ impl ProcessOutcome {
 /// Runs a process until it exits or is terminated.
 pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     prepare_output(&job);
+    let waited = memory_room::wait_for_room(&hooks.stop).await;
     let prepared = sandbox::prepare(&job.command).await;
     let mask = hooks.mask;
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
     let mut writer = log::LogWriter::new(target, hooks.on_output);
+    if waited >= NOTED_WAIT {
+        let note = format!("… started {} s later: memory was short …\n", waited.as_secs());
+        writer.on_bytes(log::LogStream::Note, note.as_bytes());
+    }
     let limits =
         ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most, leaves_none: false };
     let cleanup = job.cleanup;

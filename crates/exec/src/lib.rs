@@ -58,6 +58,7 @@ pub mod pinned;
 pub mod planner;
 pub mod probe;
 pub mod process;
+pub mod runtime;
 pub mod sandbox;
 pub mod secret;
 pub mod shell;
@@ -71,6 +72,7 @@ pub mod worktree;
 
 mod control_group;
 mod executor;
+mod memory_room;
 mod mutex;
 mod output_head;
 mod output_pipe;

@@ -10,7 +10,7 @@ use super::process::{self, ProcessCommand};
 use super::sandbox::IsolationKind;
 use super::supervise::{ProcessEnd, ProcessLimits, supervise};
 use super::tree::PauseGuard;
-use super::{StopLevel, StreamTails, sandbox};
+use super::{StopLevel, StreamTails, memory_room, sandbox};
 use wf_core::machine::WorkExit;
 
 /// The command and the limits of a probe.
@@ -91,6 +91,9 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         leaves_none: is_tool,
     };
     let mut head = if is_tool { OutputHead::with_end(probe.keep) } else { OutputHead::new(probe.keep) };
+    if !is_tool {
+        memory_room::wait_for_room(&stop).await;
+    }
     let prepared = sandbox::prepare(&probe.command).await;
     // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
     let pause = match &probe.command.sandbox {

@@ -23,7 +23,7 @@ use super::pinned::{PinnedFiles, SkillFileGuard};
 use super::sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, SandboxReport, SandboxSpec};
 use super::spawn::{self, ProcessImage, SpawnedProcess};
 use super::tree::{self, ProcessRoot};
-use super::{ProcessEnv, WorkError};
+use super::{ProcessEnv, WorkError, memory_room};
 use wf_model::EngineFailure;
 
 /// The default `PATH`.
@@ -117,6 +117,7 @@ pub(super) fn spawn_fed(
     } else {
         (spawn_unconfined(command, feed, &cwd, &env)?, None)
     };
+    memory_room::offer_first(started.pid);
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
     let ends = ends.map_err(|error| unusable(&error))?;

@@ -90,6 +90,8 @@ impl SupervisorClient {
         #[expect(clippy::disallowed_methods, reason = "the supervisor starts all other processes")]
         let mut command = std::process::Command::new(program);
         command.arg0("wf-keeper").args(args).arg(dir).arg(&id).env_clear().envs(env);
+        // It has few threads: areas of memory for each would only take address space, which may be limited.
+        command.env("MALLOC_ARENA_MAX", "1");
         command
             .stdin(Stdio::from(OwnedFd::from(listener)))
             .stdout(Stdio::from(OwnedFd::from(other)))

@@ -17,6 +17,7 @@ use super::connection::serve_connection;
 use super::journal::{self, JournalLine, SupervisorJournal};
 use super::state::Supervisor;
 use crate::control_group::ControlGroup;
+use crate::runtime::waiting_runtime;
 use crate::{spawn_task, tree};
 use wf_base::time::Clock;
 
@@ -43,7 +44,7 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
         adopts,
         group: group.as_ref().map(|group| group.path().to_path_buf()),
     })?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = waiting_runtime()?;
     let supervisor = Supervisor::new(id.to_owned(), journal, clock);
     let settled = runtime.block_on(spawn_task(run_until_idle(supervisor)))?;
     let _ = std::fs::remove_file(journal::socket(dir, id));

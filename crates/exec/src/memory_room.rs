@@ -1,0 +1,156 @@
+//! Memory for one more process: where that is limited, many at once must not take what `wf` itself needs.
+//!
+//! A process that is started while memory is short waits until others have ended. When it is exhausted nevertheless, the
+//! system kills a process that `wf` started, rather than `wf`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::control_group::membership;
+use super::{StopLevel, lock, tree};
+use rustix::process::Pid;
+
+/// The memory that must be free for a start.
+const START_BYTES: u64 = 48 << 20;
+
+/// The memory that a process is expected to take which was just started, and is not measured yet.
+const EXPECTED_BYTES: u64 = 16 << 20;
+
+/// The time until the memory of a process is measured.
+const MEASURED_AFTER: Duration = Duration::from_millis(500);
+
+/// The interval between looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The longest wait: after that, whatever has the memory may be what waits for this process.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// The number, of 1,000, that the system adds to the badness of a process when it looks for one to kill.
+const KILLED_FIRST: &str = "500";
+
+/// The starts of the last moment.
+static RECENT_STARTS: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
+
+/// Waits until there is memory for one more process, where a control group limits it. Returns the time that it took.
+pub(super) async fn wait_for_room(stop: &watch::Receiver<StopLevel>) -> Duration {
+    if limited_groups().is_empty() {
+        return Duration::ZERO;
+    }
+    let began = Instant::now();
+    while !begin_start() && *stop.borrow() == StopLevel::No && began.elapsed() < MAX_WAIT {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+    began.elapsed()
+}
+
+/// Notes a start, if there is room for it, or nothing to wait for.
+fn begin_start() -> bool {
+    let now = Instant::now();
+    let mut recent = lock(&RECENT_STARTS);
+    recent.retain(|start| now.duration_since(*start) < MEASURED_AFTER);
+    let expected = EXPECTED_BYTES.saturating_mul(recent.len() as u64);
+    let is_alone = recent.is_empty() && tree::under_way() == 0;
+    let has_room = is_alone || free_bytes().is_none_or(|free| free >= START_BYTES.saturating_add(expected));
+    if has_room {
+        recent.push(now);
+    }
+    has_room
+}
+
+/// Has a process killed before this one when the memory of a control group is exhausted.
+pub(super) fn offer_first(process: Pid) {
+    if limited_groups().is_empty() {
+        return;
+    }
+    // A system without this has another way to choose.
+    let _ = fs::write(format!("/proc/{}/oom_score_adj", process.as_raw_nonzero()), KILLED_FIRST);
+}
+
+/// Returns the memory that is free in the narrowest of the control groups; `None`: none limits it.
+fn free_bytes() -> Option<u64> {
+    limited_groups().iter().filter_map(|(group, files)| files.free(group)).min()
+}
+
+/// Returns the control groups of this process that limit its memory, as they were at the first start.
+fn limited_groups() -> &'static [(PathBuf, GroupFiles)] {
+    static GROUPS: OnceLock<Vec<(PathBuf, GroupFiles)>> = OnceLock::new();
+    GROUPS.get_or_init(|| {
+        let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let older = GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes" };
+        let newer = GroupFiles { limit: "memory.max", used: "memory.current" };
+        let kinds = [("memory", "/sys/fs/cgroup/memory", older), ("", "/sys/fs/cgroup", newer)];
+        let all = kinds.into_iter().flat_map(|(controller, mount, files)| {
+            let own = membership(&memberships, controller).map(|own| own.trim_start_matches('/').to_owned());
+            // In a container, the path may be that outside of it: then only the top can be seen.
+            let groups = own.iter().flat_map(|own| Path::new(own).ancestors());
+            let groups: Vec<PathBuf> = groups.map(|group| Path::new(mount).join(group)).collect();
+            groups.into_iter().map(move |group| (group, files))
+        });
+        all.filter(|(group, files)| files.free(group).is_some()).collect()
+    })
+}
+
+/// The files of a control group that tell of its memory.
+#[derive(Clone, Copy, Debug)]
+struct GroupFiles {
+    limit: &'static str,
+    used: &'static str,
+}
+
+impl GroupFiles {
+    fn free(self, group: &Path) -> Option<u64> {
+        let number = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+        let limit = number(group.join(self.limit))?;
+        // "No limit" is a number near the largest in version 1.
+        if limit >= 1 << 60 {
+            return None;
+        }
+        let used = number(group.join(self.used))?;
+        let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+        Some(limit.saturating_sub(used.saturating_sub(file_cache(&stat))))
+    }
+}
+
+/// Returns the memory that the system takes back when it is needed: what it has of files.
+fn file_cache(stat: &str) -> u64 {
+    let value = |key: &str| {
+        let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.parse::<u64>().ok())
+    };
+    let of = |all: &str, own: &str| value(all).or_else(|| value(own)).unwrap_or(0);
+    of("total_inactive_file", "inactive_file").saturating_add(of("total_active_file", "active_file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{GroupFiles, file_cache};
+
+    #[test]
+    fn what_is_free_is_the_limit_without_what_is_used_for_good() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = GroupFiles { limit: "memory.max", used: "memory.current" };
+        let put = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        assert_eq!(files.free(dir.path()), None);
+        put("memory.max", "max\n");
+        put("memory.current", "700\n");
+        assert_eq!(files.free(dir.path()), None);
+        put("memory.max", "1000\n");
+        put("memory.stat", "anon 600\ninactive_file 60\nactive_file 40\n");
+        assert_eq!(files.free(dir.path()), Some(400));
+        put("memory.max", "9223372036854771712\n");
+        assert_eq!(files.free(dir.path()), None);
+    }
+
+    #[test]
+    fn the_cache_of_files_is_that_of_all_groups_below() {
+        assert_eq!(file_cache("inactive_file 1\nactive_file 2\ntotal_inactive_file 30\ntotal_active_file 5\n"), 35);
+        assert_eq!(file_cache("anon 5\n"), 0);
+    }
+}

@@ -274,6 +274,34 @@ fn what_a_gate_rewrites_is_what_goes_on() {
     did.says("only `exec` can be rewritten");
 }
 
+/// A clamp moves a parameter, a word of a command and an output, each at the triggers that may rewrite it.
+#[test]
+fn a_clamp_moves_what_its_trigger_may_rewrite() {
+    let place = Sandbox::new();
+    let gate = |id: &str, on: &str, extract: &str| {
+        format!(
+            "{{id: {id}, on: {on}, provider: predicate, check: numeric_range, extract: {extract}, \
+             config: {{clamp: {{max: 10}}, auto_approve: {{max: 10}}}}}}"
+        )
+    };
+    let plan = format!(
+        "---\nkind: plan\nid: p\nparams: {{sum: {{type: integer}}, size: {{type: integer}}}}\ngates:\n  - {}\n  - {}\n\
+         steps:\n  - id: word\n    exec: [sh, -c, 'echo \"$0 $WF_PARAM_SUM\" > word.txt', '{{{{ params.size }}}}']\n    \
+         gates:\n      - {}\n  - id: rows\n    run: echo rows=99 >> \"$WF_OUTPUT\"\n    outputs: {{rows: {{type: integer}}}}\n    \
+         gates:\n      - {}\n  - id: read\n    depends_on: [rows]\n    exec: [sh, -c, 'echo $0 > rows.txt', \
+         '{{{{ steps.rows.outputs.rows }}}}']\n---\n",
+        gate("sum", "before_run", "$.params.sum"),
+        // It sees the parameter as the one before left it.
+        gate("again", "on_input", "$.params.sum").replace("clamp: {max: 10}, ", ""),
+        gate("size", "on_tool_call", "'$.tool_args[3]'"),
+        gate("made", "after_step", "$.response.rows"),
+    );
+    place.file("plan.md", plan);
+    let did = place.wf(&["run", "plan.md", "-p", "sum=5000", "-p", "size=70"]).exits(0);
+    assert_eq!((place.read("word.txt").trim(), place.read("rows.txt").trim()), ("10 10", "10"), "{}", did.all());
+    place.wf(&["show", "--last", "-v"]).exits(0).says("clamped from 5000 to 10");
+}
+
 #[test]
 fn gates_of_the_workspace_come_first_and_all_are_asked() {
     let place = Sandbox::new();

@@ -77,6 +77,7 @@ codes! {
     UnknownGate "gate/unknown" Error "A gate does not exist or cannot be loaded."
     GateMisnamed "gate/wrong-name" Error "The id of a gate does not match its file name."
     GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger that applies to the whole run."
+    ClampForbidden "gate/clamp-forbidden" Error "A gate clamps a value that it may not rewrite."
     UnknownEscalation "gate/unknown-escalation" Error "Reference to an unknown escalation."
     UnknownApprover "approval/unknown-approver" Error "A listed approver is not allowed to approve anything."
     EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file refers to an escalation that only a plan can declare."

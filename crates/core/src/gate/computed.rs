@@ -4,7 +4,7 @@ use super::guardrail::{find, guardrail};
 use super::predicate::{FileInspector, clamped, predicate};
 use super::subject::{places, subject};
 use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext};
-use wf_model::{Gate, GatePredicate, GateProvider, Guardrail, JsonObject};
+use wf_model::{Gate, GatePredicate, GateProvider, GateTrigger, Guardrail, JsonObject};
 
 /// Returns the answer of a gate that needs no program and no model; `None` for any other gate.
 /// Rewritten values keep their place, in the keys of the context that a gate may rewrite; a value
@@ -27,7 +27,7 @@ fn by_rule(gate: &Gate, rule: &GatePredicate, whole: &Value, files: &dyn FileIns
     if let (Some(place), Some(value)) = (places(gate, whole).first(), &value)
         && let Some(moved) = clamped(rule, value)
     {
-        answer.modified = match replace_values(whole, &[(place.clone(), moved)]) {
+        answer.modified = match replace_values(whole, &[(rewritten_place(gate, whole, place), moved)]) {
             Ok(modified) => modified,
             Err(key) => {
                 return GateAnswer {
@@ -38,6 +38,15 @@ fn by_rule(gate: &Gate, rule: &GatePredicate, whole: &Value, files: &dyn FileIns
         };
     }
     answer
+}
+
+/// Returns the place in which a value is rewritten: at the start of a run, the parameters are its message, and are rewritten
+/// as that.
+fn rewritten_place(gate: &Gate, whole: &Value, place: &str) -> String {
+    let is_start = matches!(gate.on, GateTrigger::BeforeRun | GateTrigger::OnInput);
+    let below = place.strip_prefix("/params").filter(|below| is_start && below.starts_with('/'));
+    let message = below.map(|below| format!("/message{below}"));
+    message.filter(|message| whole.pointer(message) == whole.pointer(place)).unwrap_or_else(|| place.to_owned())
 }
 
 fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {

@@ -104,6 +104,11 @@ impl GatePass {
             if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
                 result.rejected.push(key);
             } else if self.context.get(&key) != Some(&value) {
+                let message = self.context.get("message");
+                // At the start of a run, the message is its parameters, which later gates see as both.
+                if key == "message" && message.is_some() && self.context.get("params") == message {
+                    self.context.insert("params".into(), value.clone());
+                }
                 self.context.insert(key.clone(), value.clone());
                 self.outcome.rewritten.insert(key.clone(), value);
                 result.changed.push(key);

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::rule::UndecodedConfig;
 use super::{
     ApprovalNeedsSpec, EscalationSpec, ExpectationSpec, GuardrailConfig, LlmConfig, PredicateKind,
-    PredicateRule, ShellSpec, sound,
+    PredicateRule, ShellSpec, clamp, sound,
 };
 use crate::decode::{
     DecodeSpec, DurationText, JsonPathText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -188,6 +188,7 @@ fn check_gate(gate: &mut GateSpec, fields: &MappingFields<'_, '_>, decoder: &mut
             Some(GateProviderConfig::Llm(config.and_then(|config| config.prompt)))
         }
     };
+    clamp::check(gate, decoder);
 }
 
 /// The keys that only some providers have, with those providers.

@@ -21,6 +21,7 @@ mod approve;
 mod budget;
 mod cache;
 mod check;
+mod clamp;
 mod classify;
 mod dag;
 mod dispatch;

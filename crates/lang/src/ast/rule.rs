@@ -57,7 +57,7 @@ record! {
     /// The ranges of a number, checked in this order; outside all of them, it is blocked.
     pub struct NumericRangeConfig as "the configuration of `numeric_range`" {
         /// The number is moved into this range first.
-        optional clamp: PredicateRangeSpec,
+        optional clamp: Spanned<PredicateRangeSpec>,
         /// Outside this range, it is blocked.
         optional block_outside: PredicateRangeSpec,
         /// In this range, it continues.

@@ -122,7 +122,7 @@ fn predicate(rule: &PredicateRule) -> GatePredicate {
             block_outside: config.block_outside.as_ref().map(range),
             auto_approve: config.auto_approve.as_ref().map(range),
             require_approval: config.require_approval.as_ref().map(range),
-            clamp: config.clamp.as_ref().map(range),
+            clamp: config.clamp.as_ref().map(|clamp| range(&clamp.value)),
         },
         PredicateRule::StringMatch(config) => GatePredicate::StringMatch {
             allowed: config.allowed_values.clone(),

@@ -116,6 +116,18 @@ fn rewriting_goes_from_left_to_right_and_quality_gates_see_the_end_of_it() {
 }
 
 #[test]
+fn parameters_that_are_rewritten_at_the_start_are_seen_as_such() {
+    let gates = [gate("a", Policy), gate("b", Policy)];
+    let start = json!({ "message": {"n": 9}, "params": {"n": 9} });
+    let (_, seen) = play(&gates, start, |_| Ok(says(Continue, json!({ "message": {"n": 4} }))));
+    assert_eq!(seen[1].1["params"], json!({"n": 4}));
+    let (_, seen) = play(&gates, json!({ "message": "n", "params": {"n": 9} }), |_| {
+        Ok(says(Continue, json!({ "message": "m" })))
+    });
+    assert_eq!(seen[1].1["params"], json!({"n": 9}), "what a model is told is no parameter");
+}
+
+#[test]
 fn only_three_keys_may_be_rewritten_and_the_others_are_recorded() {
     let (gated, seen) = play(&[gate("a", Policy), gate("b", Policy)], json!({}), |_| {
         let all = json!({ "response": 1, "message": 2, "tool_args": 3, "params": 4, "trigger": 5 });

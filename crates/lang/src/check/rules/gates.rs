@@ -5,6 +5,7 @@ use crate::ast::{GateRef, GateSpec};
 use crate::check::escalations::{self, KnownEscalations};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
+use wf_model::GateTrigger;
 
 /// Checks that gates are where their triggers apply, have unique names, and lead to escalations
 /// that exist; and that every escalation of the plan is used.
@@ -36,6 +37,16 @@ fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
                 GateRef::Named(id) => id.span,
                 GateRef::Inline(gate) => gate.on.span,
             };
+            if matches!(gate.on.value, GateTrigger::BeforeStep | GateTrigger::OnToolCall)
+                && gate.clamp().is_some()
+                && step.with_all_alternatives().all(|way| way.exec.is_none())
+            {
+                let message = format!(
+                    "gate `{id}` cannot clamp here: only the words of an `exec` can be rewritten, and this step has none"
+                );
+                let help = "use `exec` in this step, or clamp the parameter with `on: on_input` in the `gates` of the plan";
+                notes.note(Diagnostic::new(Code::ClampForbidden, at, message).with_help(help));
+            }
             let (applies, help) = match gate.on.value {
                 trigger if trigger.is_of_run() => {
                     ("to the run, not to a step", "move it to the `gates` of the plan")

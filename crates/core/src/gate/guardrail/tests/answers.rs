@@ -149,6 +149,12 @@ fn a_number_is_moved_where_it_stands() {
     assert_eq!(answer.modified, context(&json!({ "tool_args": { "count": 10, "x": 1 } })));
     let answer = asked(&on("$.params.count"), &json!({ "params": { "count": 12 } }));
     assert_eq!(answer.reason, "The number is in `params`, which gates must not modify");
+    for trigger in [GateTrigger::BeforeRun, GateTrigger::OnInput] {
+        let start = json!({ "params": { "count": 12 }, "message": { "count": 12 } });
+        let answer = asked(&gate(trigger, Some("$.params.count"), provider()), &start);
+        assert_eq!(answer.action, GateAction::Continue, "{}", answer.reason);
+        assert_eq!(answer.modified, context(&json!({ "message": { "count": 10 } })));
+    }
     let several = asked(&on("$.tool_args[*]"), &json!({ "tool_args": [1, 2] }));
     assert_eq!(several.reason, "`[1,2]` is not a number");
     let none = asked(&on("$.tool_args.none"), &json!({ "tool_args": {} }));

@@ -52,6 +52,7 @@ mod owners;
 mod pinned;
 mod pipelines;
 mod planner;
+mod planted;
 mod plants;
 mod processes;
 mod products;

@@ -28,12 +28,12 @@ fn edit(path: &str, old: &str, new: &str) -> String {
     call("edit", &json!({"path": path, "old": old, "new": new}))
 }
 
-fn run(script: &str) -> String {
+pub fn run(script: &str) -> String {
     call("run", &json!({"script": script}))
 }
 
 /// A git repository whose agents do the given calls and then say that they are done.
-fn place(agents: &[(&str, String)], more: &str) -> Sandbox {
+pub fn place(agents: &[(&str, String)], more: &str) -> Sandbox {
     let place = Sandbox::new();
     let ids: Vec<&str> = agents.iter().map(|(id, _)| *id).collect();
     let models = ids.iter().map(|id| format!("  {id}: {{api: scripted, model: replies/{id}.yaml}}\n"));
@@ -358,7 +358,7 @@ print(json.dumps({"type": "answer", "text": message["content"]}))
 "#;
 
 /// The same as [`place`], with programs as agents.
-fn place_of_programs(agents: &[(&str, String)]) -> Sandbox {
+pub fn place_of_programs(agents: &[(&str, String)]) -> Sandbox {
     let place = place(agents, "");
     let programs = "engine: command, command: [python3, agent.py]";
     let plan = place.read("plan.md").replace("tools: [read, write, edit, run]", programs);

@@ -298,7 +298,12 @@ fn a_clamp_moves_what_its_trigger_may_rewrite() {
     );
     place.file("plan.md", plan);
     let did = place.wf(&["run", "plan.md", "-p", "sum=5000", "-p", "size=70"]).exits(0);
-    assert_eq!((place.read("word.txt").trim(), place.read("rows.txt").trim()), ("10 10", "10"), "{}", did.all());
+    assert_eq!(
+        (place.read("word.txt").trim(), place.read("rows.txt").trim()),
+        ("10 10", "10"),
+        "{}",
+        did.all()
+    );
     place.wf(&["show", "--last", "-v"]).exits(0).says("clamped from 5000 to 10");
 }
 

@@ -69,7 +69,6 @@ impl Drop for MemoryGroup {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "what was not tested is for people")]
 fn fifty_steps_at_once_wait_for_memory_in_a_group_of_300_mb() {
     let Some(group) = MemoryGroup::new() else {
         println!("NOT RUN: whether steps wait for memory: no control group with a limit can be created");

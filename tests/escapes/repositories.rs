@@ -22,7 +22,11 @@ const WAYS: [(&str, &str, &str); 6] = [
         "bare",
     ),
     ("kept", "git init -q kept; chmod 500 kept; G=kept/.git", "kept"),
-    ("two", "git init -q two; git init -q two/.git/inner; G=two/.git/inner/.git", "two/.git/inner two/.git.refused/inner"),
+    (
+        "two",
+        "git init -q two; git init -q two/.git/inner; G=two/.git/inner/.git",
+        "two/.git/inner two/.git.refused/inner",
+    ),
 ];
 
 /// What a script of the scene's user prints.
@@ -33,7 +37,9 @@ fn print(scene: &Scene, script: &str) -> String {
 
 /// Somebody looks at each of these folders; true if that started a program.
 fn starts_program(scene: &Scene, folders: &str) -> bool {
-    let script = format!("for f in {folders}; do (cd $f && git status >/dev/null 2>&1); done; ls started-*; rm -f started-*");
+    let script = format!(
+        "for f in {folders}; do (cd $f && git status >/dev/null 2>&1); done; ls started-*; rm -f started-*"
+    );
     print(scene, &script).starts_with("started-")
 }
 
@@ -59,7 +65,11 @@ fn no_step_leaves_a_repository_that_starts_a_program() {
             let script = format!("{way}; {SETTINGS}");
             // Without the sandbox it starts one.
             print(&scene, &script);
-            assert!(starts_program(&scene, folders), "{who:?}: {name} shows nothing: {}", print(&scene, &script));
+            assert!(
+                starts_program(&scene, folders),
+                "{who:?}: {name} shows nothing: {}",
+                print(&scene, &script)
+            );
             print(&scene, &format!("chmod -R u+w {name}; rm -rf {name}"));
             let script = serde_json::to_string(&script).unwrap();
             let said = run(&scene, &format!("  - {{id: {name}, run: {script}, allow: {{write: [.]}}}}\n"));
@@ -76,7 +86,8 @@ fn an_exact_name_grants_a_repository() {
         return;
     }
     let scene = Scene::new(Who::Own);
-    let origin = "git init -q origin; cd origin; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x";
+    let origin =
+        "git init -q origin; cd origin; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x";
     print(&scene, origin);
     let clone = "git -c safe.directory='*' clone -q origin";
     let said = run(
@@ -88,7 +99,10 @@ fn an_exact_name_grants_a_repository() {
         ),
     );
     assert!(said.contains("`vendor/y/.git` was created, and was moved to `vendor/y/.git.refused`"), "{said}");
-    assert!(said.contains("list `vendor/y/.git` in `allow.write`") && !said.contains("more like it"), "{said}");
+    assert!(
+        said.contains("list `vendor/y/.git` in `allow.write`") && !said.contains("more like it"),
+        "{said}"
+    );
     let left = print(&scene, "ls -d vendor/x/.git m.git/HEAD vendor/y/.git 2>/dev/null");
     assert_eq!(left, "m.git/HEAD\nvendor/x/.git\n", "{said}");
 }
@@ -108,6 +122,9 @@ fn a_repository_of_an_earlier_step_is_protected() {
          - {id: work, run: echo good > sub/file, allow: {write: [.]}, depends_on: [clone]}\n",
     );
     assert!(said.contains("2 failed"), "{said}");
-    assert_eq!(print(&scene, "cat sub/file; ls -d sub/.git bare/HEAD; grep -xl bad sub/.git/config bare/hooks/*"),
-        "good\nbare/HEAD\nsub/.git\n", "{said}");
+    assert_eq!(
+        print(&scene, "cat sub/file; ls -d sub/.git bare/HEAD; grep -xl bad sub/.git/config bare/hooks/*"),
+        "good\nbare/HEAD\nsub/.git\n",
+        "{said}"
+    );
 }

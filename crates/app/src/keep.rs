@@ -52,7 +52,8 @@ pub fn restart_where_memory_is_limited(args: &[OsString]) {
     let program = std::env::current_exe().ok().filter(|program| program.exists());
     #[expect(clippy::disallowed_methods, reason = "this is wf itself, and no child of it")]
     let mut command = Command::new(program.unwrap_or_else(own_program));
-    let (name, rest) = args.split_first().map_or((OsStr::new("wf"), args), |(name, rest)| (name.as_os_str(), rest));
+    let (name, rest) =
+        args.split_first().map_or((OsStr::new("wf"), args), |(name, rest)| (name.as_os_str(), rest));
     // Where that fails, it goes on as it is.
     let _ = command.arg0(name).args(rest).env(ARENAS, "1").exec();
 }

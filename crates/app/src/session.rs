@@ -79,7 +79,8 @@ pub fn open_session_for(
 ) -> Result<AuditedSession, CommandError> {
     StateFolder::new(&ready.workspace.state).may_be_written()?;
     runtime::check_address_space().map_err(|error| {
-        CommandError::new(CliExitCode::State, error.to_string()).hint("nothing was started, and no approval was used")
+        CommandError::new(CliExitCode::State, error.to_string())
+            .hint("nothing was started, and no approval was used")
     })?;
     // Started first: it gets ready while the database is opened.
     let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;

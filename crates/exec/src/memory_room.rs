@@ -28,7 +28,7 @@ const MEASURED_AFTER: Duration = Duration::from_millis(500);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The longest wait: after that, whatever has the memory may be what waits for this process.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// The number, of 1,000, that the system adds to the badness of a process when it looks for one to kill.
 const KILLED_FIRST: &str = "500";
@@ -150,7 +150,10 @@ mod tests {
 
     #[test]
     fn the_cache_of_files_is_that_of_all_groups_below() {
-        assert_eq!(file_cache("inactive_file 1\nactive_file 2\ntotal_inactive_file 30\ntotal_active_file 5\n"), 35);
+        assert_eq!(
+            file_cache("inactive_file 1\nactive_file 2\ntotal_inactive_file 30\ntotal_active_file 5\n"),
+            35
+        );
         assert_eq!(file_cache("anon 5\n"), 0);
     }
 }

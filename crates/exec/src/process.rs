@@ -73,7 +73,7 @@ pub struct ChildProcess {
     ended: bool,
     confined: Option<SandboxHandle>,
     skill_guard: Option<SkillFileGuard>,
-    control: Option<ControlFiles>,
+    control: Option<Box<ControlFiles>>,
 }
 
 impl ProcessCommand {

@@ -46,7 +46,9 @@ fn rewritten_place(gate: &Gate, whole: &Value, place: &str) -> String {
     let is_start = matches!(gate.on, GateTrigger::BeforeRun | GateTrigger::OnInput);
     let below = place.strip_prefix("/params").filter(|below| is_start && below.starts_with('/'));
     let message = below.map(|below| format!("/message{below}"));
-    message.filter(|message| whole.pointer(message) == whole.pointer(place)).unwrap_or_else(|| place.to_owned())
+    message
+        .filter(|message| whole.pointer(message) == whole.pointer(place))
+        .unwrap_or_else(|| place.to_owned())
 }
 
 fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {

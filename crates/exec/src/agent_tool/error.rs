@@ -26,7 +26,9 @@ pub(super) enum FileToolError {
     NotWritable { path: String, allowed: String },
     #[error("{path} cannot be written: `.git` and `.wf` belong to git and to wf")]
     OfTools { path: String },
-    #[error("{path} cannot be written: {folder} is a git repository, or would be one, and its files belong to git")]
+    #[error(
+        "{path} cannot be written: {folder} is a git repository, or would be one, and its files belong to git"
+    )]
     MakesRepository { path: String, folder: String },
     #[error("`old` does not occur in {path}; read the file and give the text exactly as it is there")]
     NoMatch { path: String },

@@ -152,9 +152,7 @@ fn refuse_tools(path: &str, real: &Path) -> Result<(), FileToolError> {
 fn refuse_repository(workspace: &ToolWorkspace, path: &str, real: &Path) -> Result<(), FileToolError> {
     match repository::made_by(real, &|folder| workspace.folder(folder).ok()) {
         None => Ok(()),
-        Some(folder) => {
-            Err(FileToolError::MakesRepository { path: quoted(path), folder: quoted(folder) })
-        }
+        Some(folder) => Err(FileToolError::MakesRepository { path: quoted(path), folder: quoted(folder) }),
     }
 }
 

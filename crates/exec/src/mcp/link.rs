@@ -59,8 +59,9 @@ impl McpLink {
     ) -> Result<Self, McpFailure> {
         let bounds =
             DialogueLimits { timeout: limits.life, grace: limits.grace, line: MAX_LINE, output: MAX_OUTPUT };
-        let (sender, lines, process) =
-            dialogue::begin(command, bounds, stop).await.map_err(|unable| McpFailure::NotStarted(unable.reason))?;
+        let (sender, lines, process) = dialogue::begin(command, bounds, stop)
+            .await
+            .map_err(|unable| McpFailure::NotStarted(unable.reason))?;
         let process = Box::pin(process);
         let mut link = Self { sender, lines, process, end: None, last: 0, stateless: false };
         match link.ask("initialize", handshake(), START_TIMEOUT).await {

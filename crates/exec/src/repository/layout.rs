@@ -22,15 +22,11 @@ pub(super) struct FoundRepository {
     pub(super) identity: FileIdentity,
 }
 
-/// The names in a folder that matter to git.
+/// The names in a folder that matter to git, of these.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FolderNames {
-    pub(super) has_git: bool,
-    has_head: bool,
-    has_objects: bool,
-    has_refs: bool,
-    has_common: bool,
-}
+pub(super) struct FolderNames(u8);
+
+const NAMES: [&str; 5] = [GIT, HEAD, "objects", "refs", "commondir"];
 
 impl FoundRepository {
     /// Returns what decides about it: a folder, or a file that names one.
@@ -51,25 +47,24 @@ impl FoundRepository {
 
 impl FolderNames {
     pub(super) fn note(&mut self, name: &[u8]) {
-        match name {
-            b".git" => self.has_git = true,
-            b"HEAD" => self.has_head = true,
-            b"objects" => self.has_objects = true,
-            b"refs" => self.has_refs = true,
-            b"commondir" => self.has_common = true,
-            _ => {}
+        if let Some(at) = NAMES.iter().position(|known| known.as_bytes() == name) {
+            self.0 |= 1 << at;
         }
+    }
+
+    pub(super) fn has(self, name: &str) -> bool {
+        NAMES.iter().position(|known| *known == name).is_some_and(|at| self.0 & (1 << at) != 0)
     }
 
     /// True if the folder is a repository itself.
     pub(super) fn is_bare(self) -> bool {
-        self.has_head && (self.has_common || self.has_objects && self.has_refs)
+        self.has(HEAD) && (self.has("commondir") || self.has("objects") && self.has("refs"))
     }
 
     /// Returns the names of an open folder.
     fn of(folder: &OwnedFd) -> Self {
         let mut names = Self::default();
-        for name in [HEAD, "objects", "refs", "commondir"] {
+        for name in NAMES {
             if rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                 names.note(name.as_bytes());
             }

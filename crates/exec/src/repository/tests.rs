@@ -9,7 +9,9 @@ struct Workspace(tempfile::TempDir);
 impl Workspace {
     fn new() -> Self {
         let workspace = Self(tempfile::tempdir().unwrap());
-        for file in ["own/.git/config", "mirror.git/HEAD", "mirror.git/objects/x", "mirror.git/refs/x", "sub/.git"] {
+        for file in
+            ["own/.git/config", "mirror.git/HEAD", "mirror.git/objects/x", "mirror.git/refs/x", "sub/.git"]
+        {
             workspace.put(file);
         }
         workspace
@@ -76,13 +78,19 @@ fn a_message_names_the_line_to_write() {
     let guard = workspace.guard(&[""], &[""]);
     workspace.put("sub/x/.git");
     let reason = guard.violation().unwrap();
-    assert!(reason.starts_with("`sub/x/.git` was created, and was moved to `sub/x/.git.refused`:"), "{reason}");
+    assert!(
+        reason.starts_with("`sub/x/.git` was created, and was moved to `sub/x/.git.refused`:"),
+        "{reason}"
+    );
     assert!(reason.ends_with("list `sub/x/.git` in `allow.write`"), "{reason}");
     for file in ["b/HEAD", "b/objects/x", "b/refs/x"] {
         workspace.put(file);
     }
     let reason = guard.violation().unwrap();
-    assert!(reason.contains("`b/HEAD` was created, which makes `b` a git repository, and was moved"), "{reason}");
+    assert!(
+        reason.contains("`b/HEAD` was created, which makes `b` a git repository, and was moved"),
+        "{reason}"
+    );
 }
 
 #[test]

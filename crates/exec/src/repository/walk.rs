@@ -74,7 +74,7 @@ impl RepositoryWalk<'_> {
         };
         // The workspace itself may look like a repository.
         let enters_bare = !names.is_bare() || enters(true, ".") || folder.as_os_str().is_empty();
-        if names.has_git && enters(false, GIT) && enters_bare {
+        if names.has(GIT) && enters(false, GIT) && enters_bare {
             inside.push(folder.join(GIT));
         }
         if enters_bare {

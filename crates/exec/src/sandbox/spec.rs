@@ -50,7 +50,10 @@ pub struct SandboxSpec {
 impl SandboxSpec {
     /// Records the control files and their folders, which no grant covers. `makes_repositories`: what it starts may
     /// create a git repository, so those that exist are found and protected.
-    pub(crate) fn record_control(&mut self, makes_repositories: bool) -> Result<Option<ControlFiles>, WorkError> {
+    pub(crate) fn record_control(
+        &mut self,
+        makes_repositories: bool,
+    ) -> Result<Option<ControlFiles>, WorkError> {
         let WorkspaceLayer::Direct { write, control, .. } = &self.layer else { return Ok(None) };
         if write.is_empty() {
             return Ok(None);

@@ -35,21 +35,23 @@ pub(crate) struct SandboxReport {
 #[derive(Debug, Default)]
 pub(crate) struct PreparedSandbox {
     /// The sandbox, with what was found to protect; `None`: unconfined.
-    pub(crate) sandbox: Option<SandboxSpec>,
+    pub(crate) sandbox: Option<Box<SandboxSpec>>,
     /// The control files that its processes might create.
-    pub(crate) control: Option<ControlFiles>,
+    pub(crate) control: Option<Box<ControlFiles>>,
 }
 
 /// Finds the paths that the sandbox of a command hides or protects, if it has one: both searches may be slow, and must not
 /// count as the command's time.
 pub(crate) async fn prepare(command: &ProcessCommand) -> Result<PreparedSandbox, WorkError> {
-    let Some(mut sandbox) = command.sandbox.clone() else { return Ok(PreparedSandbox::default()) };
+    let Some(mut sandbox) = command.sandbox.clone().map(Box::new) else {
+        return Ok(PreparedSandbox::default());
+    };
     // A request about files creates no repository: the tools see to that.
     let makes_repositories = !agent_tool::is_stage(&command.argv);
     let search = tokio::task::spawn_blocking(move || {
         // The start repeats the lookup and reports its error.
         let _ = private::of_system();
-        let control = sandbox.record_control(makes_repositories)?;
+        let control = sandbox.record_control(makes_repositories)?.map(Box::new);
         Ok(PreparedSandbox { sandbox: Some(sandbox), control })
     });
     search.await.unwrap_or_else(|error| {

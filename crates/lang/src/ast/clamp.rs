@@ -9,9 +9,10 @@ use wf_model::{GateLane, GateTrigger};
 impl GateSpec {
     /// Returns the range that its number is moved into.
     pub(crate) fn clamp(&self) -> Option<&Spanned<PredicateRangeSpec>> {
-        let rule = match self.setting.as_ref()? {
-            GateProviderConfig::Predicate(rule) | GateProviderConfig::Script(Some(rule)) => rule,
-            _ => return None,
+        let (GateProviderConfig::Predicate(rule) | GateProviderConfig::Script(Some(rule))) =
+            self.setting.as_ref()?
+        else {
+            return None;
         };
         match rule {
             PredicateRule::NumericRange(NumericRangeConfig { clamp, .. }) => clamp.as_ref(),
@@ -28,7 +29,8 @@ pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
         decoder.emit(Diagnostic::new(Code::ClampForbidden, clamp.span, message).with_help(help));
     };
     if matches!(gate.setting, Some(GateProviderConfig::Script(_))) {
-        let message = format!("gate `{id}` cannot clamp what its script prints: nothing continues with that number");
+        let message =
+            format!("gate `{id}` cannot clamp what its script prints: nothing continues with that number");
         return note(message, "remove `clamp`; let the script print the new value in `modified_context`");
     }
     if gate.lane.as_ref().is_some_and(|lane| lane.value == GateLane::Quality) {
@@ -62,7 +64,9 @@ fn rewritten(on: GateTrigger) -> (&'static [&'static str], &'static str) {
         GateTrigger::AfterStep | GateTrigger::OnOutput | GateTrigger::BeforePublish => {
             (&["response"], "write `extract: $.response.NAME` for an output")
         }
-        GateTrigger::OnToolResult => (&["response"], "write `extract: $.response` for the result of the tool"),
+        GateTrigger::OnToolResult => {
+            (&["response"], "write `extract: $.response` for the result of the tool")
+        }
         GateTrigger::OnModelCall | GateTrigger::OnModelReply => {
             (&[], "remove `clamp`, or block the number with `block_outside`")
         }

@@ -64,6 +64,7 @@ const TABLE: &[(&str, &str)] = &[
     ("memory forget", "acts asks"),
     ("memory export", "writes replaces"),
     ("memory import", "acts"),
+    ("memory sign", "writes signs"),
     ("goal list", "reports"),
     ("queue list", "reports"),
     ("queue inspect", "reports"),

@@ -43,6 +43,7 @@ enum MemoryCommand {
     Forget(forget::MemoryForgetArgs),
     Export(files::MemoryExportArgs),
     Import(files::MemoryImportArgs),
+    Sign(files::MemorySignArgs),
 }
 
 pub use promote::promote_notes;
@@ -63,5 +64,6 @@ pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
         MemoryCommand::Forget(args) => forget::run(ui, args),
         MemoryCommand::Export(args) => files::export(ui, args),
         MemoryCommand::Import(args) => files::import(ui, args),
+        MemoryCommand::Sign(args) => files::sign(ui, args),
     }
 }

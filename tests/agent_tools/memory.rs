@@ -11,8 +11,7 @@ const LAW: &str = r#"{"created":"2026-11-20T09:30:00Z","space":"tool:git","entit
 
 fn knowing(agent: &str, known: &str, calls: &[&str]) -> Sandbox {
     let place = super::place(agent, "", calls);
-    place.file("known.jsonl", known);
-    place.wf(&["memory", "import", "known.jsonl"]).exits(0);
+    place.remember(known);
     place
 }
 

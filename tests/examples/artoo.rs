@@ -31,8 +31,7 @@ fn goals_dream_and_report_at_their_slots() {
             r#"{{"created":"2026-11-20T{hour:02}:30:00Z","space":"tool:curl","entity":"path:api.example","content":"answered 503","state":"change_approach","k":0.000001}}"#
         )
     };
-    place.file("facts.jsonl", (0..8).map(|hour| fact(hour) + "\n").collect::<String>());
-    place.wf(&["memory", "import", "facts.jsonl"]).exits(0);
+    place.remember((0..8).map(|hour| fact(hour) + "\n").collect::<String>());
     for goal in ["dream", "audit-report"] {
         super::with_wf(&place, &["goal", "accept", goal, "--yes"]).exits(0);
         super::with_wf(&place, &["goal", "run", goal]).exits(0).says(&format!("{goal} is reported"));

@@ -12,8 +12,7 @@ fn warned(tool: &str, target: &str) -> Sandbox {
         "created": "2026-11-01T00:00:00.000Z", "level": "common_sense", "space": format!("tool:{tool}"),
         "entity": format!("path:{target}"), "content": "it never worked", "state": "change_approach",
     });
-    place.file("warned.jsonl", format!("{line}\n"));
-    place.wf(&["memory", "import", "warned.jsonl"]).exits(0);
+    place.remember(format!("{line}\n"));
     place
 }
 

@@ -53,6 +53,15 @@ impl Store {
         })
     }
 
+    /// Writes a claim as a person confirmed it; returns 0 if it is no claim any more.
+    pub fn confirm_claim(&self, megram: Megram) -> WriteTicket<usize> {
+        self.row_sql(move |connection| {
+            let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1 AND level = 'claim'";
+            let values = (megram.id.to_string(), megram.level.as_str(), megram.k);
+            connection.prepare_cached(sql)?.execute(values)
+        })
+    }
+
     /// Records that megrams were given to a planner.
     pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
         self.row_sql(move |connection| {
@@ -107,10 +116,16 @@ impl StoreReader {
     }
 }
 
+/// Adds a megram unless it is known; one that counts replaces a claim of the same id, so that no file takes its place.
 fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
-    let sql = "INSERT OR IGNORE INTO megrams
+    let sql = "INSERT INTO megrams
                    (id, level, created, recalled, space, entity, content, state, f, sigma, k)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+               ON CONFLICT (id) DO UPDATE SET
+                   level = excluded.level, created = excluded.created, recalled = excluded.recalled,
+                   space = excluded.space, entity = excluded.entity, content = excluded.content,
+                   state = excluded.state, f = excluded.f, sigma = excluded.sigma, k = excluded.k
+               WHERE level = 'claim' AND excluded.level <> 'claim'";
     connection.prepare_cached(sql)?.execute((
         megram.id.to_string(),
         megram.level.as_str(),

@@ -3,7 +3,7 @@
 //! The index is a temporary table of the connection that searches, built from the notes as the log yields them. So
 //! nothing in the files can hide a note or show another, and a note that is forgotten leaves no word behind.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::column::{JsonColumn, MomentColumn};
 use super::{Store, StoreError, StoreReader, WriteTicket};
@@ -71,9 +71,18 @@ impl StoreReader {
     }
 }
 
-/// Adds a note unless it is known; returns the number of new ones.
+/// Adds a note unless it is known; returns the number of new ones. One that somebody vouches for replaces a claim of a file
+/// that nobody confirmed.
 pub(super) fn insert(connection: &Connection, note: &MemoryNote) -> rusqlite::Result<usize> {
-    write(connection, "INSERT OR IGNORE", note)
+    let mut known = connection.prepare_cached("SELECT note FROM notes WHERE id = ?1")?;
+    let known = known.query_row([note.id.to_string()], |row| row.get::<_, JsonColumn<MemoryNote>>(0));
+    match known.optional()? {
+        Some(JsonColumn(known)) if known.is_claim() && known.confirmed.is_none() && !note.is_claim() => {
+            write(connection, "INSERT OR REPLACE", note)
+        }
+        Some(_) => Ok(0),
+        None => write(connection, "INSERT", note),
+    }
 }
 
 fn write(connection: &Connection, verb: &str, note: &MemoryNote) -> rusqlite::Result<usize> {

@@ -88,7 +88,7 @@ fn table(megrams: &[Megram], now: Moment) -> String {
     ]);
     for megram in megrams {
         let share = share(megram, now);
-        let (attention, decision) = if megram.level.fades() {
+        let (attention, decision) = if megram.level.is_evidence() {
             (format!("{:.3}", share.attention), format!("{:+.3}", share.decision))
         } else {
             (String::new(), standing(megram).into())

@@ -6,8 +6,11 @@ use clap::Args;
 
 use super::rows::{counts, notes, rows, store};
 use crate::Ui;
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, watch};
-use wf_core::memory::{MemoryBundle, read_bundle, write_bundle};
+use crate::commands::attest::{self, seal_text, signing_key};
+use crate::keys::PassphraseArgs;
+use wf_app::memory::{BUNDLE_PAYLOAD, OpenedBundle, open_bundle};
+use wf_app::{CliExitCode, CommandError, keys, normalize_path, relative_path, watch};
+use wf_core::memory::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 
@@ -26,11 +29,39 @@ pub struct MemoryExportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Each line has the format of `wf memory export`; `id`, `level`, `f`, `sigma` and `k` are optional. If a
-line is invalid, nothing is imported. Existing entries are not changed.")]
+line is invalid, nothing is imported. Existing entries are not changed.
+
+What a file says of itself is a claim: its entries are text from outside, from today, and decide
+nothing, whatever level, trust, weight or date they have. One counts once you confirm it with
+`wf memory trust`; all of them count as they are written if an approver signed the file with
+`wf memory sign`.")]
 pub struct MemoryImportArgs {
     /// File to read
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+/// Sign a file of memory, for those who import it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Your signature says that you vouch for every line: where your key is listed in approvers.yaml, what
+the file says of its levels, trust and weights counts. Read it first.
+
+Example:
+  wf memory export memory.jsonl && wf memory sign memory.jsonl --key ada --out memory.dsse.json")]
+pub struct MemorySignArgs {
+    /// File to sign, one megram or note per line
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
+    /// encrypted and readable by you alone [default: your key]
+    #[arg(long, value_name = "NAME|FILE")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// The limit of one import, in bytes: it is held in memory, and is one transaction.
@@ -58,21 +89,13 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
     Ok(CliExitCode::Ok)
 }
 
-/// Imports megrams: all or nothing.
+/// Imports megrams and notes: all or nothing. What nobody signed is a claim.
 pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
-    let path = normalize_path(&ui.host.cwd().join(&args.file));
-    let shown = relative_path(&path, ui.host.cwd());
-    let text = read(&path)
-        .map_err(|error| CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}")))?;
-    let Some(text) = text else {
-        let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is larger than 64 MiB"));
-        return Err(failure.hint("nothing was imported; split the file between two lines"));
-    };
-    let read = read_bundle(&text, &everything(ui)?).map_err(|bad| {
-        let message = format!("{shown}:{}: {}", bad.line, bad.cause);
-        let hint = "nothing was imported; docs/memory.md describes the format";
-        CommandError::new(CliExitCode::Usage, message).hint(hint)
-    })?;
+    let (shown, text) = text_of(ui, &args.file)?;
+    let OpenedBundle { text, signers, keys } = open_bundle(ui, text)?;
+    let read = read_bundle(&text, &everything(ui)?).map_err(|bad| invalid(&shown, &bad))?;
+    let now = ui.host.now();
+    let read = if signers.is_empty() { read.into_claims(now) } else { read.until(now) };
     let count = read.megrams.len() + read.notes.len();
     let (mut megrams, mut notes) = (0, 0);
     if count > 0 {
@@ -80,12 +103,52 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
     }
     let new = megrams + notes;
     if new > 0 {
-        let action = WorkspaceAction::MemoryImported { megrams: megrams as u64, notes: notes as u64 };
-        watch::record_quietly(ui, action);
+        let (megrams, notes) = (megrams as u64, notes as u64);
+        watch::record_quietly(ui, WorkspaceAction::MemoryImported { megrams, notes, signed_by: keys });
     }
     let before = count.saturating_sub(new);
-    ui.print_line(&format!("imported {}, {before} already known", counts(megrams, notes)))?;
+    let by = if signers.is_empty() { String::new() } else { format!(", signed by {}", signers.join(", ")) };
+    ui.print_line(&format!("imported {}, {before} already known{by}", counts(megrams, notes)))?;
+    if new > 0 && signers.is_empty() {
+        ui.print_info_line(
+            "they are claims of a file, and decide nothing; to confirm one: wf memory trust ID verified",
+        );
+    }
     Ok(CliExitCode::Ok)
+}
+
+/// Signs a bundle that can be imported.
+pub(super) fn sign(ui: &Ui, args: &MemorySignArgs) -> Result<CliExitCode, CommandError> {
+    let (shown, text) = text_of(ui, &args.file)?;
+    read_bundle(&text, &MemoryBundle::default()).map_err(|bad| invalid(&shown, &bad))?;
+    let signer = match &args.key {
+        Some(key) => signing_key(ui, key, &args.passphrase)?,
+        None => {
+            let keys = keys::key_folder(&ui.host)?;
+            let own = keys::require_signing_key(&ui.host, &keys, None)?;
+            keys::open_key(ui, &keys, &own, args.passphrase.file())?
+        }
+    };
+    attest::write(ui, args.out.as_deref(), &(seal_text(BUNDLE_PAYLOAD, text, Some(&signer)) + "\n"))
+}
+
+/// Returns a file's name as it is shown, and its text.
+fn text_of(ui: &Ui, file: &Path) -> Result<(String, String), CommandError> {
+    let path = normalize_path(&ui.host.cwd().join(file));
+    let shown = relative_path(&path, ui.host.cwd());
+    let text = read(&path)
+        .map_err(|error| CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}")))?;
+    let text = text.ok_or_else(|| {
+        CommandError::new(CliExitCode::Usage, format!("{shown} is larger than 64 MiB"))
+            .hint("nothing was imported; split the file between two lines")
+    });
+    Ok((shown, text?))
+}
+
+fn invalid(shown: &str, bad: &BadBundleLine) -> CommandError {
+    let message = format!("{shown}:{}: {}", bad.line, bad.cause);
+    CommandError::new(CliExitCode::Usage, message)
+        .hint("nothing was imported; docs/memory.md describes the format")
 }
 
 fn everything(ui: &Ui) -> Result<MemoryBundle, CommandError> {

@@ -29,6 +29,8 @@ enum MegramLevelArg {
     CommonSense,
     /// Laws
     Thinking,
+    /// Claims of imported files that nobody vouched for
+    Claim,
 }
 
 impl From<MegramLevelArg> for MegramLevel {
@@ -38,6 +40,7 @@ impl From<MegramLevelArg> for MegramLevel {
             MegramLevelArg::Knowledge => Self::Knowledge,
             MegramLevelArg::CommonSense => Self::CommonSense,
             MegramLevelArg::Thinking => Self::Thinking,
+            MegramLevelArg::Claim => Self::Claim,
         }
     }
 }

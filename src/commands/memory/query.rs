@@ -37,13 +37,13 @@ pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, Comman
     if let Some(entity) = &args.entity {
         megrams.retain(|megram| megram.tags.entity == *entity);
     }
-    let rules: Vec<&Megram> = megrams.iter().filter(|one| !one.level.fades()).collect();
+    let rules: Vec<&Megram> = megrams.iter().filter(|one| !standing(one).is_empty()).collect();
     let known = cluster_knowledge(&megrams, ui.host.now());
     if args.json {
         let clusters: Vec<Value> = known.iter().map(ClusterKnowledge::json).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
         ui.print_json(&document(&value))?;
-    } else if megrams.is_empty() {
+    } else if rules.is_empty() && known.is_empty() {
         ui.print_info("no matching memory entries\n");
     } else {
         ui.print(&text(&rules, &known))?;

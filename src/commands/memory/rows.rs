@@ -142,7 +142,7 @@ pub(super) fn style(action: MemoryAction) -> Style {
     }
 }
 
-/// The word for a megram that does not fade.
+/// The word for a megram that is a rule or a law.
 pub(super) fn standing(megram: &Megram) -> &'static str {
     match megram.level {
         MegramLevel::Thinking => "law",

@@ -1,22 +1,23 @@
 use clap::{Args, ValueEnum};
 
-use super::rows::{find_note, line, store};
+use super::rows::{find_entry, line, store};
 use crate::Ui;
 use crate::commands::goal::author;
 use wf_app::approve::confirmed;
 use wf_app::{CliExitCode, CommandError, watch};
-use wf_core::memory::{NoteConfirmation, NoteTrust};
+use wf_core::memory::{Megram, MemoryNote, NoteConfirmation, NoteTrust};
 use wf_store::feed::WorkspaceAction;
 
-/// Change the trust in a note
+/// Change the trust in a note, or in a claim of an imported file
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Agents and imports add notes with working trust; only people raise it. Text from outside becomes
-verified only so, and constitutional never. Examples:
+Agents and imports add entries with working trust; only people raise it. A note from outside becomes
+verified only so, and constitutional never. A megram of an imported file is a claim until then: a
+verified one is an outcome that counts from its import, a constitutional one a law. Examples:
   wf memory trust 3fa2 verified
   wf memory trust 3fa2 working --yes")]
 pub struct MemoryTrustArgs {
-    /// Note ID or unique prefix
+    /// Note or megram ID, or unique prefix
     #[arg(value_name = "ID")]
     id: String,
     /// New trust
@@ -48,21 +49,62 @@ impl From<NoteTrustArg> for NoteTrust {
     }
 }
 
-/// Changes the trust in a note.
+/// Changes the trust in a note, or in a claim of a file.
 pub(super) fn run(ui: &Ui, args: &MemoryTrustArgs) -> Result<CliExitCode, CommandError> {
-    let note = find_note(&ui.host, &args.id)?;
-    let (id, trust) = (note.id, NoteTrust::from(args.trust));
+    let mut found = find_entry(&ui.host, &args.id)?;
+    let trust = NoteTrust::from(args.trust);
+    match (found.megrams.pop(), found.notes.pop()) {
+        (Some(megram), _) => trust_megram(ui, args, megram, trust),
+        (None, Some(note)) => trust_note(ui, args, note, trust),
+        (None, None) => Ok(CliExitCode::Ok),
+    }
+}
+
+fn trust_note(
+    ui: &Ui,
+    args: &MemoryTrustArgs,
+    note: MemoryNote,
+    trust: NoteTrust,
+) -> Result<CliExitCode, CommandError> {
+    let id = note.id;
     let outside = if note.external { ", text from outside" } else { "" };
-    ui.print_message(&format!("{} ({}{outside}): {}\n", id.short(), note.source, line(&note.text)));
+    let source = line(&note.source);
+    ui.print_message(&format!("{} ({source}{outside}): {}\n", id.short(), line(&note.text)));
     let who = author(&ui.host).map_or_else(|| "user".to_owned(), |key| key.name);
     let changed = note.trusted(trust, NoteConfirmation { who, at: ui.host.now() }).map_err(|bad| {
         CommandError::new(CliExitCode::Usage, bad.to_string()).hint("the note is unchanged")
     })?;
-    if !confirmed(ui, args.yes, &format!("Make it {trust}?"))? {
-        return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was changed"));
-    }
+    confirm(ui, args, trust)?;
     store(&ui.host)?.replace_note(changed).wait()?;
     watch::record_quietly(ui, WorkspaceAction::NoteTrusted { note: id, trust: trust.to_string() });
     ui.print_line(&format!("note {} is {trust}", id.short()))?;
     Ok(CliExitCode::Ok)
+}
+
+fn trust_megram(
+    ui: &Ui,
+    args: &MemoryTrustArgs,
+    megram: Megram,
+    trust: NoteTrust,
+) -> Result<CliExitCode, CommandError> {
+    let id = megram.id;
+    let (state, tags) = (megram.state, line(&megram.tags.to_string()));
+    ui.print_message(&format!("{} ({state}, {tags}): {}\n", id.short(), line(&megram.content)));
+    let changed = megram.confirmed(trust).map_err(|bad| {
+        CommandError::new(CliExitCode::Usage, bad.to_string())
+            .hint("to contradict a rule: wf memory feedback; to delete an entry: wf memory forget")
+    })?;
+    confirm(ui, args, trust)?;
+    let level = changed.level;
+    store(&ui.host)?.confirm_claim(changed).wait()?;
+    watch::record_quietly(ui, WorkspaceAction::MegramTrusted { megram: id, trust: trust.to_string() });
+    ui.print_line(&format!("megram {} is {trust}: its level is {level}", id.short()))?;
+    Ok(CliExitCode::Ok)
+}
+
+fn confirm(ui: &Ui, args: &MemoryTrustArgs, trust: NoteTrust) -> Result<(), CommandError> {
+    if confirmed(ui, args.yes, &format!("Make it {trust}?"))? {
+        return Ok(());
+    }
+    Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was changed"))
 }

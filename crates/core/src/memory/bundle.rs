@@ -64,7 +64,8 @@ pub fn read_bundle(text: &str, known: &MemoryBundle) -> Result<MemoryBundle, Bad
             notes.add(note, MemoryNote::is_same).map_err(|id| wrong(format!("duplicate note id {id}")))?;
         } else {
             let megram: Megram = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
-            let added = megrams.add(megram, Megram::same_origin);
+            let is_same = |known: &Megram, one: &Megram| known.same_origin(one) || known.is_claim_of(one);
+            let added = megrams.add(megram, is_same);
             added.map_err(|id| wrong(format!("duplicate megram id {id}")))?;
         }
     }

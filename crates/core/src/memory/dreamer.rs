@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Megram, MegramLevel, MegramTags, MemoryPotentials, RuleSense, clusters, distil, potentials};
+use super::{
+    Megram, MegramLevel, MegramTags, MemoryPotentials, RuleSense, clusters, distil, potentials, share,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
@@ -90,14 +92,18 @@ fn demote(rule: &mut Megram) {
 /// Removes the clusters that have faded. The attention is compared as it is shown, to a hundredth, like the
 /// numbers of the source: else a `refine`, which begins with exactly 0.10, would be gone an instant later.
 fn forget(left: &mut Vec<Megram>, dream: &mut DreamChanges, now: Moment) {
+    let is_faded = |attention: f64| (attention * 100.0).round() / 100.0 < FORGOTTEN;
     let faded = |(tags, cluster): (&MegramTags, Vec<&Megram>)| {
         let MemoryPotentials { attention, .. } = potentials(cluster, now);
-        let shown = (attention * 100.0).round() / 100.0;
-        (shown < FORGOTTEN).then(|| tags.clone())
+        is_faded(attention).then(|| tags.clone())
     };
     let faded: BTreeSet<MegramTags> = clusters(left).into_iter().filter_map(faded).collect();
     left.retain(|megram| {
-        let stays = !megram.level.fades() || !faded.contains(&megram.tags);
+        let stays = match megram.level {
+            // No evidence keeps a claim.
+            MegramLevel::Claim => !is_faded(share(megram, now).attention),
+            level => !level.fades() || !faded.contains(&megram.tags),
+        };
         if !stays {
             dream.forget.push(megram.id);
         }
@@ -125,7 +131,7 @@ fn new_rules(megrams: &[Megram], now: Moment) -> Vec<Megram> {
             continue;
         };
         if !cluster.iter().any(|one| one.sense() == Some(sense)) {
-            let evidence: Vec<&Megram> = cluster.into_iter().filter(|one| one.level.fades()).collect();
+            let evidence: Vec<&Megram> = cluster.into_iter().filter(|one| one.level.is_evidence()).collect();
             made.push(distil::rule(tags, &evidence, sense, now));
         }
     }

@@ -14,12 +14,19 @@ keywords! {
         CommonSense = "common_sense",
         /// T: a law written by the user. It does not fade, and is never withdrawn.
         Thinking = "thinking",
+        /// A claim: the text of a file that nobody vouches for. It is evidence of nothing, and fades like one event.
+        Claim = "claim",
     }
 }
 
 impl MegramLevel {
-    /// True if megrams of this level fade, are forgotten, and are the evidence about a cluster.
+    /// True if megrams of this level fade, and are forgotten.
     pub fn fades(self) -> bool {
+        matches!(self, Self::Megram | Self::Knowledge | Self::Claim)
+    }
+
+    /// True if megrams of this level are the evidence about a cluster.
+    pub fn is_evidence(self) -> bool {
         matches!(self, Self::Megram | Self::Knowledge)
     }
 }

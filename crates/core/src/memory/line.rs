@@ -96,7 +96,7 @@ fn in_range(level: MegramLevel, weights: MegramWeights) -> Result<(), BadMegram>
         MegramLevel::CommonSense | MegramLevel::Thinking if k != 0.0 => {
             wrong("k", k, "0 on a level that does not decay")
         }
-        MegramLevel::Megram | MegramLevel::Knowledge if !(k > 0.0 && k.is_finite()) => {
+        MegramLevel::Megram | MegramLevel::Knowledge | MegramLevel::Claim if !(k > 0.0 && k.is_finite()) => {
             wrong("k", k, "more than 0 on a level that decays")
         }
         _ => Ok(()),

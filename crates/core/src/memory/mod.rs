@@ -6,6 +6,9 @@
 //! follows. The Dreamer ([`dream`]) forgets faded clusters, makes rules of those that are certain, and
 //! withdraws a rule that the evidence contradicts. [`advise`] answers planners.
 //!
+//! A file speaks for itself: what it brings is a *claim* ([`MemoryBundle::into_claims`]), a text that decides nothing, until
+//! a person confirms it or an approver signed the file.
+//!
 //! Beside the megrams there are notes ([`MemoryNote`]), which are found by their words, and steer nothing by themselves.
 //!
 //! **Invariant:** nothing here reads a clock or uses randomness; the caller passes the time. **Invariant:**
@@ -14,6 +17,7 @@
 
 mod advice;
 mod bundle;
+mod claim;
 mod distil;
 mod dreamer;
 mod level;
@@ -30,6 +34,7 @@ mod tests;
 
 pub use advice::{MemoryAdvice, ToolTarget, advise, ruled_action};
 pub use bundle::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
+pub use claim::ClaimExpectedError;
 pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, DreamChanges, FORGOTTEN, dream};
 pub use level::MegramLevel;
 pub use megram::{Megram, MegramOrigin};

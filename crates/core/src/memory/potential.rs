@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Megram, MegramTags};
+use super::{Megram, MegramLevel, MegramTags};
 use wf_base::keywords;
 use wf_base::time::Moment;
 
@@ -86,11 +86,11 @@ pub fn share(megram: &Megram, now: Moment) -> EvidenceShare {
     EvidenceShare { days, attention: megram.f.abs() * left, decision: megram.sigma * megram.f * left }
 }
 
-/// Returns the evidence at an instant: the sums over the megrams that fade. A rule is no evidence:
-/// it was made of megrams counted here already, and would vouch for itself.
+/// Returns the evidence at an instant: the sums over the megrams that are evidence. A rule is none:
+/// it was made of megrams counted here already, and would vouch for itself. Nor is a claim.
 pub fn potentials<'a>(megrams: impl IntoIterator<Item = &'a Megram>, now: Moment) -> MemoryPotentials {
-    let fading = megrams.into_iter().filter(|megram| megram.level.fades());
-    let shares: Vec<EvidenceShare> = fading.map(|megram| share(megram, now)).collect();
+    let evidence = megrams.into_iter().filter(|megram| megram.level.is_evidence());
+    let shares: Vec<EvidenceShare> = evidence.map(|megram| share(megram, now)).collect();
     let attention = sum(shares.iter().map(|share| share.attention));
     let decision = sum(shares.iter().map(|share| share.decision));
     // Rounding must not make a sum larger than that of the same terms without their signs.
@@ -105,10 +105,10 @@ fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     terms.into_iter().fold(0.0, |sum, term| sum + term)
 }
 
-/// Groups megrams into clusters: those of the same tags.
+/// Groups megrams into clusters: those of the same tags. A claim is in none, so that no word of it is taken for a finding.
 pub fn clusters(megrams: &[Megram]) -> BTreeMap<&MegramTags, Vec<&Megram>> {
     let mut clusters: BTreeMap<&MegramTags, Vec<&Megram>> = BTreeMap::new();
-    for megram in megrams {
+    for megram in megrams.iter().filter(|megram| megram.level != MegramLevel::Claim) {
         clusters.entry(&megram.tags).or_default().push(megram);
     }
     clusters

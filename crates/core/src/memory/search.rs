@@ -69,13 +69,15 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Searches memory: an entry is found if it has one of the words. Those with more of them come first, then newer ones.
+/// Searches memory: an entry is found if it has one of the words. Those with more of them come first, then newer ones; claims
+/// of files come last.
 pub fn search(megrams: &[Megram], query: &MemoryQuery) -> MemoryFindings {
     let wanted = words(&query.text);
     let mut found: Vec<(usize, &Megram)> = megrams.iter().map(|one| (overlap(&wanted, one), one)).collect();
     found.retain(|(count, _)| *count > 0);
     found.sort_by(|(count, one), (others, other)| {
-        others.cmp(count).then(other.created.cmp(&one.created)).then(one.id.cmp(&other.id))
+        let claims = is_claim(one).cmp(&is_claim(other));
+        claims.then(others.cmp(count)).then(other.created.cmp(&one.created)).then(one.id.cmp(&other.id))
     });
     let limit = limit(query);
     let mut text = format!("{} of {} entries found", found.len().min(limit), found.len());
@@ -104,10 +106,14 @@ fn words(text: &str) -> BTreeSet<String> {
     parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
+fn is_claim(megram: &Megram) -> bool {
+    megram.level == MegramLevel::Claim
+}
+
 /// Returns the trust in an entry (Silas 6).
 fn trust(level: MegramLevel) -> &'static str {
     match level {
-        MegramLevel::Megram | MegramLevel::Knowledge => "working",
+        MegramLevel::Megram | MegramLevel::Knowledge | MegramLevel::Claim => "working",
         MegramLevel::CommonSense => "verified",
         MegramLevel::Thinking => "constitutional",
     }

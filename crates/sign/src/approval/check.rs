@@ -8,7 +8,7 @@ use super::{
     ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
     ApprovalToken, Approver, Approvers, differences,
 };
-use crate::canonical;
+use crate::{DsseEnvelope, canonical};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -143,7 +143,16 @@ pub fn signers<'a>(
     token: &ApprovalToken,
     approvers: &'a Approvers,
 ) -> Result<Vec<&'a Approver>, ApprovalRefusal> {
-    let envelope = token.envelope();
+    envelope_signers(token.envelope(), token.statement().expires, approvers)
+}
+
+/// Returns the signers of an envelope, each once. Every signature must be valid, and by a listed approver whose key is not
+/// revoked before the end of what it signs.
+pub fn envelope_signers<'a>(
+    envelope: &DsseEnvelope,
+    end: Moment,
+    approvers: &'a Approvers,
+) -> Result<Vec<&'a Approver>, ApprovalRefusal> {
     let signed = envelope.signed().map_err(|bad| ApprovalRefusal::NoToken(bad.to_string()))?;
     let mut found: BTreeMap<Sha256Digest, &Approver> = BTreeMap::new();
     for signature in &envelope.signatures {
@@ -157,7 +166,7 @@ pub fn signers<'a>(
         }
         // The signing time is claimed by the holder of the key. So a key that is revoked before the
         // statement expires signs nothing, whatever the date on it.
-        if let Some(since) = by.revoked.filter(|since| *since <= token.statement().expires) {
+        if let Some(since) = by.revoked.filter(|since| *since <= end) {
             let name = by.name.clone();
             return Err(ApprovalRefusal::Revoked { name, since });
         }

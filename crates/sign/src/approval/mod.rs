@@ -26,8 +26,8 @@ pub use accept::{GoalContent, accepts};
 pub use answer::{Quorum, QuorumState, decide, proposal, proposal_text};
 pub use approvers::{Approver, Approvers, ReviewPolicy, VALIDITY};
 pub use check::{
-    ApprovalConsumption, ApprovalContext, SKEW, SpawnedPlan, ValidApproval, check, check_unconsumed, signers,
-    verify,
+    ApprovalConsumption, ApprovalContext, SKEW, SpawnedPlan, ValidApproval, check, check_unconsumed,
+    envelope_signers, signers, verify,
 };
 pub use digests::{ApprovedFileDifference, SpawnPolicy, differences, plan_digest};
 pub use install::{INSTALLER, SKILL_VALIDITY, check_installation, install_params};

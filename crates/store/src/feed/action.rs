@@ -104,6 +104,9 @@ pub enum WorkspaceAction {
         /// The number of new notes.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes: u64,
+        /// The keys of the approvers who signed the file, by their ids; none: what it brings are claims.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        signed_by: Vec<Sha256Digest>,
     },
     /// Megrams and notes were forgotten at the user's request.
     MemoryForgotten {
@@ -122,6 +125,13 @@ pub enum WorkspaceAction {
     NoteTrusted {
         /// The note, by its id.
         note: Sha256Digest,
+        /// The trust, in one word.
+        trust: String,
+    },
+    /// The user confirmed a megram that a file brought.
+    MegramTrusted {
+        /// The megram, by its id.
+        megram: Sha256Digest,
         /// The trust, in one word.
         trust: String,
     },

@@ -41,7 +41,7 @@ pub struct MemoryNote {
     /// The promotion by a person, who shared it with all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promoted: Option<NoteConfirmation>,
-    /// Its source: `user`, `import`, or a run and its step.
+    /// Its source: `user`, a run and its step, or a file that was imported.
     pub source: String,
     /// The time at which it was first written.
     pub created: Moment,

@@ -92,6 +92,14 @@ impl StepDecision {
     }
 }
 
+#[cfg(test)]
+impl StepDecision {
+    /// Makes a decision for a test.
+    pub(crate) fn test(id: &str, text: &str) -> Self {
+        Self { id: id.into(), text: text.into(), tags: vec!["plan:release".into()], external: false }
+    }
+}
+
 /// Returns the notes that a decision adds or changes: its preference becomes stronger, opposite ones weaker. A decision
 /// that was counted changes nothing.
 pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec<MemoryNote> {
@@ -119,7 +127,8 @@ pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec
     let of_today = |note: &&MemoryNote| {
         note.strength.is_some() && note.created.millis().div_euclid(DAY) == now.millis().div_euclid(DAY)
     };
-    match known.iter().find(|note| note.id == new.id) {
+    // What a file says is no decision that was made here.
+    match known.iter().find(|note| note.id == new.id && !note.is_claim()) {
         Some(same) => changed.push(decision.moved(same, |own| own.saturating_add(AGREES).min(100))),
         None if known.iter().filter(of_today).count() >= MOST_A_DAY => {}
         None => changed.push(decision.moved(&new, |own| own)),

@@ -10,7 +10,7 @@ use crate::memory::{
 };
 
 fn any_megram() -> impl Strategy<Value = Megram> {
-    let parts = (0..3_u8, 0..8_usize, 0..5_usize, -20..200_i64, 0..1000_u32);
+    let parts = (0..3_u8, 0..8_usize, 0..6_usize, -20..200_i64, 0..1000_u32);
     parts.prop_map(|(cluster, state, level, days, number)| {
         let from = number.to_string();
         let origin = MegramOrigin { at: ago(days), from: &from };

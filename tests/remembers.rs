@@ -180,3 +180,38 @@ fn tools_that_a_plan_does_not_name_are_its_own() {
     let other = place.wf(&["run", "other.md"]).exits(0);
     assert!(other.out.contains("break_symmetry"), "{}", other.out);
 }
+
+/// A planner that always has the same script copied, and calls it what `label.txt` says.
+fn copying() -> Sandbox {
+    let place = Sandbox::new();
+    let plan = by_request().replace(
+        "replan: {strict: true}\n",
+        "replan: {strict: true}\nplanner: {exec: [sh, planner.sh], timeout: 20s}\n",
+    );
+    let (head, rest) = plan.split_once("    alternatives:").unwrap();
+    let (_, tail) = rest.split_once("    verify:").unwrap();
+    place.file("plan.md", format!("{head}    verify:{tail}"));
+    let way =
+        r#"{"steps":{"build":{"id":"copied","tool":"'$(cat label.txt)'","run":"cp template.txt out.txt"}}}"#;
+    place.file("planner.sh", format!("cat > /dev/null; echo '{way}'\n"));
+    place
+}
+
+#[test]
+fn what_was_done_is_known_whatever_it_is_called_and_for_its_request_alone() {
+    let place = copying();
+    let run = |request: &str, label: &str, template: &str| {
+        place.file("label.txt", label).file("template.txt", template);
+        place.wf(&["run", "plan.md", "-p", &format!("request={request}")])
+    };
+    run("Make a report of May", "disk:x", "worse").exits(1);
+    let known = place.wf(&["memory", "query"]).exits(0);
+    assert!(!known.out.contains("disk:x"), "{}", known.out);
+    known.says("tool:run:cp");
+    let listed = place.wf(&["memory", "list", "--json"]).exits(0);
+    listed.says("it called run:cp; right failed");
+    // Under another name it is the same.
+    run("Make a report of May", "other:y", "good").exits(1).says("memory advises to avoid tool `run:cp`");
+    // A request that shares three words with it is another one, for which it may work.
+    run("Make a report of June", "disk:x", "good").exits(0);
+}

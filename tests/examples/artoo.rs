@@ -22,6 +22,28 @@ fn a_request_is_planned_judged_and_planned_again() {
     super::with_wf(&place, &["replay", "--last"]).exits(0);
 }
 
+/// The model plans by what it is told: it counts at once only if memory tells it what worked.
+#[test]
+fn the_demo_needs_fewer_rounds_once_memory_tells_what_worked() {
+    let place = pack();
+    let rounds = |request: &str| {
+        super::with_wf(&place, &["run", "ask.md", "-p", &format!("request={request}")]).exits(0);
+        let shown: serde_json::Value =
+            serde_json::from_str(&place.wf(&["show", "--last", "--json"]).exits(0).out).unwrap();
+        assert_eq!(place.read("out/answer.md"), "texts/wheat.txt is the longest: 3 lines.\n");
+        std::fs::remove_file(place.at("out/answer.md")).unwrap();
+        shown["rounds"].as_array().map(Vec::len)
+    };
+    let demo = "Which text is the longest, and how long is it?";
+    assert_eq!([1, 2, 3, 4].map(|_| rounds(demo)), [Some(2), Some(1), Some(1), Some(1)]);
+    // What was done is known, and not what the planner called it.
+    let known = place.wf(&["memory", "query"]).exits(0);
+    assert!(!known.out.contains("count:lines"), "{}", known.out);
+    known.says("tool:agent:executor+agent:planner+run:grep+run:sort+run:wc");
+    // Another request that shares words is told nothing of it, and comes to its end.
+    assert_eq!(rounds("Which text is the longest by its lines, and how long is it?"), Some(2));
+}
+
 #[test]
 fn goals_dream_and_report_at_their_slots() {
     let place = pack();

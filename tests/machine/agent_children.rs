@@ -47,7 +47,12 @@ fn calls(call: u32, requests: Vec<ChildRequest>) -> InputKind {
     if let ModelCallOutcome::Replied { tool_calls, .. } = &mut outcome {
         let requested = |request: ChildRequest| {
             let tool = if matches!(request, ChildRequest::Dispatch(_)) { "dispatch" } else { "collect" };
-            RequestedTool { tool: tool.into(), mistake: None, children: Some(Box::new(request)) }
+            RequestedTool {
+                tool: tool.into(),
+                mistake: None,
+                calls: Vec::new(),
+                children: Some(Box::new(request)),
+            }
         };
         *tool_calls = requests.into_iter().map(requested).collect();
     }

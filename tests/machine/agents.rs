@@ -105,6 +105,7 @@ pub(super) fn reply(tools: &[(&str, Option<&str>)]) -> ModelCallOutcome {
     let requested = |(tool, mistake): &(&str, Option<&str>)| RequestedTool {
         tool: (*tool).to_owned(),
         mistake: mistake.map(str::to_owned),
+        calls: Vec::new(),
         children: None,
     };
     let stop = if tools.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };

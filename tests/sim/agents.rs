@@ -260,7 +260,12 @@ fn requested(dice: &mut Dice) -> RequestedTool {
         4 => ("ask", None),
         _ => ("read", None),
     };
-    RequestedTool { tool: tool.into(), mistake: mistake.map(str::to_owned), children: None }
+    RequestedTool {
+        tool: tool.into(),
+        mistake: mistake.map(str::to_owned),
+        calls: Vec::new(),
+        children: None,
+    }
 }
 
 impl World {

@@ -4,6 +4,7 @@
 //! inputs give the same decisions, whatever drives them. Start at [`machine`].
 
 pub mod agent;
+pub mod calls;
 pub mod connection;
 pub mod envelope;
 pub mod gate;

@@ -181,6 +181,7 @@ mod tests {
             how: WorkExit::Completed,
             failure_class: None,
             inside: None,
+            calls: Vec::new(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

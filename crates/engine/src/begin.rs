@@ -72,7 +72,7 @@ fn resume_run(
         let ReplayedRun { run: ongoing, machine, events } =
             ReplayedRun::of(session, fence.token(), plan, past)?;
         copies::release_recorded(&ongoing, &events);
-        let end = recorded_end(run, &events);
+        let end = recorded_end(run, &events, &machine);
         let (stop, heard) = watch::channel(stop_level);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
@@ -140,6 +140,7 @@ impl BegunRun {
             approved: approved.map(Arc::new),
             evidence: EvidenceRecord::default(),
             around: None,
+            learns: false,
         };
         Ok(Self { run: run_context(session, token, errand, None)?, machine, new })
     }
@@ -183,6 +184,7 @@ impl ReplayedRun {
             approved,
             evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
             around: None,
+            learns: false,
         };
         let run = run_context(session, token, errand, keepers)?;
         for (_, event) in &events {

@@ -295,7 +295,7 @@ impl RunDispatcher {
         }
         let run = &self.run;
         run.session.observe(|observer| observer.event(&run.run_ref, event));
-        self.end = self.end.take().or_else(|| finished_run_of(&run.run_ref.id, event));
+        self.end = self.end.take().or_else(|| finished_run_of(&run.run_ref.id, event, &self.machine));
     }
 
     /// True if locks of a task are released once what was decided is durable.

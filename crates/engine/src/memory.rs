@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::authoring::{CalibrationTask, MemoryCalibration};
+use wf_core::calls::approach_name;
 use wf_core::ggs::Directive;
 use wf_core::machine::{
     AdviceKind, Attempt, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice,
@@ -53,7 +54,7 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
-        avoided = constraints(&run.plan, intent.as_deref(), &reader.memory(&MegramSelection::All)?, now);
+        avoided = constraints(&run.plan, &slug(run), &reader.memory(&MegramSelection::All)?, now);
         let declared = |said: &ToolAdvice| {
             let mut ways = pairs.iter().map(|(way, _)| way);
             ways.any(|way| way.tool == said.tool && way.target == said.target)
@@ -99,10 +100,10 @@ pub(super) fn may_be_asked(plan: &Plan) -> bool {
 
 /// Returns all that memory says to avoid: a planner may propose any tool, declared or not. A name that a planner of
 /// this plan gave what it proposed is a text: another proposal may have the same.
-fn constraints(plan: &Plan, intent: Option<&str>, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
+fn constraints(plan: &Plan, intent: &str, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
     let own = format!("{}/", plan.id());
     let said = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
-        let (tool, target) = tags.as_tool(intent).filter(|(tool, _)| !tool.starts_with(&own))?;
+        let (tool, target) = tags.as_tool(Some(intent)).filter(|(tool, _)| !tool.starts_with(&own))?;
         let pair = ToolTarget { tool: tool.to_owned(), entity: Some(tags.entity.clone()) };
         let cluster: Vec<Megram> = cluster.into_iter().cloned().collect();
         let said = advise(&cluster, &[pair], now).pop()?;
@@ -123,8 +124,8 @@ pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
     megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
     let words = format!("{subject} {}", run.intent_text().unwrap_or_default());
-    let intent = run.intent();
-    let task = CalibrationTask { words: &words, intent: intent.as_deref() };
+    let intent = slug(run);
+    let task = CalibrationTask { words: &words, intent: Some(&intent) };
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
 }
 
@@ -283,20 +284,14 @@ fn megrams(context: &RunContext, round: &Round, at: Moment) -> Vec<Megram> {
     let accepted = round.solved.directive == Directive::Success;
     let ways = round.alternatives.iter().enumerate();
     let ways = ways.filter(|(_, way)| way.failure_class.is_none() || !accepted);
-    let ways = ways.filter_map(|(number, way)| {
-        let ix = plan.find(way.step.as_str())?;
-        let step = plan.step(ix);
-        let tool = match step.way_of(way.alternative.as_ref()) {
-            Some(at_way) => lasting_target(plan, step, at_way),
-            // An alternative from a planner is not in the plan as written.
-            None if step.tool.as_ref() == Some(&way.tool) => way.tool.clone(),
-            None => format!("{}/{}", plan.id(), way.tool),
-        };
-        let tags = MegramTags::tool_of_run(&tool, way.target.as_deref(), intent.as_deref());
+    let slug = slug(context);
+    let ways = ways.flat_map(|(number, way)| {
         let from = format!("{run} round {} way {number}", round.round);
-        let origin = MegramOrigin { at, from: &from };
-        let state = state(way, round.solved.directive);
-        Some(Megram::new(state, tags, sentence(plan, way, round), origin))
+        let (state, text) = (state(way, round.solved.directive), sentence(plan, way, round));
+        subjects(plan, way, intent.as_deref(), &slug).into_iter().map(move |tags| {
+            let origin = MegramOrigin { at, from: &from };
+            Megram::new(state, tags, text.clone(), origin)
+        })
     });
     let mut megrams: Vec<Megram> = ways.collect();
     let end = match round.solved.directive {
@@ -309,9 +304,34 @@ fn megrams(context: &RunContext, round: &Round, at: Moment) -> Vec<Megram> {
         let from = format!("{run} round {}", round.round);
         let text = format!("{}: {}, {}", plan.id(), round.checks, round.rationale);
         let origin = MegramOrigin { at, from: &from };
-        megrams.push(Megram::new(state, MegramTags::intent(&slug(context)), text, origin));
+        megrams.push(Megram::new(state, MegramTags::intent(&slug), text, origin));
     }
     megrams
+}
+
+/// Returns what an alternative is known by: the tool that the plan names; and what was called, where the plan does not say
+/// what that is, since a model wrote it. A label that a planner gave counts only if nothing was called.
+fn subjects(plan: &Plan, way: &UsedAlternative, intent: Option<&str>, slug: &str) -> Vec<MegramTags> {
+    let Some(step) = plan.find(way.step.as_str()).map(|ix| plan.step(ix)) else {
+        return Vec::new();
+    };
+    let target = way.target.as_deref();
+    let approach = approach_name(&way.calls).map(|done| MegramTags::tool_of_run(&done, target, Some(slug)));
+    let named = |tool: &str| MegramTags::tool_of_run(tool, target, intent);
+    match step.way_of(way.alternative.as_ref()) {
+        Some(at_way) => {
+            let written = step.with_alternative(at_way);
+            let is_plan = |step: &Step| matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_));
+            let done = approach.filter(|_| written.is_some_and(|step| is_plan(&step)));
+            [Some(named(&lasting_target(plan, step, at_way))), done].into_iter().flatten().collect()
+        }
+        // An alternative from a planner is not in the plan as written.
+        None => {
+            let is_own = step.tool.as_ref() == Some(&way.tool);
+            let label = if is_own { way.tool.clone() } else { format!("{}/{}", plan.id(), way.tool) };
+            vec![approach.unwrap_or_else(|| named(&label))]
+        }
+    }
 }
 
 fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
@@ -333,5 +353,16 @@ fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
         Some(blame) => format!("failed ({})", blame.as_str()),
     };
     let (step, tool, number) = (&way.step, &way.tool, round.round);
-    format!("step `{step}` of {} {ending} with {tool}{on} in round {number}", plan.id())
+    let mut text = format!("step `{step}` of {} {ending} with {tool}{on} in round {number}", plan.id());
+    if let Some(ordered) = round.previous {
+        text += &format!(" under {ordered}");
+    }
+    if !way.calls.is_empty() {
+        text += &format!("; it called {}", way.calls.join(", "));
+    }
+    let failed = round.failed_check.as_ref().filter(|_| way.failure_class.is_some());
+    if let Some(check) = failed.and_then(|check| check.strip_prefix(&format!("{step}: "))) {
+        text += &format!("; {check} failed");
+    }
+    text
 }

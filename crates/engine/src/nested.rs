@@ -119,8 +119,9 @@ pub(super) fn attempt_end(
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
     let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
+    let calls = if task.run.learns { finished.calls.into_iter().collect() } else { Vec::new() };
     let mut ended =
-        AttemptEnd { outputs: finished.outputs, standing, inside, ..task.end_without_outputs(exit) };
+        AttemptEnd { outputs: finished.outputs, standing, inside, calls, ..task.end_without_outputs(exit) };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested.evidence_files();
     }
@@ -259,7 +260,7 @@ pub(super) fn prepare(
     let now = run.session.clock.now().max(last.unwrap_or_default());
     let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     copies::release_recorded(&run, &events);
-    let end = super::end::recorded_end(&run.run_ref.id, &events);
+    let end = super::end::recorded_end(&run.run_ref.id, &events, &machine);
     let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
     Ok((dispatcher, spent))
 }
@@ -308,6 +309,7 @@ pub(super) fn open(
         approved: outer.approved.clone(),
         evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
         around: Some(outer.account.clone()),
+        learns: outer.learns,
     };
     let run = RunContext::new(session, this, errand, tenure)?;
     run.inherit(copies::kept_files(outer, Some(place.task)));

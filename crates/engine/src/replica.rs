@@ -219,7 +219,8 @@ impl RunReplica {
             _ => {}
         }
         self.requests.note(&self.run, event);
-        self.end = self.end.take().or_else(|| finished_run_of(&self.run.run_ref.id, event));
+        let ended = || finished_run_of(&self.run.run_ref.id, event, &self.machine);
+        self.end = self.end.take().or_else(ended);
     }
 
     /// Returns the input with which the run begins, in the workspace as it is here.

@@ -104,6 +104,7 @@ impl ReverifyContext {
             approved: None,
             evidence: files,
             around: None,
+            learns: false,
         };
         // Nothing is written, so no lease is needed.
         let token = FencingToken { run: run.id.clone(), number: 0 };

@@ -54,6 +54,8 @@ pub(super) struct RunInputs {
     pub(super) evidence: EvidenceRecord,
     /// The account of the run that it is nested in.
     pub(super) around: Option<RunAccount>,
+    /// True if a run that it is nested in has rounds.
+    pub(super) learns: bool,
 }
 
 /// One run, as seen by the units that work for it.
@@ -88,6 +90,8 @@ pub(super) struct RunContext {
     files: Mutex<ResultFiles>,
     /// The resources that it has used, as far as that is durable, and those of the runs around it.
     pub(super) account: RunAccount,
+    /// True if it has rounds, or a run around it: memory learns from what is called in it.
+    pub(super) learns: bool,
     /// Held while a worktree is made, or something is merged: one at a time.
     pub(super) merging: tokio::sync::Mutex<()>,
     /// Its agents at work.
@@ -118,7 +122,8 @@ impl RunContext {
         errand: RunInputs,
         tenure: RunOwnership,
     ) -> Result<Arc<Self>, StoreError> {
-        let RunInputs { plan, params, session_name, past, view, pins, approved, evidence, around } = errand;
+        let RunInputs { plan, params, session_name, past, view, pins, approved, evidence, around, learns } =
+            errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
@@ -132,8 +137,10 @@ impl RunContext {
         let exchanges = Arc::new(Cassette::of_run(exchanges));
         let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
         let account = RunAccount::open(&this.id, around.as_ref(), session.shared.ledgers.get());
+        let learns = learns || plan.parts().replan.is_some();
         Ok(Arc::new(Self {
             session,
+            learns,
             account,
             run_ref: this,
             current: Mutex::new(Arc::clone(&plan)),

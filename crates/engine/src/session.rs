@@ -189,6 +189,8 @@ pub struct FinishedRun {
     pub counts: StepCounts,
     /// The failures in it, by class.
     pub failures: FailureTally,
+    /// The calls that its steps made in its last round.
+    pub calls: BTreeSet<String>,
     /// The tasks whose evidence is stale.
     pub stale: Vec<StaleFile>,
     /// Its outputs.

@@ -130,7 +130,12 @@ fn reply(agent: &Effect) -> InputKind {
     let requests = [dispatch("one"), dispatch("two"), ChildRequest::Collect(ChildChoice::All)];
     let requested = |request: ChildRequest| {
         let tool = if matches!(request, ChildRequest::Dispatch(_)) { "dispatch" } else { "collect" };
-        RequestedTool { tool: tool.into(), mistake: None, children: Some(Box::new(request)) }
+        RequestedTool {
+            tool: tool.into(),
+            mistake: None,
+            calls: Vec::new(),
+            children: Some(Box::new(request)),
+        }
     };
     replied(agent, requests.into_iter().map(requested).collect())
 }

@@ -143,6 +143,9 @@ pub struct RequestedTool {
     /// The reason why it is not executed, for the model; absent: it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mistake: Option<String>,
+    /// The calls that it makes, of a script or to a host: `run:PROGRAM`, `fetch:HOST`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// The meaning of a valid call of `dispatch` or `collect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children: Option<Box<ChildRequest>>,

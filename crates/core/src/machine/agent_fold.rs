@@ -32,6 +32,9 @@ impl MachineState {
                 }
             }
             EventKind::ToolCallStarted(start) => {
+                let turn = self.agent_turn_mut(plan, &start.id.attempt);
+                let calls = turn.map(|turn| turn.calls_of_tool(start.id.position)).unwrap_or_default();
+                self.record_calls(plan, &start.id.attempt, &calls);
                 self.push_tool(plan, &start.id.attempt, ToolRecord::Started);
                 self.begin_collect(plan, at, &start.id);
             }

@@ -144,6 +144,14 @@ pub(super) enum AgentStep {
 }
 
 impl AgentTurn {
+    /// Returns the calls that the tool call at a position makes.
+    pub(super) fn calls_of_tool(&self, position: u32) -> Vec<String> {
+        let Some(ModelCallOutcome::Replied { tool_calls, .. }) = &self.outcome else {
+            return Vec::new();
+        };
+        tool_calls.get(position as usize).map(|tool| tool.calls.clone()).unwrap_or_default()
+    }
+
     /// Returns the reasons that the model gets in place of results, by position.
     pub fn refusals(&self) -> BTreeMap<u32, String> {
         let refused = (0_u32..).zip(&self.tools).filter_map(|(position, tool)| match tool {

@@ -26,6 +26,9 @@ pub struct AttemptEnd {
     /// The failures inside of the nested run that it was, by class; `None` for all other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<FailureTally>,
+    /// The calls that were made in the nested run that it was, if rounds follow from them: `run:PROGRAM` and the like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// The files that the results inside a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
@@ -54,6 +57,7 @@ impl AttemptEnd {
             standing: None,
             failure_class: None,
             inside: None,
+            calls: Vec::new(),
             seen: Vec::new(),
             swapped_file: None,
             usage: AttemptUsage::default(),
@@ -70,6 +74,7 @@ impl From<AttemptEnd> for EventKind {
             how: end.exit,
             failure_class: end.failure_class,
             inside: end.inside,
+            calls: end.calls,
             outputs: end.outputs,
             artifacts: end.artifacts,
             standing: end.standing,

@@ -137,6 +137,9 @@ pub enum EventKind {
         /// The failures inside of the nested run that it was, by class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<FailureTally>,
+        /// The calls that were made in the nested run that it was, if a run around it has rounds.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<String>,
         /// Its outputs, checked against their declarations.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,

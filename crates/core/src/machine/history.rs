@@ -68,6 +68,13 @@ impl MachineState {
         };
     }
 
+    /// Notes calls that an attempt made.
+    pub(super) fn record_calls(&mut self, plan: &Plan, attempt: &Attempt, calls: &[String]) {
+        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
+            record.calls.extend(calls.iter().cloned());
+        }
+    }
+
     /// Notes the ruling of a check on an attempt.
     pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
         let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };

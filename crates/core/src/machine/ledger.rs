@@ -274,6 +274,7 @@ mod tests {
             how: WorkExit::Code { code: 1 },
             failure_class: None,
             inside: None,
+            calls: Vec::new(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

@@ -1,9 +1,12 @@
 //! The findings of a round about the alternatives in use, which memory is made of.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::measure::RoundMeasurement;
 use super::{Machine, RoundFailureClass, StepState};
+use crate::calls::calls_of_work;
 use crate::ggs::Directive;
 use wf_base::name::Name;
 use wf_model::StepIx;
@@ -21,6 +24,9 @@ pub struct UsedAlternative {
     /// The target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// The calls that were made in the round: what was done, whatever it is called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// The failure class; absent: it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<RoundFailureClass>,
@@ -50,6 +56,22 @@ impl Machine {
         failing.chain(others.map(|(step, _)| self.used_alternative(*step, None))).collect()
     }
 
+    /// Returns the calls that the steps of the run made in its last round.
+    pub fn calls(&self) -> BTreeSet<String> {
+        self.main_steps().flat_map(|step| self.step_calls(step)).collect()
+    }
+
+    /// Returns the calls that a step made in this round; none if nothing of it was begun.
+    fn step_calls(&self, step: u32) -> BTreeSet<String> {
+        if !self.begun_this_round(step) {
+            return BTreeSet::new();
+        }
+        let mut calls = calls_of_work(&self.plan.step(StepIx(step)).work);
+        let tasks = self.state.step_record(step).tasks();
+        calls.extend(tasks.flat_map(|(_, task)| task.calls.iter().cloned()));
+        calls
+    }
+
     /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
     pub(super) fn begun_this_round(&self, step: u32) -> bool {
         self.state.step_record(step).tasks().any(|(_, task)| task.attempts_of_round() > 0)
@@ -63,6 +85,7 @@ impl Machine {
             alternative: written.alternative_id(way).cloned(),
             tool: written.tool(way),
             target: written.target(way).map(str::to_owned),
+            calls: self.step_calls(step).into_iter().collect(),
             failure_class: failed,
             kind: self.state.control.kinds.get(&step).copied(),
         }

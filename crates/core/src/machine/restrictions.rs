@@ -3,9 +3,10 @@
 use super::actuator::{BlockedActuators, tool_class};
 use super::measure::RoundMeasurement;
 use super::memory_advice::advice_about;
-use super::{AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round};
+use super::{AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round, ToolAdvice};
 use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
+use crate::calls::approach_of;
 use crate::ggs::Directive;
 use wf_model::{Alternative, Plan, StepIx};
 
@@ -80,11 +81,17 @@ impl Machine {
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
         // there may be others that were not considered.
-        let said = advice_about(&self.state.control.advice, &step, last);
-        if let Some(said) = said.filter(|said| said.advice == AdviceKind::Avoid) {
+        let advice = &self.state.control.advice;
+        let avoided = |said: &&ToolAdvice| said.advice == AdviceKind::Avoid;
+        let said = advice_about(advice, &step, last).filter(avoided);
+        // What it does counts, whatever it is called.
+        let approach = approach_of(&step, last as usize);
+        let does =
+            |said: &&ToolAdvice| Some(&said.tool) == approach.as_ref() && said.target.as_deref() == target;
+        if let Some(said) = said.or_else(|| advice.iter().filter(avoided).find(does)) {
             let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
             let on = on.unwrap_or_default();
-            uses.push(format!("memory advises to avoid tool `{tool}`{on}"));
+            uses.push(format!("memory advises to avoid tool `{}`{on}", said.tool));
         } else if let Some(entry) = forbidding {
             uses.push(format!("it uses {entry}, which memory forbids: {}", entry.reason));
         }

@@ -214,6 +214,9 @@ pub(super) struct TaskRecord {
     pub(super) inspector_loops: u32,
     /// The number of times `test` did.
     pub(super) tester_loops: u32,
+    /// The calls that were made in this round by its agents and nested runs.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) calls: BTreeSet<String>,
     /// The results of its attempts, once one failed; gone when it has ended.
     pub(super) tries: Option<Box<AttemptHistory>>,
     /// The guidance of a planner, once it was asked in this round.

@@ -171,6 +171,12 @@ impl AgentSession {
             RequestedTool {
                 tool: call.tool.chars().take(64).collect(),
                 mistake: parsed.as_ref().err().cloned(),
+                calls: parsed
+                    .as_ref()
+                    .ok()
+                    .and_then(Option::as_ref)
+                    .map(AgentCall::calls)
+                    .unwrap_or_default(),
                 children: parsed.ok().flatten().and_then(AgentCall::children).map(Box::new),
             }
         });

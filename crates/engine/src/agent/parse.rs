@@ -3,6 +3,7 @@ use wf_core::agent::{
     AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script, parse_call,
     read_collect, read_dispatch,
 };
+use wf_core::calls::{call_of_url, calls_of_script};
 use wf_core::memory::{MemoryQuery, NoteDraft};
 use wf_exec::fetch::FetchTarget;
 
@@ -54,6 +55,15 @@ impl AgentCall<'_> {
         match self {
             Self::Children(request) => Some(request),
             _ => None,
+        }
+    }
+
+    /// Returns the calls that it makes, of a script or to a host.
+    pub(super) fn calls(&self) -> Vec<String> {
+        match self {
+            Self::Sandbox(ToolRequest::Run { script, .. }) => calls_of_script(script).into_iter().collect(),
+            Self::Fetch(target) => call_of_url(target.address()).into_iter().collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::word::has_word;
+use crate::calls::approach_of;
 use crate::memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters};
 use wf_base::time::Moment;
 use wf_model::{Plan, Step, StepWork};
@@ -117,10 +118,10 @@ impl MemoryCalibration {
 }
 
 impl CalibrationEntry {
-    /// True if a step uses it in an alternative: as its tool, or by name in a script or an argument. A name that is known
+    /// True if a step uses it in an alternative: as its tool, by what it does, or by name in a script or an argument. A name that is known
     /// to one plan alone, `PLAN/NAME`, may be a planner's, and is told without effect.
     pub(crate) fn is_used(&self, step: &Step, way: usize) -> bool {
-        let is_tool = step.tool(way) == self.tool;
+        let is_tool = step.tool(way) == self.tool || approach_of(step, way).as_ref() == Some(&self.tool);
         let is_target = |target: &String| step.target(way) == Some(target);
         let is_declared = is_tool && self.target.as_ref().is_none_or(is_target);
         let text = step.with_alternative(way).map(|step| texts(&step.work)).unwrap_or_default();

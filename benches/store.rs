@@ -204,6 +204,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         how: WorkExit::Code { code: 0 },
         failure_class: None,
         inside: None,
+        findings: wf_core::machine::NestedFindings::default(),
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,

@@ -215,3 +215,21 @@ fn what_was_done_is_known_whatever_it_is_called_and_for_its_request_alone() {
     // A request that shares three words with it is another one, for which it may work.
     run("Make a report of June", "disk:x", "good").exits(0);
 }
+
+#[test]
+fn what_an_agent_called_is_a_part_of_its_record() {
+    let place = Sandbox::new();
+    place.file("wf.yaml", "models: {m: {api: scripted, model: replies.yaml}}\n");
+    let call = "tool_calls: [{tool: run, arguments: {script: 'wc -l plan.md'}}]";
+    place.file("replies.yaml", format!("- replies:\n    - {call}\n    - text: I counted.\n"));
+    let step = "  - id: count\n    agent: {model: m, tools: [run]}\n    \
+                verify: [{name: counted, run: test -s count.txt}]\n";
+    place.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: asks\nreplan: {{strict: true}}\nsteps:\n{step}---\n\n## count\n\nCount.\n"
+        ),
+    );
+    place.wf(&["run", "plan.md"]).exits(1);
+    place.wf(&["memory", "list", "--json"]).exits(0).says("it called agent:m, run:wc; counted failed");
+}

@@ -40,6 +40,8 @@ fn the_demo_needs_fewer_rounds_once_memory_tells_what_worked() {
     let known = place.wf(&["memory", "query"]).exits(0);
     assert!(!known.out.contains("count:lines"), "{}", known.out);
     known.says("tool:agent:executor+agent:planner+run:grep+run:sort+run:wc");
+    let listed = place.wf(&["memory", "list", "--json"]).exits(0);
+    listed.says("it called agent:executor, agent:planner; does_what_was_asked failed");
     // Another request that shares words is told nothing of it, and comes to its end.
     assert_eq!(rounds("Which text is the longest by its lines, and how long is it?"), Some(2));
 }

@@ -22,6 +22,10 @@ const BUILTINS: [&str; 33] = [
 /// The words after which names follow, and no command.
 const LISTS: [&str; 4] = ["for", "case", "select", "function"];
 
+/// The programs that do what a text says.
+const INTERPRETERS: [&str; 13] =
+    ["awk", "bash", "dash", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh"];
+
 /// Returns the calls that the work of a step makes by itself: not those of a nested run or of the tools of an agent.
 pub fn calls_of_work(work: &StepWork) -> BTreeSet<String> {
     match work {
@@ -96,9 +100,14 @@ pub fn approach_name<'a>(calls: impl IntoIterator<Item = &'a String>) -> Option<
     (!named.is_empty()).then(|| named.join("+"))
 }
 
-/// Returns the name of the approach that an alternative of a step is, as far as the plan says what it does.
+/// Returns the name of the approach that an alternative of a step is; `None` if the plan does not say what it does, since
+/// that is up to a model, or to the text that an interpreter gets.
 pub fn approach_of(step: &Step, way: usize) -> Option<String> {
-    step.with_alternative(way).and_then(|step| approach_name(&calls_of_work(&step.work)))
+    let step = step.with_alternative(way)?;
+    let is_up_to_model = matches!(step.work, StepWork::Agent(_) | StepWork::Uses(_) | StepWork::Generated(_));
+    let calls = calls_of_work(&step.work);
+    let has_interpreter = INTERPRETERS.iter().any(|program| calls.contains(&run_call(program)));
+    if is_up_to_model || has_interpreter { None } else { approach_name(&calls) }
 }
 
 /// The words of a script, and whether a command begins.
@@ -162,7 +171,9 @@ fn without_here_documents(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{approach_name, call_of_url, calls_of_script};
+    use super::{approach_name, approach_of, call_of_url, calls_of_script};
+    use wf_base::name::Name;
+    use wf_model::{ShellScript, Step, StepWork};
 
     fn programs(script: &str) -> String {
         calls_of_script(script).into_iter().collect::<Vec<_>>().join(" ")
@@ -208,5 +219,16 @@ mod tests {
             Some("agent:a+run:wc")
         );
         assert_eq!(approach_name(&calls(&[])), None);
+    }
+
+    #[test]
+    fn what_an_interpreter_will_do_is_not_known_by_its_name() {
+        let approach = |text: &str| {
+            let script = ShellScript { shell: vec!["sh".into(), "-c".into()], text: text.into() };
+            approach_of(&Step::new(Name::parse("a").unwrap(), StepWork::Run(script)), 0)
+        };
+        assert_eq!(approach("cp a b && sort b").as_deref(), Some("run:cp+run:sort"));
+        assert_eq!(approach("python3 fix.py && cp a b"), None);
+        assert_eq!(approach("echo good > out.txt"), None);
     }
 }

@@ -181,7 +181,7 @@ mod tests {
             how: WorkExit::Completed,
             failure_class: None,
             inside: None,
-            calls: Vec::new(),
+            findings: crate::machine::NestedFindings::default(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

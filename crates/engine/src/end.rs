@@ -27,7 +27,7 @@ pub(super) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> 
         standing: *standing,
         counts: *counts,
         failures: *failures,
-        calls: machine.calls(),
+        findings: machine.findings(),
         stale: stale.clone(),
         outputs: outputs.clone(),
         accepted: *accepted,

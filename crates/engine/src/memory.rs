@@ -318,20 +318,16 @@ fn subjects(plan: &Plan, way: &UsedAlternative, intent: Option<&str>, slug: &str
     let target = way.target.as_deref();
     let approach = approach_name(&way.calls).map(|done| MegramTags::tool_of_run(&done, target, Some(slug)));
     let named = |tool: &str| MegramTags::tool_of_run(tool, target, intent);
-    match step.way_of(way.alternative.as_ref()) {
-        Some(at_way) => {
-            let written = step.with_alternative(at_way);
-            let is_plan = |step: &Step| matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_));
-            let done = approach.filter(|_| written.is_some_and(|step| is_plan(&step)));
-            [Some(named(&lasting_target(plan, step, at_way))), done].into_iter().flatten().collect()
-        }
+    let Some(at_way) = step.way_of(way.alternative.as_ref()) else {
         // An alternative from a planner is not in the plan as written.
-        None => {
-            let is_own = step.tool.as_ref() == Some(&way.tool);
-            let label = if is_own { way.tool.clone() } else { format!("{}/{}", plan.id(), way.tool) };
-            vec![approach.unwrap_or_else(|| named(&label))]
-        }
-    }
+        let is_own = step.tool.as_ref() == Some(&way.tool);
+        let label = if is_own { way.tool.clone() } else { format!("{}/{}", plan.id(), way.tool) };
+        return vec![approach.unwrap_or_else(|| named(&label))];
+    };
+    let written = step.with_alternative(at_way);
+    let is_plan = written.is_some_and(|step| matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_)));
+    let done = approach.filter(|_| is_plan);
+    [Some(named(&lasting_target(plan, step, at_way))), done].into_iter().flatten().collect()
 }
 
 fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
@@ -360,8 +356,7 @@ fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
     if !way.calls.is_empty() {
         text += &format!("; it called {}", way.calls.join(", "));
     }
-    let failed = round.failed_check.as_ref().filter(|_| way.failure_class.is_some());
-    if let Some(check) = failed.and_then(|check| check.strip_prefix(&format!("{step}: "))) {
+    if let Some(check) = &way.failed_check {
         text += &format!("; {check} failed");
     }
     text

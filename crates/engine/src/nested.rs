@@ -13,7 +13,7 @@ use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{
-    Attempt, AttemptEnd, ChildId, Event, Machine, RunOutcome, Standing, TaskId, WorkExit,
+    Attempt, AttemptEnd, ChildId, Event, Machine, NestedFindings, RunOutcome, Standing, TaskId, WorkExit,
 };
 use wf_exec::view::{self, WorkspaceView};
 use wf_exec::{StopLevel, WorkError};
@@ -119,9 +119,9 @@ pub(super) fn attempt_end(
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
     let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
-    let calls = if task.run.learns { finished.calls.into_iter().collect() } else { Vec::new() };
-    let mut ended =
-        AttemptEnd { outputs: finished.outputs, standing, inside, calls, ..task.end_without_outputs(exit) };
+    let findings = Box::new(if task.run.learns { finished.findings } else { NestedFindings::default() });
+    let ended = AttemptEnd { standing, inside, findings, ..task.end_without_outputs(exit) };
+    let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested.evidence_files();
     }

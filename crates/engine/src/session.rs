@@ -11,7 +11,8 @@ use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::{Clock, Moment};
 use wf_core::machine::{
-    CriteriaCount, FailureTally, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
+    CriteriaCount, FailureTally, LogicMismatch, NestedFindings, RunApproval, RunOutcome, StaleFile, Standing,
+    StepCounts,
 };
 use wf_core::permit::ParallelLimits;
 use wf_exec::evidence::DigestMemo;
@@ -189,8 +190,8 @@ pub struct FinishedRun {
     pub counts: StepCounts,
     /// The failures in it, by class.
     pub failures: FailureTally,
-    /// The calls that its steps made in its last round.
-    pub calls: BTreeSet<String>,
+    /// The findings for a run around it.
+    pub findings: NestedFindings,
     /// The tasks whose evidence is stale.
     pub stale: Vec<StaleFile>,
     /// Its outputs.

@@ -54,10 +54,10 @@ impl Store {
     }
 
     /// Writes a claim as a person confirmed it; returns 0 if it is no claim any more.
-    pub fn confirm_claim(&self, megram: Megram) -> WriteTicket<usize> {
+    pub fn confirm_claim(&self, megram: &Megram) -> WriteTicket<usize> {
+        let values = (megram.id.to_string(), megram.level.as_str(), megram.k);
         self.row_sql(move |connection| {
             let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1 AND level = 'claim'";
-            let values = (megram.id.to_string(), megram.level.as_str(), megram.k);
             connection.prepare_cached(sql)?.execute(values)
         })
     }

@@ -121,13 +121,12 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
 pub(super) fn sign(ui: &Ui, args: &MemorySignArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
     read_bundle(&text, &MemoryBundle::default()).map_err(|bad| invalid(&shown, &bad))?;
-    let signer = match &args.key {
-        Some(key) => signing_key(ui, key, &args.passphrase)?,
-        None => {
-            let keys = keys::key_folder(&ui.host)?;
-            let own = keys::require_signing_key(&ui.host, &keys, None)?;
-            keys::open_key(ui, &keys, &own, args.passphrase.file())?
-        }
+    let signer = if let Some(key) = &args.key {
+        signing_key(ui, key, &args.passphrase)?
+    } else {
+        let keys = keys::key_folder(&ui.host)?;
+        let own = keys::require_signing_key(&ui.host, &keys, None)?;
+        keys::open_key(ui, &keys, &own, args.passphrase.file())?
     };
     attest::write(ui, args.out.as_deref(), &(seal_text(BUNDLE_PAYLOAD, text, Some(&signer)) + "\n"))
 }

@@ -96,7 +96,7 @@ fn trust_megram(
     })?;
     confirm(ui, args, trust)?;
     let level = changed.level;
-    store(&ui.host)?.confirm_claim(changed).wait()?;
+    store(&ui.host)?.confirm_claim(&changed).wait()?;
     watch::record_quietly(ui, WorkspaceAction::MegramTrusted { megram: id, trust: trust.to_string() });
     ui.print_line(&format!("megram {} is {trust}: its level is {level}", id.short()))?;
     Ok(CliExitCode::Ok)

@@ -148,6 +148,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["memory", "explain", "TEXT"],
     &["memory", "forget", "TEXT"],
     &["memory", "import", "TEXT"],
+    &["memory", "sign", "TEXT"],
     &["memory", "search", "TEXT"],
     &["memory", "trust", "TEXT", "verified"],
     &["memory", "promote", "TEXT"],

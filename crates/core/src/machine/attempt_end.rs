@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, AttemptUsage, EventKind, FailureTally, Standing, WorkExit};
+use super::{Artifact, Attempt, AttemptUsage, EventKind, FailureTally, NestedFindings, Standing, WorkExit};
 use crate::health::BreakerNote;
 use wf_model::{FailureClass, JsonObject};
 
@@ -26,9 +26,9 @@ pub struct AttemptEnd {
     /// The failures inside of the nested run that it was, by class; `None` for all other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<FailureTally>,
-    /// The calls that were made in the nested run that it was, if rounds follow from them: `run:PROGRAM` and the like.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<String>,
+    /// The findings of the nested run that it was, if rounds follow from them.
+    #[serde(default, flatten)]
+    pub findings: Box<NestedFindings>,
     /// The files that the results inside a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
@@ -57,7 +57,7 @@ impl AttemptEnd {
             standing: None,
             failure_class: None,
             inside: None,
-            calls: Vec::new(),
+            findings: Box::default(),
             seen: Vec::new(),
             swapped_file: None,
             usage: AttemptUsage::default(),
@@ -74,7 +74,7 @@ impl From<AttemptEnd> for EventKind {
             how: end.exit,
             failure_class: end.failure_class,
             inside: end.inside,
-            calls: end.calls,
+            findings: *end.findings,
             outputs: end.outputs,
             artifacts: end.artifacts,
             standing: end.standing,

@@ -4,10 +4,10 @@ use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
     CriteriaCount, DeselectedStep, ExchangeGated, FailureTally, GatePoint, GuidanceEnd, GuidanceStart,
-    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, PlanGeneration,
-    PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval,
-    RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
-    ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, NestedFindings,
+    PlanGeneration, PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round,
+    RunApproval, RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState,
+    TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::{gate::GateResult, health::BreakerNote};
 use wf_base::name::{GateId, Name, PlanId, RunId};
@@ -137,9 +137,9 @@ pub enum EventKind {
         /// The failures inside of the nested run that it was, by class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<FailureTally>,
-        /// The calls that were made in the nested run that it was, if a run around it has rounds.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        calls: Vec<String>,
+        /// The findings of the nested run that it was, if a run around it has rounds.
+        #[serde(default, flatten)]
+        findings: NestedFindings,
         /// Its outputs, checked against their declarations.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,

@@ -85,8 +85,8 @@ impl MachineState {
                 self.store_result(plan, place, AttemptResult::from_cache(found));
             }
             EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
-            EventKind::AttemptEnded { attempt, how, failure_class, inside, calls, .. } => {
-                self.record_calls(plan, attempt, calls);
+            EventKind::AttemptEnded { attempt, how, failure_class, inside, findings, .. } => {
+                self.record_findings(plan, attempt, findings);
                 self.record_attempt(plan, attempt, how, *failure_class, *inside);
                 self.apply_work_end(plan, attempt, how, AttemptResult::of_work(fact));
             }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback::{FailedCheck, FailureCount};
 use super::state::{MachineState, TaskRecord};
-use super::{Attempt, CheckVerdict, FailureTally, ReworkLoop, WorkExit};
+use super::{Attempt, CheckVerdict, FailureTally, NestedFindings, ReworkLoop, WorkExit};
 use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
 
@@ -75,10 +75,21 @@ impl MachineState {
         }
     }
 
+    /// Notes the findings of the nested run that an attempt was; whatever criterion failed before is over.
+    pub(super) fn record_findings(&mut self, plan: &Plan, attempt: &Attempt, findings: &NestedFindings) {
+        self.record_calls(plan, attempt, &findings.calls);
+        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
+            record.failed_check.clone_from(&findings.failed_check);
+        }
+    }
+
     /// Notes the ruling of a check on an attempt.
     pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
         let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
         record.is_unbounded |= verdict.is_unbounded;
+        if !verdict.passed() && record.failed_check.is_none() {
+            record.failed_check = Some(verdict.name.to_string());
+        }
         record.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
     }
 }

@@ -274,7 +274,7 @@ mod tests {
             how: WorkExit::Code { code: 1 },
             failure_class: None,
             inside: None,
-            calls: Vec::new(),
+            findings: crate::machine::NestedFindings::default(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,

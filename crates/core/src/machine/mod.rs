@@ -167,7 +167,7 @@ pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
 pub use merge_event::{
     MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
 };
-pub use observations::UsedAlternative;
+pub use observations::{NestedFindings, UsedAlternative};
 pub use planner::ANSWER_LIMIT;
 pub use planner::proposed_plans;
 pub use planner_event::{PlanReply, PlannerRejection};

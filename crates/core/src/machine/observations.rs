@@ -27,12 +27,26 @@ pub struct UsedAlternative {
     /// The calls that were made in the round: what was done, whatever it is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
+    /// The first criterion that failed, of the step or in the plan that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_check: Option<String>,
     /// The failure class; absent: it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<RoundFailureClass>,
     /// The kind of change that led to it; absent: the step began so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Directive>,
+}
+
+/// The findings of a nested run, for the rounds of a run around it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NestedFindings {
+    /// The calls that its steps made in its last round: `run:PROGRAM`, `fetch:HOST`, `agent:ROLE`, `skill:NAME`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// The first criterion that failed in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_check: Option<String>,
 }
 
 impl Machine {
@@ -56,9 +70,18 @@ impl Machine {
         failing.chain(others.map(|(step, _)| self.used_alternative(*step, None))).collect()
     }
 
-    /// Returns the calls that the steps of the run made in its last round.
-    pub fn calls(&self) -> BTreeSet<String> {
-        self.main_steps().flat_map(|step| self.step_calls(step)).collect()
+    /// Returns what a run around this one learns from it: of its last round.
+    pub fn findings(&self) -> NestedFindings {
+        let calls: BTreeSet<String> = self.main_steps().flat_map(|step| self.step_calls(step)).collect();
+        let has_failed = |step: &u32| self.state.step_record(*step).state == StepState::Failed;
+        let mut failed = self.main_steps().filter(has_failed);
+        let of_steps = failed.find_map(|step| self.step_failed_check(step));
+        let of_plan = || self.state.refuted.first().map(|failed| failed.criterion.to_string());
+        NestedFindings { calls: calls.into_iter().collect(), failed_check: of_steps.or_else(of_plan) }
+    }
+
+    fn step_failed_check(&self, step: u32) -> Option<String> {
+        self.state.step_record(step).tasks().find_map(|(_, task)| task.failed_check.clone())
     }
 
     /// Returns the calls that a step made in this round; none if nothing of it was begun.
@@ -86,6 +109,7 @@ impl Machine {
             tool: written.tool(way),
             target: written.target(way).map(str::to_owned),
             calls: self.step_calls(step).into_iter().collect(),
+            failed_check: failed.and_then(|_| self.step_failed_check(step)),
             failure_class: failed,
             kind: self.state.control.kinds.get(&step).copied(),
         }

@@ -217,6 +217,9 @@ pub(super) struct TaskRecord {
     /// The calls that were made in this round by its agents and nested runs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) calls: BTreeSet<String>,
+    /// The first criterion that the last attempt failed, or a nested run that it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failed_check: Option<String>,
     /// The results of its attempts, once one failed; gone when it has ended.
     pub(super) tries: Option<Box<AttemptHistory>>,
     /// The guidance of a planner, once it was asked in this round.

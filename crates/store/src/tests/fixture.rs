@@ -105,7 +105,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         how: WorkExit::Code { code },
         failure_class: (code != 0).then_some(FailureClass::Logical),
         inside: None,
-        calls: Vec::new(),
+        findings: wf_core::machine::NestedFindings::default(),
         outputs: object(json!({"rows": code})),
         artifacts: vec![],
         standing: None,
@@ -201,7 +201,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
         how,
         failure_class,
         inside: None,
-        calls: Vec::new(),
+        findings: wf_core::machine::NestedFindings::default(),
         outputs,
         artifacts: vec![Artifact {
             path: "out/report.csv".into(),

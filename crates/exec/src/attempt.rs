@@ -109,13 +109,13 @@ impl ProcessOutcome {
 /// Runs a process until it exits or is terminated.
 pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     prepare_output(&job);
-    let waited = memory_room::wait_for_room(&hooks.stop).await;
+    let room = memory_room::wait_for_room(&hooks.stop).await;
     let prepared = sandbox::prepare(&job.command).await;
     let mask = hooks.mask;
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
     let mut writer = log::LogWriter::new(target, hooks.on_output);
-    if waited >= NOTED_WAIT {
-        let note = format!("… started {} s later: memory was short …\n", waited.as_secs());
+    if room.waited >= NOTED_WAIT {
+        let note = format!("… started {} s later: memory was short …\n", room.waited.as_secs());
         writer.on_bytes(log::LogStream::Note, note.as_bytes());
     }
     let limits =

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::control_group::membership;
-use super::{StopLevel, lock, tree};
+use super::{StopLevel, lock};
 use rustix::process::Pid;
 
 /// The memory that must be free for a start.
@@ -33,33 +33,57 @@ const MAX_WAIT: Duration = Duration::from_mins(1);
 /// The number, of 1,000, that the system adds to the badness of a process when it looks for one to kill.
 const KILLED_FIRST: &str = "500";
 
-/// The starts of the last moment.
-static RECENT_STARTS: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
+/// The processes that have got room.
+static ROOMS: Mutex<OccupiedRooms> = Mutex::new(OccupiedRooms { running: 0, recent: Vec::new() });
 
-/// Waits until there is memory for one more process, where a control group limits it. Returns the time that it took.
-pub(super) async fn wait_for_room(stop: &watch::Receiver<StopLevel>) -> Duration {
-    if limited_groups().is_empty() {
-        return Duration::ZERO;
-    }
-    let began = Instant::now();
-    while !begin_start() && *stop.borrow() == StopLevel::No && began.elapsed() < MAX_WAIT {
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
-    began.elapsed()
+/// The processes that were started and have not ended, and when the last of them were started. What a step left running
+/// is not among them: nobody knows when that ends.
+struct OccupiedRooms {
+    running: usize,
+    recent: Vec<Instant>,
 }
 
-/// Notes a start, if there is room for it, or nothing to wait for.
-fn begin_start() -> bool {
-    let now = Instant::now();
-    let mut recent = lock(&RECENT_STARTS);
-    recent.retain(|start| now.duration_since(*start) < MEASURED_AFTER);
-    let expected = EXPECTED_BYTES.saturating_mul(recent.len() as u64);
-    let is_alone = recent.is_empty() && tree::under_way() == 0;
-    let has_room = is_alone || free_bytes().is_none_or(|free| free >= START_BYTES.saturating_add(expected));
-    if has_room {
-        recent.push(now);
+/// The room of a process, until it has ended.
+pub(super) struct MemoryRoom {
+    /// The time that it took to get it.
+    pub(super) waited: Duration,
+    is_counted: bool,
+}
+
+impl Drop for MemoryRoom {
+    fn drop(&mut self) {
+        if self.is_counted {
+            lock(&ROOMS).running -= 1;
+        }
     }
-    has_room
+}
+
+/// Waits until there is memory for one more process, where a control group limits it.
+pub(super) async fn wait_for_room(stop: &watch::Receiver<StopLevel>) -> MemoryRoom {
+    if limited_groups().is_empty() {
+        return MemoryRoom { waited: Duration::ZERO, is_counted: false };
+    }
+    let began = Instant::now();
+    while !lock(&ROOMS).enter(began.elapsed() >= MAX_WAIT || *stop.borrow() != StopLevel::No) {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+    MemoryRoom { waited: began.elapsed(), is_counted: true }
+}
+
+impl OccupiedRooms {
+    /// Notes a start, if there is room for it, if nothing else could make some, or in any case.
+    fn enter(&mut self, in_any_case: bool) -> bool {
+        let now = Instant::now();
+        self.recent.retain(|start| now.duration_since(*start) < MEASURED_AFTER);
+        let expected = EXPECTED_BYTES.saturating_mul(self.recent.len() as u64);
+        let has_room = || free_bytes().is_none_or(|free| free >= START_BYTES.saturating_add(expected));
+        let enters = in_any_case || self.running == 0 || has_room();
+        if enters {
+            self.running += 1;
+            self.recent.push(now);
+        }
+        enters
+    }
 }
 
 /// Has a process killed before this one when the memory of a control group is exhausted.

@@ -91,9 +91,8 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         leaves_none: is_tool,
     };
     let mut head = if is_tool { OutputHead::with_end(probe.keep) } else { OutputHead::new(probe.keep) };
-    if !is_tool {
-        memory_room::wait_for_room(&stop).await;
-    }
+    // A tool is part of an agent, which has its room.
+    let _room = if is_tool { None } else { Some(memory_room::wait_for_room(&stop).await) };
     let prepared = sandbox::prepare(&probe.command).await;
     // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
     let pause = match &probe.command.sandbox {

@@ -32,6 +32,15 @@ fn farm(replies: &str) -> Farm {
     farm
 }
 
+/// Imports the rules, signed: what a file says of itself decides nothing.
+fn import_rules(farm: &Farm) {
+    farm.file("../rules.jsonl", RULES);
+    drop(farm.wf(&["key", "init", "ada", "-q"]));
+    let sign = ["memory", "sign", "../rules.jsonl", "--key", "ada", "--out", "../rules.json"];
+    farm.wf(&sign).exits(0);
+    farm.wf(&["memory", "import", "../rules.json"]).exits(0).says("imported 2 megrams");
+}
+
 /// Returns what memory has, line by line.
 fn memory(farm: &Farm) -> Vec<Value> {
     let exported = farm.wf(&["memory", "export"]).exits(0).out;
@@ -47,8 +56,7 @@ fn a_run_is_told_there_what_it_is_told_here() {
     assert_eq!(compare_with_state(&farm, &["run", "--json", "get.md"]), Some(0));
     let learnt = memory(&farm).len();
     assert!(learnt > 0, "the run is remembered in the workspace");
-    farm.file("../rules.jsonl", RULES);
-    farm.wf(&["memory", "import", "../rules.jsonl"]).exits(0).says("imported 2 megrams");
+    import_rules(&farm);
     assert_eq!(compare_with_state(&farm, &["run", "--json", "get.md"]), Some(0));
     let run = farm.run();
     assert_eq!(farm.count(&run, "memory_applied", None), 1, "{:?}", farm.events(&run));
@@ -61,8 +69,7 @@ fn a_run_is_told_there_what_it_is_told_here() {
 #[ignore = "needs a Temporal server: .ci/real"]
 fn agents_recall_search_and_note_there_what_they_would_here() {
     let farm = farm(REPLIES);
-    farm.file("../rules.jsonl", RULES);
-    farm.wf(&["memory", "import", "../rules.jsonl"]).exits(0);
+    import_rules(&farm);
     farm.plan("deaf", "steps:\n  - {id: a, run: 'true'}");
     farm.wf(&["run", "--on", "farm", "deaf.md"]).exits(0);
     let objects = walk(&farm.path("objects"));

@@ -203,7 +203,6 @@ fn ended(number: u32) -> [EventKind; 2] {
         attempt,
         how: WorkExit::Code { code: 0 },
         failure_class: None,
-        inside: None,
         findings: wf_core::machine::NestedFindings::default(),
         outputs: JsonObject::new(),
         artifacts: vec![],

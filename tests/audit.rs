@@ -300,3 +300,20 @@ fn a_checkpoint_that_was_changed_or_signed_by_another_says_nothing() {
     let args = ["audit", "verify", "--checkpoint", "plain.json"];
     sandbox.wf(&args).exits(0).says("the checkpoint is not signed");
 }
+
+/// What goes on meanwhile is no attack: an event is in the database before it is in the audit log.
+#[test]
+fn a_verification_beside_runs_that_begin_and_end_finds_nothing() {
+    let sandbox = lived(1);
+    let begun = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        let storms: Vec<_> = (0..3).map(|_| scope.spawn(|| run(&sandbox, 12))).collect();
+        let mut count = 0;
+        while storms.iter().any(|storm| !storm.is_finished()) {
+            verify(&sandbox).exits(0);
+            count += 1;
+        }
+        assert!(count >= 5, "only {count} in {:?}", begun.elapsed());
+    });
+    verify(&sandbox).exits(0);
+}

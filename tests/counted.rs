@@ -95,6 +95,17 @@ fn a_check_that_passes_before_the_work_keeps_it_from_beginning() {
 }
 
 #[test]
+fn tests_that_pass_before_the_work_keep_it_from_beginning_also_where_they_are_counted() {
+    let expect = "before: fails\n        expect: {tests: {report: t.tap, at_least: before}}";
+    let good = place("def add(a, b):\n    return a + b\n");
+    good.file("p.md", plan(MENDS, expect));
+    good.wf(&["run", "p.md"]).exits(1).says("check `tests` passes already, before the work");
+    let wrong = place(WRONG);
+    wrong.file("p.md", plan(MENDS, expect));
+    wrong.wf(&["run", "p.md"]).exits(0).says("1 verified");
+}
+
+#[test]
 fn a_second_attempt_is_not_held_against_the_first_ones_work() {
     let place = place(WRONG);
     // The first attempt mends it, and fails; the check passes before the second one.

@@ -102,7 +102,7 @@ fn arguments_cannot_pass_for_an_approval() {
     assert!(!shown.all().contains(['\u{1b}', '\r']), "{:?}", shown.all());
     let all = shown.all();
     let forged: Vec<&str> = all.lines().filter(|line| line.contains("approved by ada")).collect();
-    assert!(matches!(forged[..], [line] if line.trim_start().starts_with("arguments: {")), "{all}");
+    assert!(matches!(forged[..], [line] if line.trim_start().starts_with("│   ")), "{all}");
     scene.place.wf(&["resume", &run]).exits(5);
     assert!(!scene.place.at("pwned").exists());
 }

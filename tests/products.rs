@@ -225,3 +225,31 @@ fn what_is_declared_too_widely_is_said_beforehand() {
         assert!(checked.all().contains(expected), "{keys}: {}", checked.all());
     }
 }
+
+/// A run whose worker cheats once and then finds its own work; the retry of it; and a retry once a person has put all back.
+#[test]
+fn a_retry_does_not_take_over_what_a_refused_run_left() {
+    for (cheat, found) in [
+        ("test -e unittest.py || printf 'import sys; sys.exit(0)' > unittest.py", "unittest.py"),
+        ("test -s test_calc.py && : > test_calc.py || true", "test_calc.py"),
+        ("rm -f test_calc.py", "test_calc.py"),
+    ] {
+        let sandbox = workspace();
+        let plan = |work: &str| {
+            format!(
+                "---\nkind: plan\nid: outer\nsteps:\n  - id: fix\n    allow: {{write: [.]}}\n    writes: [calc.py]\n    \
+                 run: |\n      {work}\n    verify: [{{name: tests, run: sh check.sh}}]\n---\n"
+            )
+        };
+        sandbox.file("plan.md", plan(cheat));
+        commit(&sandbox);
+        sandbox.wf(&["run", "plan.md"]).exits(1).says(found);
+        for _ in 0..2 {
+            sandbox.wf(&["retry", "--last"]).exits(1).says(found);
+        }
+        let back = "git checkout -q . && git clean -fdqx -e .wf -e .config";
+        assert!(sandbox.program("sh").args(["-c", back]).status().unwrap().success());
+        sandbox.file("plan.md", plan(HONEST)).file("notes.md", "of a person\n");
+        sandbox.wf(&["retry", "--last"]).exits(0).says("1 verified");
+    }
+}

@@ -155,7 +155,6 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         attempt,
         how: WorkExit::Code { code: i32::from(failure_class.is_some()) },
         failure_class,
-        inside: None,
         findings: wf_core::machine::NestedFindings::default(),
         outputs: JsonObject::new(),
         artifacts: vec![],

@@ -190,6 +190,7 @@ fn evaluate_gate(
             mask: SecretMask::default(),
             clock: ui.host.clock(),
             grace: config.defaults.policy.grace,
+            precedes_work: false,
             params: params.unwrap_or_default(),
             sandboxes: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
             pins: None,

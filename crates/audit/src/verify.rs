@@ -23,9 +23,17 @@ use wf_store::{LogPosition, StoreError, StoreReader, examine, verify_chain};
 /// The number of positions of the database read at once.
 const PLACES: usize = 10_000;
 
+/// Returns the number of the last event of a database; 0: there is none that can be read.
+fn last_event(state: &Path) -> u64 {
+    let end = StoreReader::open(state).and_then(|reader| reader.log_end());
+    end.ok().flatten().map_or(0, |end| end.seq)
+}
+
 /// The database as the audit log describes it.
 #[derive(Debug, Default)]
 pub(super) struct AuditedDatabase {
+    /// The last event of the database before the audit log was read.
+    events_before: u64,
     /// The hashes of the events after the base, as the auditor saw them.
     hashes: Vec<Option<Sha256Digest>>,
     base: Option<LogAnchor>,
@@ -44,6 +52,9 @@ pub(super) struct AuditedDatabase {
 
 /// Verifies the database's log, the audit log, and each against the other and against a checkpoint.
 /// Fails only if something cannot be read.
+///
+/// Runs may go on meanwhile, and an event is in the database before it is in the audit log. So the audit log must reach
+/// as far as the database did before the audit log was read, and the database as far as the audit log did then.
 pub fn verify(
     state: &Path,
     checkpoint: Option<&Checkpoint>,
@@ -53,7 +64,7 @@ pub fn verify(
     let dir = state.join(FOLDER);
     mark::check_regular_file(&dir).map_err(failed)?;
     let mark = mark::read(&dir);
-    let mut story = AuditedDatabase::default();
+    let mut story = AuditedDatabase { events_before: last_event(state), ..AuditedDatabase::default() };
     let pinned = checkpoint.map(|checkpoint| (checkpoint.log.n, checkpoint.log.hash));
     let marked = mark.as_ref().map(|mark| (mark.n, mark.hash));
     story.known_records.extend(pinned.iter().chain(&marked).map(|(n, hash)| (*n, *hash, *n == 0)));
@@ -263,11 +274,11 @@ impl AuditedDatabase {
             }
         }
         self.check_rolled_back(events, has);
-        if events > has {
+        if self.events_before > has {
             if self.unconfirmed.active_auditors().is_empty() && !only_unpublished(reader, has)? {
                 self.faults.push(TamperEvidence::LogOlder { has, events });
             } else {
-                self.notes.push(AuditNote::Pending(events - has));
+                self.notes.push(AuditNote::Pending(events.saturating_sub(has)));
             }
         }
         let behind = self.unconfirmed.unexplained_events(None);

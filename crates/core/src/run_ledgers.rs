@@ -180,7 +180,6 @@ mod tests {
             attempt: attempt(),
             how: WorkExit::Completed,
             failure_class: None,
-            inside: None,
             findings: crate::machine::NestedFindings::default(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),

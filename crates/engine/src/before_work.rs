@@ -28,7 +28,8 @@ use super::run::RunContext;
 pub(super) type PriorFindings = BTreeMap<Name, PriorFinding>;
 
 /// The reason why an attempt does not begin, after the name of the check.
-const PASSES_ALREADY: &str = "passes already, before the work: it would show nothing";
+const PASSES_ALREADY: &str = "passes already, before the work: it would show nothing; if an earlier run left its work \
+    here, undo that first";
 
 /// True if a check of a step is run before the work.
 pub(super) fn is_wanted(step: &Step) -> bool {
@@ -62,10 +63,19 @@ pub(super) async fn examine(case: &CheckSubject, stop: &watch::Receiver<StopLeve
     let step = written_step(run, &attempt.place);
     let must_fail = |verdict: &&CheckVerdict| {
         let check = step.verify.iter().find(|check| check.name == verdict.name);
-        verdict.passed() && check.is_some_and(|check| check.before.is_some())
+        check.is_some_and(|check| check.before.is_some())
     };
-    if let Some(passed) = verdicts.iter().find(must_fail) {
-        return ended(WorkError::logical(format!("check `{}` {PASSES_ALREADY}", passed.name)).into());
+    for verdict in verdicts.iter().filter(must_fail) {
+        let name = &verdict.name;
+        let refusal = match verdict.ruling {
+            CheckRuling::Pass => WorkError::logical(format!("check `{name}` {PASSES_ALREADY}")),
+            CheckRuling::Fail => continue,
+            CheckRuling::Error => WorkError::environmental(format!(
+                "check `{name}` could not be evaluated before the work: {}",
+                verdict.mismatch()
+            )),
+        };
+        return ended(refusal.into());
     }
     match record(run, &attempt.place, verdicts).await {
         Ok(()) => None,

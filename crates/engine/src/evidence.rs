@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
+use wf_base::time::Moment;
 use wf_core::machine::{
     Artifact, Attempt, Baseline, Event, EventKind, InputKind, ReusedResult, RunApproval, StaleFile, TaskId,
 };
@@ -80,16 +81,46 @@ pub(super) fn view(
     params: &JsonObject,
     approved: Option<&RunApproval>,
     kept: &KeptFiles,
+    earlier: Option<EarlierBaseline>,
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
-        view.with_kept(kept.clone())
+        let view = view.with_kept(kept.clone());
+        match &earlier {
+            Some(earlier) => view.without_leftovers(&earlier.record, earlier.ended),
+            None => view,
+        }
     };
     let view = match approved.filter(|approved| approved.is_in_advance()) {
         Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
         None => WorkspaceView::is_needed(plan).then(take),
     };
     view.map(Arc::new)
+}
+
+/// The workspace as it was when the run began that a new one repeats.
+pub(super) struct EarlierBaseline {
+    record: Vec<u8>,
+    ended: Moment,
+}
+
+impl EarlierBaseline {
+    /// Reads that of the repeated run; `None`: it has none that can be believed.
+    pub(super) fn of(
+        session: &EngineSession,
+        past: Option<&RepeatedRun>,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(run) = past.and_then(RepeatedRun::run) else { return Ok(None) };
+        let reader = session.store.log_reader()?;
+        let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
+        let taken = reader.facts(run, &["baseline_taken"])?.into_iter().find_map(|event| match event.fact {
+            EventKind::BaselineTaken(baseline) => Some(baseline.manifest),
+            _ => None,
+        });
+        let record = fs::read(session.store.folder().run(run).join(BASELINE)).ok();
+        let record = record.filter(|bytes| Some(Sha256Digest::of_bytes(bytes)) == taken);
+        Ok(record.map(|record| Self { record, ended }))
+    }
 }
 
 /// Copies the files that checks of a new run keep; `tracked` are those of git.

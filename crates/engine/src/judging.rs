@@ -193,21 +193,24 @@ impl CheckSubject {
     async fn verdicts(&self, stop: &watch::Receiver<StopLevel>, own: Vec<Artifact>) -> Vec<CheckVerdict> {
         let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
-        self.verdicts_of(checks, stop, own).await
+        self.verdicts_of(checks, stop, Some(own)).await
     }
 
     /// Runs the checks that are run before the work, on the workspace as it is.
     pub(super) async fn verdicts_before(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
         let checks = self.checks().iter().filter(|check| check.is_run_before()).collect();
-        self.verdicts_of(checks, stop, Vec::new()).await
+        self.verdicts_of(checks, stop, None).await
     }
 
+    /// Runs checks; `own` are the files of the result that they judge, or `None` before the work.
     async fn verdicts_of(
         &self,
         checks: Vec<&Check>,
         stop: &watch::Receiver<StopLevel>,
-        own: Vec<Artifact>,
+        own: Option<Vec<Artifact>>,
     ) -> Vec<CheckVerdict> {
+        let precedes_work = own.is_none();
+        let own = own.unwrap_or_default();
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
             Ok(copies) => {
@@ -217,6 +220,7 @@ impl CheckSubject {
                 probe::CheckEnvironment {
                     copies,
                     prior,
+                    precedes_work,
                     ..self.run.check_environment(worktree.as_ref()).await
                 }
             }

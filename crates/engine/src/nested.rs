@@ -119,8 +119,9 @@ pub(super) fn attempt_end(
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
     let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
-    let findings = Box::new(if task.run.learns { finished.findings } else { NestedFindings::default() });
-    let ended = AttemptEnd { standing, inside, findings, ..task.end_without_outputs(exit) };
+    let findings = if task.run.learns { finished.findings } else { NestedFindings::default() };
+    let findings = Box::new(NestedFindings { inside, ..findings });
+    let ended = AttemptEnd { standing, findings, ..task.end_without_outputs(exit) };
     let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested.evidence_files();

@@ -238,6 +238,7 @@ impl RunContext {
             copies: Vec::new(),
             reports: session.store.folder().reports(),
             prior: Arc::default(),
+            precedes_work: false,
             params: self.params().clone(),
         }
     }

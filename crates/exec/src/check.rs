@@ -24,6 +24,9 @@ use wf_model::{Check, CheckProbe, JsonObject};
 /// The number of bytes of a probe's output kept for the verdict.
 const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
 
+/// The reason why a report on standard output counts nothing.
+const EMPTY_OUTPUT: &str = "the report is empty: nothing is on standard output; of a runner that writes to standard error, redirect that: `2>&1`";
+
 /// The default limit on a probe's output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 30;
 
@@ -56,6 +59,8 @@ pub struct CheckEnvironment {
     pub reports: PathBuf,
     /// The findings of checks on the workspace before the work, by their names.
     pub prior: Arc<BTreeMap<Name, PriorFinding>>,
+    /// True if the check is run before the work.
+    pub precedes_work: bool,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -114,13 +119,16 @@ impl RenderedCheck {
             let counts = match (&tests.report, &reports) {
                 (Some(name), Some(folder)) => folder.counts(name, &environment.mask),
                 _ if found.truncated => Err("the report on standard output is larger than 1 MiB".into()),
+                _ if found.stdout.trim_ascii().is_empty() => Err(EMPTY_OUTPUT.into()),
                 _ => reports::counts_of(found.stdout, &environment.mask),
             };
             (tests, counts)
         });
         let judged = match &tests {
             Some((tests, counts)) => {
-                let before = environment.prior.get(&check.name).map(|prior| &prior.tests);
+                // Before the work, they are compared with themselves: it would pass if the work changed nothing.
+                let own = counts.as_ref().ok().filter(|_| environment.precedes_work);
+                let before = own.or_else(|| environment.prior.get(&check.name).map(|prior| &prior.tests));
                 judge_tests(tests, counts.as_ref().map_err(String::as_str), before, judged)
             }
             None => judged,

@@ -78,7 +78,11 @@ fn answer_text(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer>) ->
 /// Returns a value as people read it: a text as it is, and of an object each part in a line of its own, a script or another
 /// text of several lines below its name, indented.
 pub fn value_text(value: &Value) -> String {
-    let lines_of = |text: &str| text.lines().map(|line| format!("\n  {line}")).collect::<String>();
+    // Not `lines`, which leaves out a carriage return at the end of a line.
+    let lines_of = |text: &str| {
+        let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+        lines.map(|line| format!("\n  {line}")).collect::<String>()
+    };
     match value {
         Value::String(text) => text.clone(),
         Value::Object(parts) if !parts.is_empty() => {

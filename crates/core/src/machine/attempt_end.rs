@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, AttemptUsage, EventKind, FailureTally, NestedFindings, Standing, WorkExit};
+use super::{Artifact, Attempt, AttemptUsage, EventKind, NestedFindings, Standing, WorkExit};
 use crate::health::BreakerNote;
 use wf_model::{FailureClass, JsonObject};
 
@@ -23,9 +23,6 @@ pub struct AttemptEnd {
     /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
-    /// The failures inside of the nested run that it was, by class; `None` for all other work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inside: Option<FailureTally>,
     /// The findings of the nested run that it was, if rounds follow from them.
     #[serde(default, flatten)]
     pub findings: Box<NestedFindings>,
@@ -56,7 +53,6 @@ impl AttemptEnd {
             artifacts: Vec::new(),
             standing: None,
             failure_class: None,
-            inside: None,
             findings: Box::default(),
             seen: Vec::new(),
             swapped_file: None,
@@ -73,7 +69,6 @@ impl From<AttemptEnd> for EventKind {
             attempt: end.attempt,
             how: end.exit,
             failure_class: end.failure_class,
-            inside: end.inside,
             findings: *end.findings,
             outputs: end.outputs,
             artifacts: end.artifacts,

@@ -134,10 +134,7 @@ pub enum EventKind {
         /// The failure class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure_class: Option<FailureClass>,
-        /// The failures inside of the nested run that it was, by class.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        inside: Option<FailureTally>,
-        /// The findings of the nested run that it was, if a run around it has rounds.
+        /// The findings of the nested run that it was.
         #[serde(default, flatten)]
         findings: NestedFindings,
         /// Its outputs, checked against their declarations.

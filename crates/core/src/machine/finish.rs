@@ -19,11 +19,10 @@ impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
-        let AttemptEnd { attempt, exit, failure_class, inside, findings, usage, service, breakers, .. } =
-            ended;
+        let AttemptEnd { attempt, exit, failure_class, findings, usage, service, breakers, .. } = ended;
         let (made, reason) = (attempt.attempt, exit.to_string());
         let is_cancelled = exit == WorkExit::Cancelled;
-        let end = AttemptEnd { failure_class, inside, findings, ..AttemptEnd::new(attempt, exit) };
+        let end = AttemptEnd { failure_class, findings, ..AttemptEnd::new(attempt, exit) };
         self.emit(AttemptEnd { usage, service, breakers, ..end }.into());
         // Work that was cancelled without a request has failed, and shows nothing of itself.
         if self.is_halting(task) {

@@ -85,9 +85,9 @@ impl MachineState {
                 self.store_result(plan, place, AttemptResult::from_cache(found));
             }
             EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
-            EventKind::AttemptEnded { attempt, how, failure_class, inside, findings, .. } => {
+            EventKind::AttemptEnded { attempt, how, failure_class, findings, .. } => {
                 self.record_findings(plan, attempt, findings);
-                self.record_attempt(plan, attempt, how, *failure_class, *inside);
+                self.record_attempt(plan, attempt, how, *failure_class, findings.inside);
                 self.apply_work_end(plan, attempt, how, AttemptResult::of_work(fact));
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {

@@ -273,7 +273,6 @@ mod tests {
             attempt: attempt(1),
             how: WorkExit::Code { code: 1 },
             failure_class: None,
-            inside: None,
             findings: crate::machine::NestedFindings::default(),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),

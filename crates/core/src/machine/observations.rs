@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::measure::RoundMeasurement;
-use super::{Machine, RoundFailureClass, StepState};
+use super::{FailureTally, Machine, RoundFailureClass, StepState};
 use crate::calls::calls_of_work;
 use crate::ggs::Directive;
 use wf_base::name::Name;
@@ -38,9 +38,12 @@ pub struct UsedAlternative {
     pub kind: Option<Directive>,
 }
 
-/// The findings of a nested run, for the rounds of a run around it.
+/// The findings of a nested run: what failed, and, for the rounds of a run around it, what was called.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NestedFindings {
+    /// The failures in it, by class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<FailureTally>,
     /// The calls that its steps made in its last round: `run:PROGRAM`, `fetch:HOST`, `agent:ROLE`, `skill:NAME`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
@@ -77,7 +80,11 @@ impl Machine {
         let mut failed = self.main_steps().filter(has_failed);
         let of_steps = failed.find_map(|step| self.step_failed_check(step));
         let of_plan = || self.state.refuted.first().map(|failed| failed.criterion.to_string());
-        NestedFindings { calls: calls.into_iter().collect(), failed_check: of_steps.or_else(of_plan) }
+        NestedFindings {
+            inside: None,
+            calls: calls.into_iter().collect(),
+            failed_check: of_steps.or_else(of_plan),
+        }
     }
 
     fn step_failed_check(&self, step: u32) -> Option<String> {

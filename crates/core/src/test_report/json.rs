@@ -31,6 +31,9 @@ struct LibtestLine {
     name: String,
     #[serde(default)]
     test_count: Option<u64>,
+    /// The number of failed tests, at the end of a suite.
+    #[serde(default)]
+    failed: Option<u64>,
 }
 
 /// Reads a JSON report: one object of pytest, or a line for each event of libtest.
@@ -60,7 +63,7 @@ fn read_pytest(report: &PytestReport) -> Result<TestCounts, String> {
 }
 
 fn read_libtest(text: &str) -> Result<TestCounts, String> {
-    let (mut counts, mut promised, mut open) = (TestCounts::default(), 0_u64, 0_i64);
+    let (mut counts, mut promised, mut open, mut failed) = (TestCounts::default(), 0_u64, 0_i64, 0_u64);
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let line: LibtestLine = serde_json::from_str(line).map_err(|error| {
             format!("line {number} of the report is no event of libtest or nextest: {error}")
@@ -70,7 +73,11 @@ fn read_libtest(text: &str) -> Result<TestCounts, String> {
                 open += 1;
                 promised = promised.saturating_add(line.test_count.unwrap_or_default());
             }
-            ("suite", _) => open -= 1,
+            ("suite", event) => {
+                open -= 1;
+                let least = u64::from(event == "failed");
+                failed = failed.saturating_add(line.failed.unwrap_or_default().max(least));
+            }
             ("test", "ok") => counts.add(&line.name, TestEnd::Passed),
             ("test", "ignored") => counts.add(&line.name, TestEnd::Skipped),
             ("test", "failed" | "timeout") => counts.add(&line.name, TestEnd::Failed),
@@ -79,6 +86,12 @@ fn read_libtest(text: &str) -> Result<TestCounts, String> {
     }
     if open != 0 {
         return Err("the report is cut off: a suite did not end".into());
+    }
+    if failed > u64::from(counts.failed) {
+        return Err(format!(
+            "the report says that {failed} tests failed, and has {} of these",
+            counts.failed
+        ));
     }
     if counts.total() < promised {
         return Err(format!("the report announces {promised} tests, and has {}", counts.total()));

@@ -9,22 +9,62 @@ struct OpenCase {
     end: TestEnd,
 }
 
+/// A suite while it is read: the numbers that it says it has, and those that were counted before it.
+struct OpenSuite {
+    tests: Option<u64>,
+    failed: u64,
+    skipped: u64,
+    before: TestCounts,
+}
+
+impl OpenSuite {
+    fn new(tag: &BytesStart<'_>, before: &TestCounts) -> Self {
+        let number = |name: &[u8]| attribute(tag, name).and_then(|text| text.parse::<u64>().ok());
+        let failed =
+            number(b"failures").unwrap_or_default().saturating_add(number(b"errors").unwrap_or_default());
+        let skipped = number(b"skipped").unwrap_or_default();
+        Self { tests: number(b"tests"), failed, skipped, before: before.clone() }
+    }
+
+    /// Compares what it says with what is in it.
+    fn check(&self, now: &TestCounts) -> Result<(), String> {
+        let has = now.total() - self.before.total();
+        if let Some(tests) = self.tests.filter(|tests| *tests != has) {
+            return Err(format!("the report says that it has {tests} tests, and has {has}"));
+        }
+        let [failed, skipped] = [(now.failed, self.before.failed), (now.skipped, self.before.skipped)]
+            .map(|(now, before)| now - before);
+        for (word, says, has) in [("failed", self.failed, failed), ("skipped", self.skipped, skipped)] {
+            if says > u64::from(has) {
+                return Err(format!("the report says that {says} tests {word}, and has {has} of these"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Reads JUnit XML: test cases, with a `failure`, an `error` or a `skipped` inside.
 pub(super) fn read(text: &str) -> Result<TestCounts, String> {
     let mut reader = Reader::from_str(text);
-    let (mut counts, mut open, mut depth, mut suites) = (TestCounts::default(), None, 0_u32, 0_u32);
-    let mut promised = None;
+    let (mut counts, mut open, mut depth, mut roots) = (TestCounts::default(), None, 0_u32, 0_u32);
+    let mut suites: Vec<OpenSuite> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|error| format!("the report is not valid XML: {error}"))?;
         match event {
             Event::Start(tag) => {
                 depth += 1;
-                suites += u32::from(depth == 1 && is_root(&tag));
-                begin(&tag, depth, &mut open, &mut promised);
+                roots += u32::from(depth == 1 && is_suite(tag.name().as_ref()));
+                if is_suite(tag.name().as_ref()) {
+                    suites.push(OpenSuite::new(&tag, &counts));
+                }
+                begin(&tag, &mut open)?;
             }
             Event::Empty(tag) => {
-                suites += u32::from(depth == 0 && is_root(&tag));
-                begin(&tag, depth + 1, &mut open, &mut promised);
+                roots += u32::from(depth == 0 && is_suite(tag.name().as_ref()));
+                if is_suite(tag.name().as_ref()) {
+                    OpenSuite::new(&tag, &counts).check(&counts)?;
+                }
+                begin(&tag, &mut open)?;
                 if tag.name().as_ref() == b"testcase" {
                     close(&mut open, &mut counts);
                 }
@@ -34,32 +74,30 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
                 if tag.name().as_ref() == b"testcase" {
                     close(&mut open, &mut counts);
                 }
+                if let Some(suite) = suites.pop_if(|_| is_suite(tag.name().as_ref())) {
+                    suite.check(&counts)?;
+                }
             }
             Event::Eof if depth > 0 => return Err("the report is cut off".into()),
             Event::Eof => break,
             _ => {}
         }
     }
-    if suites != 1 {
+    if roots != 1 {
         return Err("the report is no JUnit report: it has no `testsuites` or `testsuite`".into());
     }
-    match promised {
-        Some(promised) if promised != counts.total() => {
-            Err(format!("the report says that it has {promised} tests, and has {}", counts.total()))
-        }
-        _ => Ok(counts),
-    }
+    Ok(counts)
 }
 
-fn is_root(tag: &BytesStart<'_>) -> bool {
-    matches!(tag.name().as_ref(), b"testsuites" | b"testsuite")
+fn is_suite(name: &[u8]) -> bool {
+    matches!(name, b"testsuites" | b"testsuite")
 }
 
-/// Applies the start of an element. The number of tests of the outermost suite is a promise.
-fn begin(tag: &BytesStart<'_>, depth: u32, open: &mut Option<OpenCase>, promised: &mut Option<u64>) {
+/// Applies the start of an element.
+fn begin(tag: &BytesStart<'_>, open: &mut Option<OpenCase>) -> Result<(), String> {
     match (tag.name().as_ref(), open) {
-        (b"testsuites" | b"testsuite", _) if depth == 1 => {
-            *promised = attribute(tag, b"tests").and_then(|tests| tests.parse().ok());
+        (b"failure" | b"error", None) => {
+            return Err("a suite of the report failed outside of its tests".into());
         }
         (b"testcase", open) => {
             let class = attribute(tag, b"classname").filter(|class| !class.is_empty());
@@ -71,6 +109,7 @@ fn begin(tag: &BytesStart<'_>, depth: u32, open: &mut Option<OpenCase>, promised
         (b"skipped", Some(case)) if case.end == TestEnd::Passed => case.end = TestEnd::Skipped,
         _ => {}
     }
+    Ok(())
 }
 
 fn close(open: &mut Option<OpenCase>, counts: &mut TestCounts) {

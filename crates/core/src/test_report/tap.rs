@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::{TestCounts, TestEnd};
 
 /// The directive of a test that is expected to fail.
@@ -6,7 +8,7 @@ const EXPECTED_TO_FAIL: &str = concat!("TO", "DO");
 /// Reads TAP (Test Anything Protocol): the tests of the top level, and their plan. Without a plan nobody knows
 /// whether all ran.
 pub(super) fn read(text: &str) -> Result<TestCounts, String> {
-    let (mut counts, mut plan) = (TestCounts::default(), None);
+    let (mut counts, mut plan, mut numbers) = (TestCounts::default(), None, BTreeSet::new());
     for line in text.lines() {
         if line.starts_with("Bail out!") {
             return Err(format!("the tests were given up: {}", line.chars().take(200).collect::<String>()));
@@ -20,6 +22,10 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
         }
         if let Some((name, end)) = test(line) {
             counts.add(name, end);
+            let number = number(line).unwrap_or_else(|| counts.total());
+            if !numbers.insert(number) {
+                return Err(format!("the report has two tests of the number {number}"));
+            }
         }
     }
     match plan {
@@ -27,8 +33,17 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
         Some(plan) if plan != counts.total() => {
             Err(format!("the plan of the report is {plan} tests, and it has {}", counts.total()))
         }
+        Some(plan) if numbers.last().is_some_and(|last| *last > plan) => {
+            Err(format!("the plan of the report is {plan} tests, and one has a higher number"))
+        }
         Some(_) => Ok(counts),
     }
+}
+
+/// Returns the number of a test, if it has one.
+fn number(line: &str) -> Option<u64> {
+    let rest = line.strip_prefix("not ok").or_else(|| line.strip_prefix("ok"))?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 /// Returns the name and the end of a test; `None`: the line is none. A test that is expected to fail counts

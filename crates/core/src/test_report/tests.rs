@@ -29,6 +29,44 @@ fn a_junit_report_counts_cases_by_what_is_inside_them() {
 }
 
 #[test]
+fn a_junit_report_that_contradicts_itself_counts_nothing() {
+    let two = "<testcase name=\"a\"/><testcase name=\"b\"/>";
+    for (report, reason) in [
+        (
+            format!("<testsuite tests=\"2\" errors=\"3\">{two}</testsuite>"),
+            "says that 3 tests failed, and has 0",
+        ),
+        (
+            format!("<testsuites failures=\"1\"><testsuite>{two}</testsuite></testsuites>"),
+            "says that 1 tests failed",
+        ),
+        (
+            format!("<testsuites><testsuite tests=\"9\">{two}</testsuite></testsuites>"),
+            "says that it has 9 tests",
+        ),
+        (
+            format!(
+                "<testsuites><testsuite tests=\"2\">{two}</testsuite><testsuite tests=\"1\"/></testsuites>"
+            ),
+            "has 1 tests",
+        ),
+        (format!("<testsuite skipped=\"2\">{two}</testsuite>"), "says that 2 tests skipped"),
+        (format!("<testsuite>{two}<error>setup</error></testsuite>"), "failed outside of its tests"),
+    ] {
+        assert!(counts(&report).contains(reason), "{report}: {}", counts(&report));
+    }
+}
+
+#[test]
+fn other_reports_that_contradict_themselves_count_nothing() {
+    let libtest = "{\"type\":\"suite\",\"event\":\"started\",\"test_count\":1}\n\
+        {\"type\":\"test\",\"event\":\"ok\",\"name\":\"a\"}\n{\"type\":\"suite\",\"event\":\"failed\",\"failed\":1}";
+    assert!(counts(libtest).contains("says that 1 tests failed"), "{}", counts(libtest));
+    assert!(counts("1..2\nok 1 - a\nok 1 - a").contains("two tests of the number 1"));
+    assert!(counts("1..2\nok 5 - a\nok 9 - b").contains("one has a higher number"));
+}
+
+#[test]
 fn a_tap_report_needs_its_plan() {
     let tap = "TAP version 14\n1..5\nok 1 - adds\nnot ok 2 - divides\n  ---\n  why: zero\n  ...\nok 3 # SKIP no net\n\
                not ok 4 - later # T\x4fDO\n    ok 1 - inner\nok\n# a comment\n";

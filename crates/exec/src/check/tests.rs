@@ -55,6 +55,7 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         copies: Vec::new(),
         reports: root.join(".wf/reports"),
         prior: Arc::default(),
+        precedes_work: false,
     };
     let stop = watch::channel(StopLevel::No).1;
     RenderedCheck::new(&check, &ground, &Nothing).run(stop).await.verdict

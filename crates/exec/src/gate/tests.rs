@@ -77,6 +77,7 @@ fn site(root: &Path) -> GateEnvironment {
             copies: Vec::new(),
             reports: root.join(".wf/reports"),
             prior: Arc::default(),
+            precedes_work: false,
         },
         view: None,
     }

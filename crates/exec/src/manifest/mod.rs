@@ -16,6 +16,7 @@
 
 mod content;
 mod difference;
+mod leftover;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod manifest;
 mod text;
@@ -23,6 +24,7 @@ mod walk;
 
 pub use content::FileContent;
 pub use difference::{DifferenceRules, ManifestDifference};
+pub use leftover::LeftoverRule;
 pub use manifest::WorkspaceManifest;
 use manifest::{ManifestFolder, ManifestNode};
 pub use text::ManifestError;

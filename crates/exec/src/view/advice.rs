@@ -41,7 +41,7 @@ pub enum ProductAdvice {
         /// The step that may change it.
         maker: Name,
     },
-    /// The products of a step cover a file that checks usually rely on.
+    /// The products of a step have a file that checks usually rely on.
     Harness {
         /// The step.
         step: Name,
@@ -66,7 +66,8 @@ pub fn product_advice(
     let nothing = plan.steps().iter().filter(|step| declares_nothing(step));
     let mut advice: Vec<_> = nothing.map(|step| ProductAdvice::Nothing { step: step.id.clone() }).collect();
     let declared = DeclaredProducts::new(plan, &JsonObject::new());
-    let files = if declared.has_patterns() { workspace_files(root, apart) } else { Vec::new() };
+    let files =
+        if declared.has_patterns() { workspace_files(root, apart) } else { literal_files(plan, root) };
     let is_harness = |path: &&PathBuf| harness::reason_of(path).is_some() && tracked(path) != Some(false);
     if declared.has_everything() {
         for (step, check) in checks.iter().filter(|(_, check)| check.fixed.is_empty()) {
@@ -78,7 +79,7 @@ pub fn product_advice(
         return advice;
     }
     for (step, check) in &checks {
-        let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
+        let named = named::relied_paths(check).into_iter().filter(|path| root.join(path).is_file());
         for path in named.filter(|path| declared.names(path) && tracked(path) == Some(true)) {
             let maker = plan.steps().iter().find(|step| DeclaredProducts::of_step(step).has(&path));
             let maker = maker.map(|maker| maker.id.clone());
@@ -90,18 +91,30 @@ pub fn product_advice(
             }));
         }
     }
+    // What each check fixes is safe.
+    let fixed: Vec<DeclaredProducts> =
+        checks.iter().map(|(_, check)| DeclaredProducts::default().and(&check.fixed)).collect();
+    let is_open = |path: &PathBuf| !fixed.iter().all(|fixed| fixed.has(path));
+    let files: Vec<PathBuf> = files.into_iter().filter(is_open).collect();
     advice.extend(plan.steps().iter().filter_map(|step| harness_of(step, &files, tracked)));
     advice
 }
 
-/// Returns the first file of a harness that the products of a step cover only by a pattern or a folder.
+/// Returns the files that exist of those which steps declare by their names.
+fn literal_files(plan: &Arc<Plan>, root: &Path) -> Vec<PathBuf> {
+    let globs = plan.steps().iter().flat_map(|step| step.writes.iter().chain(&step.artifacts));
+    let paths = globs.filter(|glob| glob.refs().is_empty()).map(|glob| PathBuf::from(glob.source()));
+    paths.filter(|path| root.join(path).is_file()).collect()
+}
+
+/// Returns the first file of a harness that the products of a step cover.
 fn harness_of(
     step: &Step,
     files: &[PathBuf],
     tracked: &dyn Fn(&Path) -> Option<bool>,
 ) -> Option<ProductAdvice> {
     let own = DeclaredProducts::of_step(step);
-    let covered = |path: &&PathBuf| own.has(path) && !own.names(path);
+    let covered = |path: &&PathBuf| own.has(path);
     let mut known = files.iter().filter(covered).filter_map(|path| Some((path, harness::reason_of(path)?)));
     let found = known.find(|(path, _)| tracked(path) != Some(false));
     found.map(|(path, reason)| ProductAdvice::Harness { step: step.id.clone(), path: path.clone(), reason })

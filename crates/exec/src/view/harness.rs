@@ -23,7 +23,7 @@ enum NamePattern {
 
 use NamePattern::{Around, Folder, Whole};
 
-const HARNESS: [HarnessName; 22] = [
+const HARNESS: [HarnessName; 25] = [
     HarnessName { pattern: Around("test_", ".py"), reason: "a test that Python's runners find by its name" },
     HarnessName { pattern: Around("", "_test.py"), reason: "a test that Python's runners find by its name" },
     HarnessName { pattern: Around("", "_test.go"), reason: "a test that `go test` finds by its name" },
@@ -51,6 +51,15 @@ const HARNESS: [HarnessName; 22] = [
     HarnessName { pattern: Whole("setup.cfg"), reason: "it says which tests run, and how" },
     HarnessName { pattern: Whole("pyproject.toml"), reason: "it says which tests run, and how" },
     HarnessName { pattern: Whole("sitecustomize.py"), reason: "Python loads it at each start" },
+    HarnessName { pattern: Whole("usercustomize.py"), reason: "Python loads it at each start" },
+    HarnessName {
+        pattern: Whole("unittest.py"),
+        reason: "Python loads it in place of the runner of this name",
+    },
+    HarnessName {
+        pattern: Whole("pytest.py"),
+        reason: "Python loads it in place of the runner of this name",
+    },
     HarnessName { pattern: Whole("Makefile"), reason: "it says what `make` runs" },
     HarnessName { pattern: Whole("package.json"), reason: "it says what `npm test` runs" },
     HarnessName { pattern: Whole("package-lock.json"), reason: "it says which packages tests load" },

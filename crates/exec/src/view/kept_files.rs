@@ -50,7 +50,7 @@ pub fn files_to_keep(plan: &Arc<Plan>, root: &Path, params: &JsonObject) -> BTre
     for (at, plan) in family(plan).into_iter().enumerate() {
         let params = (at == 0).then_some(params);
         for check in checks(plan) {
-            found.extend(named::paths(&rendered(check, params)));
+            found.extend(named::relied_paths(&rendered(check, params)));
         }
     }
     let is_file = |path: &PathBuf| fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
@@ -97,6 +97,15 @@ impl KeptFiles {
     pub(super) fn of_unknown_checks(self) -> Self {
         let kept = self.kept.union(&self.tracked).cloned().collect();
         Self { kept: Arc::new(kept), ..self }
+    }
+
+    /// Returns the same without some files: they may not change.
+    #[must_use]
+    pub(super) fn without(mut self, left: &BTreeSet<PathBuf>) -> Self {
+        Arc::make_mut(&mut self.files).retain(|path, _| !left.contains(path));
+        Arc::make_mut(&mut self.kept).retain(|path| !left.contains(path));
+        Arc::make_mut(&mut self.tracked).retain(|path| !left.contains(path));
+        self
     }
 
     /// Returns the files of which there is a copy.

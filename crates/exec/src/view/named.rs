@@ -19,13 +19,48 @@ pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     };
     let cwd = check.cwd.clone().unwrap_or_default();
     let paths = texts.iter().flat_map(|text| in_text(text, Path::new(&cwd)));
-    paths.collect()
+    // An argument is one word, whatever is in it.
+    let is_exec = matches!(check.probe, Some(CheckProbe::Exec(_)));
+    let whole = texts.iter().filter(|_| is_exec).filter_map(|word| below(&Path::new(&cwd).join(word)));
+    paths.chain(whole.filter(|path| path.parent().is_some())).collect()
+}
+
+/// Returns the paths that a check may start or load by what it names: those of [`paths`], those below a folder that its
+/// script changes to, and the files of modules and folders that an interpreter starts. Most of them do not exist.
+pub(crate) fn relied_paths(check: &Check) -> BTreeSet<PathBuf> {
+    let mut found = paths(check);
+    if let Some(CheckProbe::Run(script)) = &check.probe {
+        let cwd = check.cwd.clone().unwrap_or_default();
+        let words = shell_words(&script.text);
+        for pair in words.windows(2).filter(|pair| pair[0] == "cd") {
+            found.extend(in_text(&script.text, &Path::new(&cwd).join(&pair[1])));
+        }
+    }
+    let of_modules: Vec<PathBuf> = found.iter().flat_map(|path| files_of_module(path)).collect();
+    found.extend(of_modules);
+    found
+}
+
+/// Returns the files that an interpreter starts for a module or a folder, given by the path or by the name.
+fn files_of_module(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let module = path.with_file_name(name.replace('.', "/"));
+    [
+        path.join("__main__.py"),
+        module.join("__main__.py"),
+        module.join("__init__.py"),
+        module.with_extension("py"),
+    ]
+    .into()
 }
 
 /// Returns the paths named in a text that is run in a folder, both relative to the workspace.
 pub(crate) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
-    let paths = words(text).into_iter();
-    let paths = paths.filter_map(|word| below(&cwd.join(word)));
+    let all = words(text).into_iter().chain(shell_words(text));
+    let own = |word: String| {
+        word.strip_prefix("$PWD/").or(word.strip_prefix("${PWD}/")).map(str::to_owned).unwrap_or(word)
+    };
+    let paths = all.map(own).filter_map(|word| below(&cwd.join(word)));
     paths.filter(|path| path.parent().is_some()).collect()
 }
 
@@ -38,16 +73,43 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Returns a path without `.` if it stays in the workspace.
+/// Splits a text into the words that a shell reads, without their quotes; patterns are left out.
+fn shell_words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some('"') | None, '\\') => word.extend(letters.next()),
+            (Some(_), _) => word.push(letter),
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, _) if letter.is_whitespace() || ";|&<>()`".contains(letter) => {
+                words.push(std::mem::take(&mut word))
+            }
+            (None, _) => word.push(letter),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty() && !word.contains(['*', '?', '[']));
+    words
+}
+
+/// Returns a path without `.` and `..` if it stays in the workspace.
 fn below(path: &Path) -> Option<PathBuf> {
-    let parts = path.components().filter(|part| *part != Component::CurDir);
-    let parts: Option<PathBuf> = parts
-        .map(|part| match part {
-            Component::Normal(name) => Some(name),
-            _ => None,
-        })
-        .collect();
-    parts
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !parts.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts)
 }
 
 #[cfg(test)]
@@ -65,6 +127,30 @@ mod tests {
         };
         let paths = paths(&check).into_iter();
         paths.map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn other_spellings_name_the_same_file() {
+        for text in [
+            "sh sub/\"judge\".sh",
+            "sh pkg/../sub/judge.sh",
+            "sh $PWD/sub/judge.sh",
+            "sh ./sub//judge.sh",
+            "sh sub/jud\\ge.sh",
+        ] {
+            assert!(named(None, text).contains(&"sub/judge.sh".to_owned()), "{text}");
+        }
+        assert!(named(None, "sh 'ju dge.sh'").contains(&"ju dge.sh".to_owned()));
+        let relied = |text: &str| {
+            let shell = vec!["sh".into(), "-c".into()];
+            let probe = Some(CheckProbe::Run(ShellScript { shell, text: text.into() }));
+            relied_paths(&Check { probe, ..Check::new(Name::parse("it").unwrap()) })
+        };
+        assert!(relied("cd sub && sh judge.sh").contains(Path::new("sub/judge.sh")));
+        for text in ["python3 pkg", "python3 -m pkg"] {
+            assert!(relied(text).contains(Path::new("pkg/__main__.py")), "{text}");
+        }
+        assert!(relied("python3 -m unittest tests.test_a").contains(Path::new("tests/test_a.py")));
     }
 
     #[test]

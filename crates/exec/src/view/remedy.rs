@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{WorkspaceSnapshot, git_objects};
+use super::{WorkspaceSnapshot, git_objects, harness};
 use wf_core::machine::HIDDEN_LIMIT;
 
 /// The maximum number of paths in a message.
@@ -59,9 +59,26 @@ pub(super) fn remark(sight: &WorkspaceSnapshot) -> String {
     remark
 }
 
-/// Returns what declares some files as products, with the line to paste.
+/// Returns what declares some files as products, with the line to paste; of those that judge the work by convention, what
+/// puts them back.
 pub(super) fn remedy_of(paths: &[PathBuf]) -> String {
-    format!("if they are products of a step, let it say so: `{}`", paste_line("writes", paths))
+    let (judges, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| harness::reason_of(path).is_some());
+    let mut remedies = Vec::new();
+    if !others.is_empty() {
+        remedies.push(format!(
+            "if a step is to make it, let the step say so: `{}`",
+            paste_line("writes", &others)
+        ));
+    }
+    if let Some(reason) = judges.first().and_then(|path| harness::reason_of(path)) {
+        remedies.push(format!(
+            "{} judges the work ({reason}): put it back as it was, or remove it if it is new; only a step that is to change \
+             what judges it names it in `writes`",
+            paths_summary(&judges)
+        ));
+    }
+    remedies.join("; ")
 }
 
 /// Returns the line of a key that lists files.

@@ -35,7 +35,7 @@ pub(super) struct CheckRules<'a> {
 impl<'a> CheckRules<'a> {
     /// Creates the rules of a check; `products` are globs of the products of the checked work.
     pub(super) fn new(view: &'a WorkspaceView, check: &Check, products: &[String]) -> Self {
-        let named = named::paths(check);
+        let named = named::relied_paths(check);
         let CheckFiles { own, unchanged, given } = view.check_files(&named);
         Self {
             declared: &view.declared,

@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::WorkError;
-use crate::manifest::{DifferenceRules, ExcludedFiles, ManifestDifference, WorkspaceManifest};
+use crate::manifest::{DifferenceRules, ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
 use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
 use wf_core::machine::{Baseline, PinnedFile};
 use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 
@@ -115,6 +116,20 @@ impl WorkspaceView {
         let mut view = Self::new(root, excluded, plan, params, start);
         view.declared = view.declared.without_ignored(ignored);
         view
+    }
+
+    /// Takes what an earlier run left, that no step declares and nobody has changed since, as it was when that run began:
+    /// checks count it no more than they did there. `record` is the record of that run. Git's own files are as they are.
+    #[must_use]
+    pub fn without_leftovers(mut self, record: &[u8], ended: Moment) -> Self {
+        let (Some((before, _)), Ok(start)) = (Self::parts(record), &mut self.start) else { return self };
+        let declared = &self.declared;
+        let is_product = |path: &Path| declared.has(path) || path.iter().any(|part| part == ".git");
+        let rule = LeftoverRule { ended: ended.millis().saturating_mul(1_000_000), is_product: &is_product };
+        let left = Arc::make_mut(start).undo_leftovers(&before, &rule);
+        // Their copies would be of what the run left.
+        self.kept = self.kept.without(&left);
+        self
     }
 
     /// Splits a record into the list of files and what git ignored.

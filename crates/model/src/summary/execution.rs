@@ -34,18 +34,34 @@ fn secret_names(step: &Step) -> Vec<String> {
     names
 }
 
-/// The boundary of a process: its container, its sandbox or none.
+/// The boundary of the work: its container, its sandbox or none. What `allow` and `limits` say is shown whatever the work
+/// is.
 fn show_confinement(step: &Step, sheet: &mut SummaryBuilder) {
-    if let Some(image) = &step.container {
-        let text = "a container: it sees only its image and the workspace, which it may change, and any host";
-        lines!(sheet in Work { plain "container" = image, most "sandbox" in Reach = (text, 0.5) });
-    } else if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
-        let Some(allow) = &step.allow else {
-            let text = "none: it may do whatever your user may do";
-            return lines!(sheet in Reach { most "sandbox" = (text, 1.0) });
-        };
-        lines!(sheet in Reach { most "sandbox" = ("it may do only what `allow` permits", 0.0) });
+    let sandbox = match (&step.container, &step.allow, &step.work) {
+        (Some(_), ..) => Some((
+            "a container: it sees only its image and the workspace, which it may change, and any host",
+            0.5,
+        )),
+        (None, Some(_), _) => Some(("it may do only what `allow` permits", 0.0)),
+        (None, None, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) => {
+            Some(("none: it may do whatever your user may do", 1.0))
+        }
+        (None, None, StepWork::Agent(_)) => {
+            Some(("its tools may read the workspace, and write nothing", 0.0))
+        }
+        (
+            None,
+            None,
+            StepWork::Http(_)
+            | StepWork::Uses(_)
+            | StepWork::Generated(_)
+            | StepWork::Wait(_)
+            | StepWork::Approve(_),
+        ) => None,
+    };
+    lines!(sheet in Work { plain "container" = &step.container, most "sandbox" in Reach = sandbox });
+    if let Some(allow) = &step.allow {
         sheet.below("allow", |sheet| show_permissions(allow, "every program it can read", sheet));
-        sheet.below("limits", |sheet| step.limits.view(sheet));
     }
+    sheet.below("limits", |sheet| step.limits.view(sheet));
 }

@@ -104,7 +104,6 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         attempt,
         how: WorkExit::Code { code },
         failure_class: (code != 0).then_some(FailureClass::Logical),
-        inside: None,
         findings: wf_core::machine::NestedFindings::default(),
         outputs: object(json!({"rows": code})),
         artifacts: vec![],
@@ -193,14 +192,13 @@ fn retried(attempt: Attempt) -> EventKind {
 }
 
 fn with_artifact(fact: EventKind) -> EventKind {
-    let EventKind::AttemptEnded { attempt, how, failure_class, inside: None, outputs, .. } = fact else {
+    let EventKind::AttemptEnded { attempt, how, failure_class, outputs, .. } = fact else {
         return fact;
     };
     EventKind::AttemptEnded {
         attempt,
         how,
         failure_class,
-        inside: None,
         findings: wf_core::machine::NestedFindings::default(),
         outputs,
         artifacts: vec![Artifact {

@@ -257,3 +257,94 @@ fn keys_without_another_value_have_a_line() {
         assert!(has_line, "{key}: {path} {text}");
     }
 }
+
+/// A step of each kind of work, without any other key.
+fn kinds_of_work() -> Vec<(&'static str, Value)> {
+    vec![
+        ("run", json!({"run": "a script"})),
+        ("exec", json!({"exec": ["program"]})),
+        ("skill", json!({"skill": {"name": "tools", "script": "tool", "args": {"much": 212}}})),
+        ("agent", json!({"agent": {"role": "the_role", "tools": ["read", "run"], "max_turns": 3}})),
+        ("http", json!({"http": {"url": "https://example.com"}})),
+        ("uses", json!({"uses": "parts.md", "with": {"what": "it"}})),
+        ("wait", json!({"wait": {"duration": "5s"}})),
+        ("approve", json!({"approve": {"message": "Is it right"}})),
+        (
+            "container",
+            json!({"container": format!("registry.example/tool@sha256:{}c0de", "0".repeat(60)), "run": "a script"}),
+        ),
+    ]
+}
+
+/// The keys of a step that stand beside its work, each with the value that it has first in the sample.
+fn keys_beside_work(sample: &KeySample) -> BTreeMap<String, Value> {
+    let keys = sample.found.iter().filter_map(|(name, places)| {
+        let key = name.strip_prefix("StepSpec.")?;
+        let is_work = kinds_of_work().iter().any(|(_, step)| step.get(key).is_some());
+        let value = sample.sample.pointer(&places.first()?.pointer)?;
+        (!is_work && key != "id").then(|| (key.to_owned(), value.clone()))
+    });
+    keys.collect()
+}
+
+#[test]
+fn every_key_of_a_step_is_shown_beside_each_kind_of_work() {
+    let sample = KeySample::of("Plan", &plan_schema(), &sample::all());
+    let keys = keys_beside_work(&sample);
+    assert!(keys.len() > 20, "{:?}", keys.keys());
+    let (mut wrong, mut shown) = (Vec::new(), BTreeMap::<&str, BTreeSet<&str>>::new());
+    for (kind, work) in kinds_of_work() {
+        let plan = |more: Option<(&str, &Value)>| {
+            let mut step = work.clone();
+            step["id"] = json!("own");
+            if let Some((key, value)) = more {
+                step[key] = value.clone();
+            }
+            let mut plan = sample.sample.clone();
+            plan["steps"].as_array_mut().unwrap().push(step);
+            view(&plan, &format!("{}\n## own\n\nThe briefing.\n", sample.body))
+        };
+        let without = plan(None).unwrap_or_else(|| panic!("`{kind}` alone is a step"));
+        for (key, value) in &keys {
+            // Not every key is valid beside every work.
+            let Some(with) = plan(Some((key, value))) else { continue };
+            if with == without && *value != json!(false) {
+                wrong.push(format!("{kind}: {key}"));
+            }
+            shown.entry(kind).or_default().insert(key);
+            // Each value in it, too.
+            for (pointer, inner) in leaves(value, String::new()) {
+                let others = others(&inner, &[]).into_iter().filter_map(|other| {
+                    let mut changed = value.clone();
+                    *changed.pointer_mut(&pointer)? = other;
+                    plan(Some((key, &changed)))
+                });
+                let others: Vec<PlanSummary> = others.collect();
+                if !others.is_empty() && others.iter().all(|other| *other == with) {
+                    wrong.push(format!("{kind}: {key}{pointer}"));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    for (kind, key) in
+        [("run", "allow"), ("agent", "allow"), ("agent", "limits"), ("agent", "writes"), ("skill", "allow")]
+    {
+        assert!(shown[kind].contains(key), "{kind} with {key} is no plan: {shown:?}");
+    }
+}
+
+/// The values inside of a value that have none inside, by their places.
+fn leaves(value: &Value, at: String) -> Vec<(String, Value)> {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().flat_map(|(key, inner)| leaves(inner, format!("{at}/{key}"))).collect()
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .flat_map(|(place, inner)| leaves(inner, format!("{at}/{place}")))
+            .collect(),
+        leaf => vec![(at, leaf.clone())],
+    }
+}

@@ -305,7 +305,6 @@ fn a_checkpoint_that_was_changed_or_signed_by_another_says_nothing() {
 #[test]
 fn a_verification_beside_runs_that_begin_and_end_finds_nothing() {
     let sandbox = lived(1);
-    let begun = std::time::Instant::now();
     std::thread::scope(|scope| {
         let storms: Vec<_> = (0..3).map(|_| scope.spawn(|| run(&sandbox, 12))).collect();
         let mut count = 0;
@@ -313,7 +312,7 @@ fn a_verification_beside_runs_that_begin_and_end_finds_nothing() {
             verify(&sandbox).exits(0);
             count += 1;
         }
-        assert!(count >= 5, "only {count} in {:?}", begun.elapsed());
+        assert!(count >= 5, "only {count} verifications");
     });
     verify(&sandbox).exits(0);
 }

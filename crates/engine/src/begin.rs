@@ -130,7 +130,7 @@ impl BegunRun {
         let past = session.without_changed(past)?;
         let kept = evidence::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
         let earlier = EarlierBaseline::of(session, past.as_ref())?;
-        let view = evidence::view(session, &plan, &params, approved.as_ref(), &kept, earlier);
+        let view = evidence::view(session, &plan, &params, approved.as_ref(), &kept, earlier.as_ref());
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
             plan,

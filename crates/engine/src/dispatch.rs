@@ -65,7 +65,7 @@ pub(super) struct RunDispatcher {
 /// An event that the loop waits for.
 enum DispatchEvent {
     Durable(Result<AppendResult, StoreError>),
-    Unit((u32, UnitResult)),
+    Unit(Box<(u32, UnitResult)>),
     Timer,
     Stop,
     Drain,
@@ -163,7 +163,10 @@ impl RunDispatcher {
                     session_watch::drain_if_low(&self.run);
                     self.durable(&answer?);
                 }
-                DispatchEvent::Unit((round, report)) => self.on_unit_end(round, self.in_state(report)?),
+                DispatchEvent::Unit(unit) => {
+                    let (round, report) = *unit;
+                    self.on_unit_end(round, self.in_state(report)?);
+                }
                 DispatchEvent::Timer => self.fire_due_timers(),
                 DispatchEvent::Stop => self.on_stop_signal(&mut stop),
                 DispatchEvent::Drain => self.drain_if_asked(),
@@ -202,7 +205,7 @@ impl RunDispatcher {
         tokio::select! {
             biased;
             answer = self.commit_queue.answer(), if awaits => Ok(DispatchEvent::Durable(answer)),
-            Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(DispatchEvent::Unit(unit_result(report))),
+            Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(DispatchEvent::Unit(Box::new(unit_result(report)))),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(DispatchEvent::Timer),
             Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
             Ok(()) = self.drain.changed() => Ok(DispatchEvent::Drain),

@@ -81,12 +81,12 @@ pub(super) fn view(
     params: &JsonObject,
     approved: Option<&RunApproval>,
     kept: &KeptFiles,
-    earlier: Option<EarlierBaseline>,
+    earlier: Option<&EarlierBaseline>,
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
         let view = view.with_kept(kept.clone());
-        match &earlier {
+        match earlier {
             Some(earlier) => view.without_leftovers(&earlier.record, earlier.ended),
             None => view,
         }

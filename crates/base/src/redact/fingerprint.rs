@@ -217,7 +217,6 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |hash, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte)))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "16 bits remain")]
 fn highest_bits(hash: u64) -> u16 {
     (hash >> 48) as u16
 }

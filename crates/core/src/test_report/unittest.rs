@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
         let number = number.parse::<u32>().map_err(|_| format!("`{note}` is no number of tests"))?;
         match word {
             "failures" | "errors" | "unexpected successes" => {
-                counts.failed = counts.failed.saturating_add(number)
+                counts.failed = counts.failed.saturating_add(number);
             }
             "skipped" | "expected failures" => counts.skipped = counts.skipped.saturating_add(number),
             _ => return Err(format!("`{note}` is no number of tests")),
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
         }
     }
     // Which tests there are is only written on request: the numbers are those of the summary.
-    Ok(TestCounts { skipped, failed, ..counts })
+    Ok(TestCounts { failed, skipped, ..counts })
 }
 
 /// True if a line says how many tests ran: `Ran 3 tests in 0.002s`.

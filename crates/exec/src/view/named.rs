@@ -6,6 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use crate::environment::KnownValues;
 use wf_model::{Check, CheckProbe};
 
+/// The longest name of a file, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
 /// Returns the paths that a check names literally, relative to the workspace. The targets of
 /// variables and patterns are not included.
 pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
@@ -81,12 +84,11 @@ fn shell_words(text: &str) -> Vec<String> {
         match (quote, letter) {
             (Some(open), _) if letter == open => quote = None,
             (Some('"') | None, '\\') => word.extend(letters.next()),
-            (Some(_), _) => word.push(letter),
             (None, '\'' | '"') => quote = Some(letter),
             (None, _) if letter.is_whitespace() || ";|&<>()`".contains(letter) => {
-                words.push(std::mem::take(&mut word))
+                words.push(std::mem::take(&mut word));
             }
-            (None, _) => word.push(letter),
+            _ => word.push(letter),
         }
     }
     words.push(word);
@@ -99,6 +101,8 @@ fn below(path: &Path) -> Option<PathBuf> {
     let mut parts = PathBuf::new();
     for part in path.components() {
         match part {
+            // No file has a longer name.
+            Component::Normal(name) if name.len() > MAX_NAME_BYTES => return None,
             Component::Normal(name) => parts.push(name),
             Component::CurDir => {}
             Component::ParentDir => {

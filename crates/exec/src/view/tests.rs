@@ -81,7 +81,7 @@ impl Scene {
 fn what_was_there_may_not_change_undeclared_whatever_the_check_names() {
     let scene = Scene::new();
     let reason = scene.refusal(&["check.sh", "src/a.py"]);
-    assert!(reason.starts_with("changed, not declared: check.sh, src/a.py; if they are"), "{reason}");
+    assert!(reason.starts_with("changed, not declared: check.sh, src/a.py; if a step is"), "{reason}");
     assert!(reason.ends_with("`writes: [check.sh, src/a.py]`"), "{reason}");
     let gone = Scene::new();
     let view = gone.view();

@@ -282,7 +282,9 @@ fn keys_beside_work(sample: &KeySample) -> BTreeMap<String, Value> {
         let key = name.strip_prefix("StepSpec.")?;
         let is_work = kinds_of_work().iter().any(|(_, step)| step.get(key).is_some());
         let value = sample.sample.pointer(&places.first()?.pointer)?;
-        (!is_work && key != "id").then(|| (key.to_owned(), value.clone()))
+        // A limit of repeated steps alone.
+        let is_unused = is_work || matches!(key, "id" | "max_parallel");
+        (!is_unused).then(|| (key.to_owned(), value.clone()))
     });
     keys.collect()
 }
@@ -314,11 +316,12 @@ fn every_key_of_a_step_is_shown_beside_each_kind_of_work() {
             shown.entry(kind).or_default().insert(key);
             // Each value in it, too.
             for (pointer, inner) in leaves(value, String::new()) {
-                let others = others(&inner, &[]).into_iter().filter_map(|other| {
-                    let mut changed = value.clone();
-                    *changed.pointer_mut(&pointer)? = other;
-                    plan(Some((key, &changed)))
-                });
+                let others =
+                    others(&inner, &[]).into_iter().filter(|other| *other != inner).filter_map(|other| {
+                        let mut changed = value.clone();
+                        *changed.pointer_mut(&pointer)? = other;
+                        plan(Some((key, &changed)))
+                    });
                 let others: Vec<PlanSummary> = others.collect();
                 if !others.is_empty() && others.iter().all(|other| *other == with) {
                     wrong.push(format!("{kind}: {key}{pointer}"));

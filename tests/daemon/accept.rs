@@ -12,8 +12,9 @@ const EVERYTHING: &str = "on_failure: spawn_plan\napproval: none\n\
     gates: [traced]\n\
     verify: [{name: shut, run: ./trace check; test -f shut}]\n\
     repair: {steps: [{id: shut, run: ./trace repair; touch shut, env: {T: '{{ secrets.TOKEN }}'}}]}\n";
+/// A gate that leaves its trace in a file that it does not name: one that it names may not change.
 const GATE: &str =
-    "---\nkind: gate\nid: traced\non: on_output\nprovider: script\nrun: echo gate >> ../traces\n---\n";
+    "---\nkind: gate\nid: traced\non: on_output\nprovider: script\nrun: f=traces; echo gate >> ../$f\n---\n";
 
 fn traced() -> Sandbox {
     let sandbox = place();

@@ -60,10 +60,7 @@ fn files_of_module(path: &Path) -> Vec<PathBuf> {
 /// Returns the paths named in a text that is run in a folder, both relative to the workspace.
 pub(crate) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
     let all = words(text).into_iter().chain(shell_words(text));
-    let own = |word: String| {
-        word.strip_prefix("$PWD/").or(word.strip_prefix("${PWD}/")).map(str::to_owned).unwrap_or(word)
-    };
-    let paths = all.map(own).filter_map(|word| below(&cwd.join(word)));
+    let paths = all.filter_map(|word| below(&cwd.join(word)));
     paths.filter(|path| path.parent().is_some()).collect()
 }
 
@@ -76,7 +73,8 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Splits a text into the words that a shell reads, without their quotes; patterns are left out.
+/// Splits a text into the words that a shell reads, without their quotes. Patterns are left out, and words with a variable
+/// other than the folder in which it runs.
 fn shell_words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut letters = text.chars();
@@ -92,7 +90,12 @@ fn shell_words(text: &str) -> Vec<String> {
         }
     }
     words.push(word);
-    words.retain(|word| !word.is_empty() && !word.contains(['*', '?', '[']));
+    for word in &mut words {
+        if let Some(rest) = word.strip_prefix("$PWD/").or(word.strip_prefix("${PWD}/")) {
+            *word = rest.to_owned();
+        }
+    }
+    words.retain(|word| !word.is_empty() && !word.contains(['*', '?', '[', '$']));
     words
 }
 

@@ -85,15 +85,15 @@ pub(super) fn view(
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
-        let view = view.with_kept(kept.clone());
-        match earlier {
-            Some(earlier) => view.without_leftovers(&earlier.record, earlier.ended),
-            None => view,
-        }
+        view.with_kept(kept.clone())
     };
-    let view = match approved.filter(|approved| approved.is_in_advance()) {
-        Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
-        None => WorkspaceView::is_needed(plan).then(take),
+    let view = match (approved.filter(|approved| approved.is_in_advance()), earlier) {
+        // Approvers have signed the files as they are, whoever left them so.
+        (Some(approved), _) => Some(take().bound(&approved.pinned_files, &approved.products)),
+        (None, None) => WorkspaceView::is_needed(plan).then(take),
+        (None, Some(earlier)) => {
+            WorkspaceView::is_needed(plan).then(|| take().without_leftovers(&earlier.record, earlier.ended))
+        }
     };
     view.map(Arc::new)
 }

@@ -22,8 +22,8 @@ pub struct StateReader {
     plans: Arc<PlanCache>,
 }
 
-/// The most events of a run, with those nested in it, that a page compares with the tables. What it costs is a few
-/// milliseconds for a hundred.
+/// The most events of a run, with those nested in it, that a page compares with the tables: each view of a run that goes
+/// on compares all of them.
 const MAX_COMPARED_EVENTS: u64 = 5_000;
 
 impl StateReader {

@@ -26,6 +26,7 @@ mod decisions;
 mod deployed;
 mod docs;
 mod engine_failures;
+mod escalated;
 mod escapes;
 mod examples;
 mod fans;

@@ -9,6 +9,8 @@ use wf_core::machine::{
     BUDGET_SPENT_PREFIX, CompactionOutcome, EventKind, GatePoint, ModelCallOutcome, WorkExit,
 };
 
+use wf_model::EscalationAction;
+
 use super::agents;
 use super::faults::Fault;
 use kinds::exit;
@@ -19,7 +21,7 @@ pub use kinds::{effect, input, timer};
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 53] = [
+const FACTS: [&str; 54] = [
     "merge_requested",
     "merge_started",
     "merge_ended",
@@ -63,6 +65,7 @@ const FACTS: [&str; 53] = [
     "gates_passed",
     "exchange_gated",
     "escalated",
+    "spawned",
     "approval_requested",
     "approval_resolved",
     "run_blocked",
@@ -252,6 +255,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::GateEvaluated { .. } => "gate_evaluated",
         EventKind::GatesPassed { .. } => "gates_passed",
         EventKind::ExchangeGated(_) => "exchange_gated",
+        EventKind::Escalated { action: EscalationAction::SpawnTask, .. } => "spawned",
         EventKind::Escalated { .. } => "escalated",
         EventKind::ApprovalRequested(_) => "approval_requested",
         EventKind::ApprovalResolved { .. } => "approval_resolved",

@@ -9,8 +9,7 @@ use wf_core::machine::{
     ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase,
     Standing, StepState, TaskId,
 };
-use wf_model::expr::Expr;
-use wf_model::{JsonObject, Plan, Step, StepIx, StepWork};
+use wf_model::{EscalationAction, JsonObject, Plan, Step, StepIx, StepWork};
 
 use super::tried::Tried;
 
@@ -118,6 +117,8 @@ pub struct Book {
     pub awaits: bool,
     pub cached: bool,
     pub kept: bool,
+    /// Whether a gate escalated to it.
+    pub spawned: bool,
     /// When gates or people let it in last.
     pub let_in: Option<Moment>,
 }
@@ -286,6 +287,10 @@ impl Ledger {
                 self.rounds.push((**round).clone());
                 self.follow(round, event.at);
             }
+            EventKind::Escalated { name, action: EscalationAction::SpawnTask, .. } => {
+                let step = Name::parse(name).expect("escalations and steps are called alike");
+                self.at(&TaskId::of_step(&step)).spawned = true;
+            }
             EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
             _ => {}
         }
@@ -387,11 +392,6 @@ pub fn is_finally(plan: &Plan, place: &TaskId) -> bool {
 fn step_ix(plan: &Plan, place: &TaskId) -> StepIx {
     let found = plan.find(place.step.as_str());
     found.expect("the place is of this plan")
-}
-
-/// Whether a step decides for itself, when others fail.
-pub fn asks_status(step: &Step) -> bool {
-    step.when.as_deref().is_some_and(Expr::asks_status)
 }
 
 /// Whether the work of a step takes up room.

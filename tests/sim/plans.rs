@@ -62,6 +62,10 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         replan(dice, steady)
     });
     let outputs = plan_outputs(&steps, dice);
+    if apart.one_in(2) {
+        let work = StepWork::Exec(vec![Template::literal("true")]);
+        steps.push(Step { on_escalation: true, ..Step::new(name("task"), work) });
+    }
     let limited = !steady && dice.one_in(4);
     let mut verify = Vec::new();
     if dice.one_in(3) {
@@ -86,6 +90,11 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         return super::plain::draw(dice, most);
     }
     Drawn { plan, steady }
+}
+
+/// Whether a step decides for itself, when others fail.
+pub fn asks_status(step: &Step) -> bool {
+    step.when.as_deref().is_some_and(Expr::asks_status)
 }
 
 fn policy(dice: &mut Dice, steady: bool) -> PlanPolicy {

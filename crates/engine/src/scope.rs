@@ -34,9 +34,10 @@ impl ExprScope for TemplateValues<'_> {
             ExprReference::ItemKey => self.item.map(|item| Value::from(item.key.as_str())),
             ExprReference::ItemIndex => self.index.map(Value::from),
             ExprReference::Matrix(axis) => self.item?.value.get(axis).cloned(),
-            ExprReference::Output { .. } | ExprReference::StepStatus(_) | ExprReference::Test(..) => {
-                self.reads.get(&name.to_string()).cloned()
-            }
+            ExprReference::Output { .. }
+            | ExprReference::StepStatus(_)
+            | ExprReference::Block(_)
+            | ExprReference::Test(..) => self.reads.get(&name.to_string()).cloned(),
         }
     }
 

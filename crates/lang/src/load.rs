@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::ast::{EscalationSpec, GateRef, GateSpec, PlanSpec, StepSpec};
+use super::ast::{GateRef, PlanSpec, StepSpec};
 use super::document::SpecDocument;
 use super::files::{FileReadError, SpecFileSource};
 use super::loaded::{GATES, gate_path};
@@ -108,7 +108,7 @@ impl SpecLoader<'_> {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
-        for used in uses(self.loaded.plans.get(file), self.loaded.gates.get(&file)) {
+        for used in uses(self.loaded.plans.get(file)) {
             if let Err(mistake) = self.load_used(file, &used) {
                 self.loaded.diagnostics.push((file, *mistake));
             }
@@ -353,24 +353,12 @@ fn personas(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     first.into_values().cloned().collect()
 }
 
-/// Returns the paths that a plan's steps use, that of the plan that undoes it, and those that the escalations of a plan or of a gate
-/// start, each once, at its first location.
-fn uses(plan: Option<&Option<PlanSpec>>, gate: Option<&GateSpec>) -> Vec<Spanned<String>> {
+/// Returns the paths that a plan's steps use, and that of the plan that undoes it, each once, at its first location.
+fn uses(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     let mut first = BTreeMap::new();
     let plan = plan.and_then(Option::as_ref);
-    let steps = plan.into_iter().flat_map(PlanSpec::all_steps);
-    let inline = plan.into_iter().flat_map(PlanSpec::all_gates);
-    let inline = inline.filter_map(|gate| match gate {
-        GateRef::Inline(gate) => Some(&**gate),
-        GateRef::Named(_) => None,
-    });
-    let own = inline.chain(gate).flat_map(|gate| gate.escalation.iter());
-    let escalations = plan.into_iter().flat_map(|plan| plan.escalation.iter());
-    let started = escalations.chain(own);
-    let started = started.filter_map(|(_, escalation): &(_, EscalationSpec)| escalation.plan.as_ref());
-    let ways = steps.flat_map(StepSpec::with_all_alternatives);
-    let used = ways.chain(plan.and_then(PlanSpec::undo_step)).flat_map(StepSpec::used_paths);
-    for used in used.chain(started) {
+    let ways = plan.into_iter().flat_map(PlanSpec::all_steps).flat_map(StepSpec::with_all_alternatives);
+    for used in ways.chain(plan.and_then(PlanSpec::undo_step)).flat_map(StepSpec::used_paths) {
         first.entry(used.value.clone()).or_insert(used.span);
     }
     let mut uses: Vec<_> = first.into_iter().map(|(path, span)| Spanned::new(path, span)).collect();

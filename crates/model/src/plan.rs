@@ -381,7 +381,7 @@ impl Plan {
 
     /// True if there are `finally` steps, which run last in any case.
     pub fn has_finally(&self) -> bool {
-        self.parts.main < self.parts.steps.len()
+        self.parts.steps.iter().skip(self.parts.main).any(|step| !step.on_escalation)
     }
 
     /// The steps that depend on a step.

@@ -114,6 +114,9 @@ pub struct Step {
     /// The target of the work, if the plan names one.
     #[serde(skip)]
     pub target: Option<String>,
+    /// True if it is the plan of the escalation with its id, and runs only if that was carried out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_escalation: bool,
     /// Its alternatives, in order of preference.
     pub alternatives: Vec<Alternative>,
     /// The prose of its section.
@@ -133,6 +136,7 @@ pub(crate) fn show_step(step: &Step, plan: &Plan, sheet: &mut SummaryBuilder) {
 // The id is the part that all lines stand in, and each alternative stands in a part of its own.
 view! { step: Step in Effort {
     plain when in Graph = when.as_deref(),
+    guard on_escalation in Graph = on_escalation.then_some("it runs only if a gate blocks and escalates to it"),
     own fan = RecordView::view,
     most max_parallel = max_parallel.filter(|_| step.is_repeated()),
     own gates = gate::show_gate_names,
@@ -216,6 +220,7 @@ impl Step {
             gates: Vec::new(),
             tool: None,
             target: None,
+            on_escalation: false,
             alternatives: Vec::new(),
             briefing: None,
         }

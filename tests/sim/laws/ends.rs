@@ -10,8 +10,9 @@ use wf_model::OnStepFailure;
 
 use super::super::engine::Job;
 use super::super::judges::standing_of;
-use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
+use super::super::ledger::{End, Ledger, is_finally, step_of};
 use super::super::look::{Look, Seen};
+use super::super::plans::asks_status;
 use super::super::world::Run;
 use super::ensure;
 

@@ -60,6 +60,25 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
     }
 }
 
+pub fn spawned(look: &Look<'_>) -> Result<(), String> {
+    let Seen::Event(event) = look.seen else {
+        return Ok(());
+    };
+    let (place, begins) = match &event.fact {
+        EventKind::AttemptStarted(attempt) => (&attempt.place, true),
+        EventKind::StepEnded { place, state: StepState::Skipped, .. } => (place, false),
+        _ => return Ok(()),
+    };
+    if !step_of(look.plan(), place).on_escalation {
+        return Ok(());
+    }
+    let known = look.decided();
+    let is_asked = known.book(place).spawned;
+    ensure(is_asked || !begins, || format!("{place} begins, and no gate escalated to it"))?;
+    let dropped = known.phase == RunPhase::Finally && !known.left && is_asked && !begins;
+    ensure(!dropped, || format!("{place} is skipped, and a gate escalated to it"))
+}
+
 pub fn decided(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());

@@ -141,6 +141,11 @@ pub const LAWS: &[Law] = &[
         holds: gates::gated,
     },
     Law {
+        name: "spawned",
+        says: "The plan of an escalation begins only where a gate escalated to it, at the end, and is not left out then.",
+        holds: gates::spawned,
+    },
+    Law {
         name: "decided",
         says: "People are asked once for each question, are heard only while it is open, until its time is over; what needs their yes goes on with that alone.",
         holds: gates::decided,

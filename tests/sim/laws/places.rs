@@ -4,8 +4,9 @@ use wf_core::machine::{Attempt, Event, EventKind, MergeOutcome, Standing, StepSt
 use wf_model::{AgentWorkspace, FailureClass, StepWork};
 
 use super::super::judges::standing_of;
-use super::super::ledger::{asks_status, step_of};
+use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
+use super::super::plans::asks_status;
 use super::ensure;
 
 /// The place that an event lets begin, or go on.

@@ -81,7 +81,7 @@ codes! {
     UnknownEscalation "gate/unknown-escalation" Error "Reference to an unknown escalation."
     UnknownApprover "approval/unknown-approver" Error "A listed approver is not allowed to approve anything."
     EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file refers to an escalation that only a plan can declare."
-    TaskNotStarted "gate/task-not-started" Error "An escalation would start a plan, but a run does not start other plans."
+    TaskNotStarted "gate/task-not-started" Error "An escalation would start a plan where none can be started."
     EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a cycle."
     UnusedEscalation "gate/unused-escalation" Error "An escalation is declared but never used."
     UnknownSkill "skill/unknown" Error "Skill not found in the workspace."

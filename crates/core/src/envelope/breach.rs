@@ -178,6 +178,7 @@ impl EnvelopeCheck<'_> {
             external: _,
             artifacts: _,
             on_error: _,
+            on_escalation: _,
             classify: _,
             tool: _,
             target: _,

@@ -14,6 +14,9 @@ use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};
 /// The reason for a step or item that the user chose to leave out.
 pub const NOT_CHOSEN: &str = "not selected";
 
+/// The reason of a step that only an escalation starts.
+const NOT_ESCALATED: &str = "no gate escalated to it";
+
 /// The prefix of the reason for a step skipped after another one failed.
 pub const NOT_STARTED: &str = "not started: ";
 
@@ -66,6 +69,9 @@ impl Machine {
         }
         if self.state.is_closing() && !plan.is_finally(task.ix()) {
             return self.skip_over_budget(task);
+        }
+        if declared.on_escalation && !self.state.spawned.contains_key(&step) {
+            return self.finish(task, TaskCompletion::skipped(NOT_ESCALATED));
         }
         if let Some(when) = &declared.when {
             let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };

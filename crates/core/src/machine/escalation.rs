@@ -9,7 +9,7 @@ use super::gates::gates_at;
 use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
-use super::{EventKind, GatePoint, Machine, Standing};
+use super::{EventKind, GatePoint, Machine, Standing, TaskId};
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
@@ -54,6 +54,15 @@ impl GateBlock {
             (None, false) => format!("gate `{}`: {}", self.gate, self.reason),
         }
     }
+}
+
+/// A block of a gate that an escalation starts a plan for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StandingBlock {
+    pub(super) gate: GateId,
+    /// The blocked task; `None`: the run.
+    pub(super) place: Option<TaskId>,
+    pub(super) reason: String,
 }
 
 /// A gate blocks the run.
@@ -139,24 +148,27 @@ impl Machine {
                 self.ask_people(task, point, plea);
                 true
             }
-            EscalationAction::SpawnTask => self.leave_task(task, point, block, by),
+            EscalationAction::SpawnTask => self.spawn_task(task, point, block, by),
         }
     }
 
-    /// Lets a block stand and names the plan for its remediation, to be run by an authorized user.
-    /// False if no plan is named.
-    fn leave_task(
+    /// Lets a block stand and has the step of the escalation run at the end. False where nothing can be started yet: a
+    /// run that gates keep from beginning may lack its approval, too.
+    fn spawn_task(
         &mut self,
         task: Option<TaskIx>,
         point: GatePoint,
         block: &GateBlock,
         by: &Escalation,
     ) -> bool {
-        let Some(plan) = &by.plan else { return false };
-        let reason = format!("{}; to repair it: wf run {plan}", block.reason(by.message.as_deref()));
-        let named = Escalation { rephrase: Some(plan.clone()), ..by.clone() };
-        self.record_escalation(task, block, &named);
-        self.give_up(task, point, block, &reason);
+        let step = self.plan.find(&by.name).filter(|ix| self.plan.step(*ix).on_escalation);
+        if step.is_none() || point == GatePoint::Start {
+            return false;
+        }
+        let reason = block.reason(by.message.as_deref());
+        let asked = Escalation { rephrase: Some(reason.clone()), ..by.clone() };
+        self.record_escalation(task, block, &asked);
+        self.give_up(task, point, block, &format!("{reason}; step `{}` follows at the end", by.name));
         true
     }
 

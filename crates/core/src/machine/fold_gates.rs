@@ -1,5 +1,6 @@
 //! The effect of gates and pending approvals on the state.
 
+use super::escalation::StandingBlock;
 use super::state::{self, MachineState, PendingApproval};
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
@@ -23,12 +24,24 @@ impl MachineState {
                 message,
                 ..
             } => self.apply_gate_retry(plan, place.as_ref(), gate, message),
+            EventKind::Escalated { place, gate, name, action: EscalationAction::SpawnTask, message } => {
+                let block =
+                    StandingBlock { gate: gate.clone(), place: place.clone(), reason: message.clone() };
+                self.spawn(plan, name, block);
+            }
             EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 self.apply_answer(at, *number, given);
             }
             EventKind::RunBlocked(block) => self.blocked = Some(block.reason.clone()),
             _ => {}
+        }
+    }
+
+    /// Lets the step of an escalation run once the others have ended. The first block of several counts.
+    fn spawn(&mut self, plan: &Plan, name: &str, block: StandingBlock) {
+        if let Some(ix) = plan.find(name).filter(|ix| plan.step(*ix).on_escalation) {
+            self.spawned.entry(ix.0).or_insert(block);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::StepState;
 use super::state::{MachineState, TaskIx};
+use super::{StepState, TaskId};
 use wf_base::name::Name;
-use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
+use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};
 
 /// The state as one task sees it.
@@ -34,6 +34,16 @@ impl TaskScope<'_> {
         Some(self.state.step_record(ix.0).state)
     }
 
+    /// Returns a value of the block whose escalation starts the plan of this step.
+    fn block(&self, field: BlockField) -> Option<Value> {
+        let block = self.state.spawned.get(&self.task?.step)?;
+        Some(match field {
+            BlockField::Gate => block.gate.as_str().into(),
+            BlockField::Step => block.place.as_ref().map(TaskId::to_string).into(),
+            BlockField::Reason => block.reason.as_str().into(),
+        })
+    }
+
     fn item_value(&self) -> Option<&super::StepItem> {
         self.state.item(self.task?)
     }
@@ -56,6 +66,7 @@ impl ExprScope for TaskScope<'_> {
             ExprReference::StepStatus(step) => self.step_state(step).map(|state| Value::from(state.as_str())),
             ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
             ExprReference::RunDispatch => Some(self.state.dispatch.as_ref().map(Name::as_str).into()),
+            ExprReference::Block(field) => self.block(*field),
             ExprReference::Item => self.item_value().map(|item| item.value.clone()),
             ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
             ExprReference::ItemIndex => self.task?.item.map(Value::from),
@@ -121,7 +132,9 @@ fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, Ev
     let mut found = JsonObject::new();
     for reference in templates.iter().flat_map(|template| template.refs()) {
         let value = match &reference.name {
-            ExprReference::Output { .. } | ExprReference::StepStatus(_) => view.value(&reference.name),
+            ExprReference::Output { .. } | ExprReference::StepStatus(_) | ExprReference::Block(_) => {
+                view.value(&reference.name)
+            }
             ExprReference::Test(test, step) => Some(Value::from(view.test(*test, step.as_deref()))),
             _ => continue,
         };

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compaction::CompactorBreaker;
 use super::control::ControllerState;
+use super::escalation::StandingBlock;
 use super::guidance::TaskGuidance;
 use super::history::AttemptHistory;
 use super::merging::TaskMerge;
@@ -96,6 +97,9 @@ pub struct MachineState {
     pub(super) gate_tries: u32,
     /// The reason why a gate blocks the run.
     pub(super) blocked: Option<String>,
+    /// The steps that escalations start, each with the first block that asked for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) spawned: BTreeMap<u32, StandingBlock>,
     /// The outputs of the run, if gates rewrote them.
     pub(super) published: Option<JsonObject>,
     /// The controller's knowledge.
@@ -303,6 +307,7 @@ impl MachineState {
             asked: 0,
             gate_tries: 0,
             blocked: None,
+            spawned: BTreeMap::new(),
             published: None,
             control: ControllerState::default(),
             made: BTreeMap::new(),

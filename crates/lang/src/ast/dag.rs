@@ -1,3 +1,4 @@
+use super::escalation::spawned_steps;
 use super::{
     CheckSpec, DagKind, EscalationSpec, GateRef, ParamSpec, PlanKind, PlanOutputSpec, PlanSpec, PolicySpec,
     RetrySpec, SecretSpec, SkillUse, StepSpec, UsesSpec, sound,
@@ -121,7 +122,7 @@ impl From<DagSpec> for PlanSpec {
             agent: None,
             allow: None,
             retry: None,
-            finally: Vec::new(),
+            finally: spawned_steps(&dag.escalation).collect(),
             inspect: dag.inspect,
             test: dag.test,
             verify: dag.verify,

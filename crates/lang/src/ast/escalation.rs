@@ -1,4 +1,5 @@
-use crate::decode::{MappingFields, SpecDecoder, record, words};
+use super::StepSpec;
+use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
@@ -19,13 +20,27 @@ record! {
         optional queue: String,
         /// The instruction for the next attempt.
         optional rephrase: String,
-        /// The plan that is to repair it: the path of its file, relative to this one.
+        /// The plan that is to repair it, started once the other steps have ended: the path of its file, relative to
+        /// this one.
         optional plan: Spanned<String>,
+        /// The parameters of that plan. They may read `block.gate`, `block.step` and `block.reason`.
+        default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
     }
     finish check_action_keys;
 }
 
 words!(EscalationAction);
+
+/// Returns the steps that start the plans of escalations, after all other steps.
+pub(super) fn spawned_steps(
+    escalations: &OrderedEntries<Name, EscalationSpec>,
+) -> impl Iterator<Item = StepSpec> {
+    escalations.iter().filter_map(|(name, one)| {
+        let plan = one.plan.as_ref().filter(|_| one.action.value == EscalationAction::SpawnTask)?;
+        let step = StepSpec::using(name.value.as_str(), plan, &one.with)?;
+        Some(StepSpec { id: name.clone(), on_escalation: true, ..step })
+    })
+}
 
 /// The required keys of each action.
 const NEEDED: &[(EscalationAction, &str)] = &[
@@ -42,6 +57,7 @@ const USED: &[(&str, &[EscalationAction])] = &[
     ("queue", &[EscalationAction::TransferToQueue, EscalationAction::EscalateHuman]),
     ("rephrase", &[EscalationAction::SuppressAndRephrase]),
     ("plan", &[EscalationAction::SpawnTask]),
+    ("with", &[EscalationAction::SpawnTask]),
 ];
 
 /// Notes the keys that an action lacks, and those that it cannot use.

@@ -1,7 +1,7 @@
 use super::{
     AgentSpec, AllowSpec, BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec,
     PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, SuggestsSpec, UndoSpec, check,
-    foreign, intent, interaction, planner, single_agent, sound,
+    escalation, foreign, intent, interaction, planner, single_agent, sound,
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
@@ -100,6 +100,7 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     if let Some(suggests) = &plan.suggests {
         suggests.check_output(&plan.outputs, decoder);
     }
+    plan.finally.extend(escalation::spawned_steps(&plan.escalation));
     if let Some(budget) = &plan.budget {
         budget.check_main_attempts(plan.finally.len(), decoder);
     }

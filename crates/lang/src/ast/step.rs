@@ -118,6 +118,8 @@ record! {
         briefing: Option<Box<str>>,
         /// True if it names an executor, even a wrong one.
         has_executor: bool,
+        /// True if it is the plan of an escalation, by whose name it is called.
+        on_escalation: bool,
         /// The step as executed with each of its alternatives.
         ways: Vec<StepSpec>,
     }

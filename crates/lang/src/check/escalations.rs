@@ -9,8 +9,8 @@ use crate::part;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::SourceText;
-use wf_model::EscalationAction;
 use wf_model::expr::templates_in_script;
+use wf_model::{EscalationAction, GateTrigger};
 
 /// The built-in escalations.
 const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];
@@ -73,21 +73,49 @@ pub(super) fn fallbacks_exist(
     }
 }
 
-/// Rejects escalations that start a plan: a run starts none by itself, and a promise that nothing
-/// fulfils is none (Silas 5.1.1, `spawn_task`).
-pub(super) fn start_nothing(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut FileDiagnostics) {
-    let spawns = |one: &EscalationSpec| one.action.value == EscalationAction::SpawnTask;
-    for (name, one) in map.iter().filter(|(_, one)| spawns(one)) {
+/// Rejects the escalations of a gate, or of a goal, that start a plan: only those of a plan do, where whoever approves it
+/// sees them (Silas 5.1.1, `spawn_task`).
+pub(super) fn start_nothing(
+    owner: &str,
+    map: &OrderedEntries<Name, EscalationSpec>,
+    help: &str,
+    notes: &mut FileDiagnostics,
+) {
+    for (name, one) in map.iter().filter(|(_, one)| one.action.value == EscalationAction::SpawnTask) {
         // Without a plan it is a mistake already.
         let Some(plan) = &one.plan else { continue };
-        let plan = &plan.value;
-        let message =
-            format!("the escalation `{}` cannot start {plan}: a run does not start other plans", name.value);
-        let mistake = Diagnostic::new(Code::TaskNotStarted, one.action.span, message);
-        notes.note(mistake.with_help(format!(
-            "use `action: report` and start it yourself (wf run {plan}), or make it the repair of \
-             a goal: `on_failure: spawn_plan`"
-        )));
+        let message = format!("the escalation `{}` of {owner} cannot start {}", name.value, plan.value);
+        notes.note(Diagnostic::new(Code::TaskNotStarted, one.action.span, message).with_help(help));
+    }
+}
+
+/// The advice where a gate has an escalation of its own that starts a plan.
+pub(super) const OF_PLAN: &str =
+    "write it under `escalation` of the plan, and name it in `on_block` of the gate";
+
+/// Rejects escalations that start a plan for a gate that keeps the run from beginning.
+pub(super) fn start_in_time(
+    gate: &GateSpec,
+    of_plan: &OrderedEntries<Name, EscalationSpec>,
+    notes: &mut FileDiagnostics,
+) {
+    if !matches!(gate.on.value, GateTrigger::BeforeRun | GateTrigger::OnInput) {
+        return;
+    }
+    let mut next = gate.on_block.as_ref();
+    let mut seen = BTreeSet::new();
+    while let Some(name) = next.filter(|name| seen.insert(name.value.as_str())) {
+        let mut declared = gate.escalation.iter().chain(of_plan.iter());
+        let Some((_, one)) = declared.find(|(other, _)| other.value == name.value) else { return };
+        if one.action.value == EscalationAction::SpawnTask {
+            let message = format!(
+                "gate `{}` blocks before the run begins, and `{}` starts its plan at the end of a run",
+                gate.id.value, name.value
+            );
+            let mistake = Diagnostic::new(Code::TaskNotStarted, one.action.span, message);
+            notes.note(mistake.with_help("give that gate an escalation with `action: report`"));
+        }
+        next = one.fallback.as_ref();
     }
 }
 

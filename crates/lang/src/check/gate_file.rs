@@ -22,7 +22,7 @@ pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, notes: &m
         notes.note(mistake.with_help(format!("write `id: {stem}`, or rename the file")));
     }
     escalations::no_circles(&gate.escalation, notes);
-    escalations::start_nothing(&gate.escalation, notes);
+    escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, notes);
     if loaded.is_whole(file) {
         let led = escalations::led_to(gate);
         escalations::unused(&gate.escalation, &led, notes);

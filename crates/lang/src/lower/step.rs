@@ -84,6 +84,7 @@ pub(super) fn step(
         gates: gate::own(lowering.loaded, among.file, &step.gates)?,
         tool: step.tool.as_deref().map(|tool| tool.value.clone()),
         target: step.target.as_deref().map(|target| target.value.clone()),
+        on_escalation: step.on_escalation,
         alternatives: alternatives(step, among, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })

@@ -251,9 +251,9 @@ fn gates_are_those_of_the_workspace_then_of_the_plan_then_of_the_step() {
     };
     let script = "---\nkind: gate\nid: counts\non: before_publish\nprovider: script\nrun: wc\n\
                   check: string_match\nextract: $.n\nconfig: {allowed_values: [a]}\n\
-                  on_block: mend\nescalation: {mend: {action: spawn_task, plan: ../mend.md}}\n---\n";
+                  on_block: mend\nescalation: {mend: {action: report}}\n---\n";
     let plan = "---\nkind: plan\nid: p\ngates: [counts, of-system]\n\
-                escalation: {later: {action: retry}}\nsteps:\n\
+                escalation: {later: {action: retry, fallback: after}, after: {action: spawn_task, plan: mend.md}}\nsteps:\n\
                 \x20 - id: a\n    run: x\n    gates:\n      - named\n      - of-system\n\
                 \x20     - {id: inline, on: on_output, provider: llm, config: {prompt: y}}\n\
                 \x20     - {id: sure, on: on_output, provider: llm, promote_to_policy: true, \
@@ -291,12 +291,15 @@ fn gates_are_those_of_the_workspace_then_of_the_plan_then_of_the_step() {
     assert_eq!(script.timeout, Duration::from_secs(30));
     assert_eq!(script.cwd.as_deref(), Some("gates"));
     assert!(matches!(script.then, Some(GatePredicate::StringMatch { .. })));
-    assert_eq!(counts.escalations[0].plan.as_deref(), Some("mend.md"));
-    assert_eq!(plan.parts().escalations[0].max_retries, 1);
+    let [later, after] = plan.parts().escalations.as_slice() else { panic!("two escalations") };
+    assert_eq!((later.max_retries, after.plan.as_deref()), (1, Some("mend.md")));
+    let spawned = plan.steps().last().unwrap();
+    assert!(spawned.on_escalation && plan.is_finally(plan.find("after").unwrap()), "{spawned:?}");
+    assert!(!plan.has_finally(), "it runs in some cases only");
     // All of their texts are part of what was loaded.
     let sources = loaded.sources.iter();
     let paths: Vec<&str> = sources.map(wf_base::source::SourceText::path).collect();
-    let expected = ["plan.md", "gates/of-system.md", "gates/counts.md", "mend.md", "gates/named.md"];
+    let expected = ["plan.md", "gates/of-system.md", "gates/counts.md", "gates/named.md", "mend.md"];
     assert_eq!(paths, expected);
 }
 

@@ -28,6 +28,6 @@ mod tests;
 
 pub use eval::{EvalError, ExprScope, truthy};
 pub use parse::Expr;
-pub use reference::{ExprReference, SpannedReference, StatusFunction};
+pub use reference::{BlockField, ExprReference, SpannedReference, StatusFunction};
 pub use script::{ScriptReference, templates_in_script};
 pub use template::Template;

@@ -1,11 +1,12 @@
 use super::foreign::foreign_syntax_advice;
 use super::node::LookupKey;
-use super::{ExprReference, StatusFunction};
+use super::{BlockField, ExprReference, StatusFunction};
 use wf_base::diag::{Code, nearest};
 use wf_base::keyword::Keyword;
 
 /// The names that a lookup can begin with.
-const ROOTS: [&str; 8] = ["params", "steps", "secrets", "item", "item_key", "item_index", "matrix", "run"];
+const ROOTS: [&str; 9] =
+    ["params", "steps", "secrets", "item", "item_key", "item_index", "matrix", "run", "block"];
 
 /// A lookup that has none of the forms of a [`ExprReference`].
 pub(super) struct ReferenceError {
@@ -33,6 +34,12 @@ pub(super) fn resolve(
             "dispatch" => ExprReference::RunDispatch,
             other => return Err(unknown(&format!("run.{other}"), other, &["id", "dispatch"])),
         },
+        "block" => {
+            let name = field("block.reason")?;
+            let known = BlockField::ALL.iter().map(|field| field.as_str());
+            let found = BlockField::from_word(&name).map(ExprReference::Block);
+            found.ok_or_else(|| unknown(&format!("block.{name}"), &name, &known.collect::<Vec<_>>()))?
+        }
         "steps" => {
             let forms = "steps.STEP.outputs.NAME or steps.STEP.status";
             let step = field(forms)?;

@@ -31,6 +31,8 @@ pub enum ExprReference {
     RunId,
     /// `run.dispatch`, the name under which an agent dispatched the run; none elsewhere.
     RunDispatch,
+    /// `block.NAME`, of the block whose escalation starts the plan.
+    Block(BlockField),
     /// A status function: `always()`, `failed('a')`, `succeeded()` …
     Test(StatusFunction, Option<String>),
 }
@@ -50,6 +52,19 @@ keywords! {
         Skipped = "skipped",
         /// `cancelled('a')`: the step was cancelled; without a name: the run was.
         Cancelled = "cancelled",
+    }
+}
+
+keywords! {
+    /// The values of a block of a gate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BlockField {
+        /// `block.gate`: the id of the gate.
+        Gate = "gate",
+        /// `block.step`: the step that was blocked, with its item; none where the run was.
+        Step = "step",
+        /// `block.reason`: the reason of the gate.
+        Reason = "reason",
     }
 }
 
@@ -86,6 +101,7 @@ impl fmt::Display for ExprReference {
             Self::Matrix(axis) => write!(f, "matrix.{axis}"),
             Self::RunId => f.write_str("run.id"),
             Self::RunDispatch => f.write_str("run.dispatch"),
+            Self::Block(field) => write!(f, "block.{field}"),
             Self::Test(test, Some(step)) => write!(f, "{test}('{step}')"),
             Self::Test(test, None) => write!(f, "{test}()"),
         }

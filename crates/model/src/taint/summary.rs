@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{MixedTaint, OutputProducer, PlanFlow, StepFlow, TaintLevel};
-use crate::expr::ExprReference;
+use crate::expr::{BlockField, ExprReference};
 
 /// The trust in the values of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,11 @@ impl TaintSummary {
             ExprReference::Item | ExprReference::ItemKey => {
                 step.map(|step| step.item.clone()).unwrap_or_default()
             }
-            ExprReference::StepStatus(_)
+            ExprReference::Block(BlockField::Reason) => {
+                MixedTaint::of(TaintLevel::External, "the reason of a block")
+            }
+            ExprReference::Block(_)
+            | ExprReference::StepStatus(_)
             | ExprReference::Secret(_)
             | ExprReference::ItemIndex
             | ExprReference::Matrix(_)

@@ -107,13 +107,17 @@ fn escalate(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let mut led = escalations::fallbacks(plan);
     escalations::fallbacks_exist(plan, &of_plan, notes);
     escalations::no_circles(plan, notes);
-    escalations::start_nothing(plan, notes);
+    if scene.loaded.goals.contains_key(&scene.file) {
+        let help = "a goal starts a plan by `on_failure: spawn_plan`";
+        escalations::start_nothing("a goal", plan, help, notes);
+    }
     for gate in inline(scene) {
         let known = KnownEscalations::of([&gate.escalation, plan]);
         escalations::block_exists(gate, &known, notes);
         escalations::fallbacks_exist(&gate.escalation, &known, notes);
         escalations::no_circles(&gate.escalation, notes);
-        escalations::start_nothing(&gate.escalation, notes);
+        escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, notes);
+        escalations::start_in_time(gate, plan, notes);
         escalations::unused(&gate.escalation, &escalations::led_to(gate), notes);
         led.extend(escalations::led_to(gate));
     }
@@ -131,9 +135,11 @@ fn escalate(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
                 notes.misspelt(mistake, name, known.names(), help);
             }
         }
+        escalations::start_in_time(gate, plan, notes);
         led.extend(escalations::led_to(gate));
     }
     for (_, gate) in scene.loaded.system_gates() {
+        escalations::start_in_time(gate, plan, notes);
         led.extend(escalations::led_to(gate));
     }
     if !scene.may_hide_uses() {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{FileDiagnostics, RuleContext};
+use super::{ExprSite, FileDiagnostics, RuleContext};
 use crate::ast::StepSpec;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
@@ -30,6 +30,15 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             ExprReference::Output { step, output } => {
                 if let Some(at) = known(step, span, scene, notes) {
                     output_exists(scene.step(at), output, span, scene, notes);
+                }
+            }
+            ExprReference::Block(_) => {
+                let step = read.step.map(|at| scene.step(at));
+                if read.site != ExprSite::With || step.is_none_or(|step| !step.on_escalation) {
+                    let message =
+                        format!("`{}` is not available in {}", read.reference.name, read.site.noun());
+                    let help = "it is only available in `with` of an escalation with `action: spawn_task`";
+                    notes.note(Diagnostic::new(Code::UnknownName, span, message).with_help(help));
                 }
             }
             name => {

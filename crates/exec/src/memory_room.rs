@@ -15,6 +15,10 @@ use super::control_group::membership;
 use super::{StopLevel, lock};
 use rustix::process::Pid;
 
+/// The largest limit at which starts wait for memory. In more, steps run out of memory by what they do, not by their number; to
+/// wait for what something else has taken would only delay each of them.
+const NARROW_BYTES: u64 = 2 << 30;
+
 /// The memory that must be free for a start.
 const START_BYTES: u64 = 48 << 20;
 
@@ -60,7 +64,7 @@ impl Drop for MemoryRoom {
 
 /// Waits until there is memory for one more process, where a control group limits it.
 pub(super) async fn wait_for_room(stop: &watch::Receiver<StopLevel>) -> MemoryRoom {
-    if limited_groups().is_empty() {
+    if !limited_groups().iter().any(|(group, files)| files.is_narrow(group)) {
         return MemoryRoom { waited: Duration::ZERO, is_counted: false };
     }
     let began = Instant::now();
@@ -127,27 +131,38 @@ struct GroupFiles {
 }
 
 impl GroupFiles {
-    fn free(self, group: &Path) -> Option<u64> {
-        let number = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
-        let limit = number(group.join(self.limit))?;
+    /// Returns the limit of a group; `None`: it has none.
+    fn limit(self, group: &Path) -> Option<u64> {
         // "No limit" is a number near the largest in version 1.
-        if limit >= 1 << 60 {
-            return None;
-        }
-        let used = number(group.join(self.used))?;
+        number_in(&group.join(self.limit)).filter(|limit| *limit < 1 << 60)
+    }
+
+    fn is_narrow(self, group: &Path) -> bool {
+        self.limit(group).is_some_and(|limit| limit <= NARROW_BYTES)
+    }
+
+    fn free(self, group: &Path) -> Option<u64> {
+        let limit = self.limit(group)?;
+        let used = number_in(&group.join(self.used))?;
         let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
         Some(limit.saturating_sub(used.saturating_sub(file_cache(&stat))))
     }
 }
 
-/// Returns the memory that the system takes back when it is needed: what it has of files.
+fn number_in(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// Returns the memory that the system takes back when it is needed: what it has of files and of their names.
 fn file_cache(stat: &str) -> u64 {
     let value = |key: &str| {
         let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
         lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.parse::<u64>().ok())
     };
     let of = |all: &str, own: &str| value(all).or_else(|| value(own)).unwrap_or(0);
-    of("total_inactive_file", "inactive_file").saturating_add(of("total_active_file", "active_file"))
+    let files =
+        of("total_inactive_file", "inactive_file").saturating_add(of("total_active_file", "active_file"));
+    files.saturating_add(value("slab_reclaimable").unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -166,8 +181,11 @@ mod tests {
         put("memory.current", "700\n");
         assert_eq!(files.free(dir.path()), None);
         put("memory.max", "1000\n");
-        put("memory.stat", "anon 600\ninactive_file 60\nactive_file 40\n");
-        assert_eq!(files.free(dir.path()), Some(400));
+        put("memory.stat", "anon 550\ninactive_file 60\nactive_file 40\nslab_reclaimable 50\n");
+        assert_eq!(files.free(dir.path()), Some(450));
+        assert!(files.is_narrow(dir.path()));
+        put("memory.max", "4294967296\n");
+        assert!(!files.is_narrow(dir.path()), "no start waits there");
         put("memory.max", "9223372036854771712\n");
         assert_eq!(files.free(dir.path()), None);
     }

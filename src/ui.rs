@@ -99,6 +99,11 @@ impl Ui {
         self.print_message(&format!("{}\n", styled_line(line)));
     }
 
+    /// True if nothing but answers and errors is to be printed.
+    pub fn is_quiet(&self) -> bool {
+        self.volume == Verbosity::Quiet
+    }
+
     /// Prints a message beside the answer, unless quiet is requested.
     pub fn print_info(&self, text: &str) {
         if self.volume > Verbosity::Quiet {

@@ -42,19 +42,25 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
     let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), FIRST_PLAN)];
     for (path, content) in files.into_iter().chain(gates) {
         let done = create(&path, content).map_err(|error| io_failure(&shown(&path), &error))?;
-        ui.print(&line(&done, &shown(&path)))?;
+        report(ui, &line(&done, &shown(&path)))?;
     }
     let ignore = dir.join(".gitignore");
     let done = add_line(&ignore, ".wf/").map_err(|error| io_failure(&shown(&ignore), &error))?;
-    ui.print(&line(&done, &shown(&ignore)))?;
+    report(ui, &line(&done, &shown(&ignore)))?;
     let plan = shown(&plan);
-    ui.print(&format!(
+    let next = format!(
         "\n{}\n  {}\n  {}\n",
         paint(BOLD, "next"),
         paint(NAME, &format!("wf check {plan}")),
         paint(NAME, &format!("wf run {plan}")),
-    ))?;
+    );
+    report(ui, &next)?;
     Ok(CliExitCode::Ok)
+}
+
+/// Prints what was done, unless quiet is requested.
+fn report(ui: &Ui, text: &str) -> Result<(), CommandError> {
+    if ui.is_quiet() { Ok(()) } else { ui.print(text) }
 }
 
 fn io_failure(path: &str, error: &std::io::Error) -> CommandError {

@@ -8,13 +8,18 @@ use wf_base::name::RunId;
 use wf_core::goal::ReconciliationPart;
 use wf_engine::reuse::StepFate;
 use wf_exec::cache::{differences, miss_reason};
-use wf_report::record::{CacheExplanation, RunRecord, StepExplanation, explain_step, explain_step_json};
+use wf_model::Plan;
+use wf_report::record::{
+    CacheExplanation, RunRecord, StepExplanation, deciding_tasks, explain_run, explain_step,
+    explain_step_json,
+};
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf why --last build        the latest run
+  wf why --last              the latest run, by the steps that failed or wait
+  wf why --last build        a step of it
   wf why 1a2b fetch[2]       an item of a repeated step
   wf why 1a2b outer/inner    a step of a nested run")]
 pub struct WhyArgs {
@@ -29,25 +34,53 @@ pub struct WhyArgs {
 pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let (reader, run, subject) = open_run(ui, |reader| args.step.resolve(reader))?;
     let Some(subject) = subject else {
-        return Err(no_step(&reader, &run)?);
+        return explain_whole(ui, args, &reader, &run);
     };
     let found = find_step(run, &subject, &reader)?;
     let record = crate::load_record(&reader, &found.run)?;
     let plan = load::recorded_plan(ui, &reader, &found.run)?;
     require_step(&plan, found.place.step.as_str())?;
-    let cache = cache(&reader, &record, &found)?;
-    let again = rerun_reason(&reader, &found)?;
-    let of = StepExplanation {
-        record: &record,
-        plan: &plan,
-        place: &found.place,
-        cache: cache.as_ref(),
-        rerun_reason: again.as_deref(),
-    };
     if args.json {
-        ui.print_json(&format!("{:#}\n", explain_step_json(&of)))?;
+        ui.print_json(&format!("{:#}\n", explain(&reader, &record, &plan, &found, explain_step_json)?))?;
     } else {
-        ui.print(&explain_step(&of))?;
+        ui.print(&explain(&reader, &record, &plan, &found, explain_step)?)?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn explain<T>(
+    reader: &StoreReader,
+    record: &RunRecord,
+    plan: &Plan,
+    found: &ResolvedTask,
+    form: impl FnOnce(&StepExplanation<'_>) -> T,
+) -> Result<T, CommandError> {
+    let cache = cache(reader, record, found)?;
+    let again = rerun_reason(reader, found)?;
+    let (place, cache, rerun_reason) = (&found.place, cache.as_ref(), again.as_deref());
+    Ok(form(&StepExplanation { record, plan, place, cache, rerun_reason }))
+}
+
+/// Explains a run by the steps that decide its state.
+fn explain_whole(
+    ui: &Ui,
+    args: &WhyArgs,
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<CliExitCode, CommandError> {
+    if args.json {
+        return Err(no_step(reader, run)?);
+    }
+    let record = crate::load_record(reader, run)?.with_waiting_tasks();
+    let plan = load::recorded_plan(ui, reader, run)?;
+    ui.print(&explain_run(&record))?;
+    let (tasks, more) = deciding_tasks(&record);
+    for place in tasks {
+        let found = ResolvedTask { run: run.clone(), place, attempt: None };
+        ui.print(&format!("\n{}", explain(reader, &record, &plan, &found, explain_step)?))?;
+    }
+    if more > 0 {
+        ui.print(&format!("\nand {more} more: wf show {}\n", run.short()))?;
     }
     Ok(CliExitCode::Ok)
 }

@@ -293,7 +293,7 @@ fn the_call_of_an_agent_whose_time_is_over_is_stopped_and_paid() {
     assert_eq!(asked(&stopped), ["end: timed out"]);
     assert_eq!(run.machine.ledger().tokens, FIRST + 20);
     collected(&mut run, WorkExit::TimedOut);
-    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out".into())));
+    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out after 5.0s".into())));
     // A tool that ends by itself at the last moment brings no further call.
     let mut run = talking(limited);
     run.feed(uses(1, &["read"]));
@@ -308,7 +308,7 @@ fn an_agent_that_is_not_even_briefed_in_time_has_timed_out() {
     run.now = 5000;
     assert_eq!(late(&mut run), ["kill"]);
     collected(&mut run, WorkExit::Cancelled);
-    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out".into())));
+    assert_eq!(end_of(&run.events, "a"), Some((StepState::Failed, "timed out after 5.0s".into())));
     let mut run = begun(limited);
     run.now = 5000;
     assert_eq!(asked(&run.feed(briefed("a"))), ["end: timed out"]);

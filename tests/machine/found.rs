@@ -68,7 +68,7 @@ fn a_wait_that_is_looked_at_late_has_still_timed_out() {
     let Effect::Wake { timer, at } = &effects[0] else { panic!("{effects:?}") };
     assert_eq!(at.millis(), 5000);
     killed.feed(woke(timer.clone()));
-    assert_eq!(end_of(&killed.events, "a"), Some((StepState::Failed, "timed out".into())));
+    assert_eq!(end_of(&killed.events, "a"), Some((StepState::Failed, "timed out after 5.0s".into())));
 }
 
 #[test]

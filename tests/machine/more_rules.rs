@@ -143,7 +143,7 @@ fn waits_take_no_room_and_end_on_time() {
     assert_eq!(
         told,
         [
-            "w3 failed unchecked: timed out",
+            "w3 failed unchecked: timed out after 0.5s",
             "w1 succeeded reported",
             "w2 succeeded reported",
             "run failed unchecked: step `w3` failed",

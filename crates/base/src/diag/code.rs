@@ -71,7 +71,7 @@ codes! {
     OrderWrong "dag/wrong-order" Error "The given `execution_order` contradicts `depends_on`."
     SchemaInvalid "plan/invalid-schema" Error "Invalid JSON Schema."
     DefaultInvalid "plan/invalid-default" Error "The default of a parameter or an output does not match its schema."
-    UnusedParam "plan/unused-param" Error "A parameter is declared but never used."
+    UnusedParam "plan/unused-param" Warning "A parameter is declared but never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared but never used."
     UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that are never used."
     UnknownGate "gate/unknown" Error "A gate does not exist or cannot be loaded."

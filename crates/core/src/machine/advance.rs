@@ -15,7 +15,7 @@ use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};
 pub const NOT_CHOSEN: &str = "not selected";
 
 /// The reason of a step that only an escalation starts.
-const NOT_ESCALATED: &str = "no gate escalated to it";
+pub const NOT_ESCALATED: &str = "no gate escalated to it";
 
 /// The prefix of the reason for a step skipped after another one failed.
 pub const NOT_STARTED: &str = "not started: ";

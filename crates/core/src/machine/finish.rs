@@ -13,6 +13,7 @@ use super::{
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::Moment;
+use wf_base::units::elapsed;
 use wf_model::{EngineFailure, FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
 
 impl Machine {
@@ -20,7 +21,9 @@ impl Machine {
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
         let AttemptEnd { attempt, exit, failure_class, findings, usage, service, breakers, .. } = ended;
-        let (made, reason) = (attempt.attempt, exit.to_string());
+        let limit = self.plan.step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
+        let after = limit.map(|limit| format!(" after {}", elapsed(limit))).unwrap_or_default();
+        let (made, reason) = (attempt.attempt, format!("{exit}{after}"));
         let is_cancelled = exit == WorkExit::Cancelled;
         let end = AttemptEnd { failure_class, findings, ..AttemptEnd::new(attempt, exit) };
         self.emit(AttemptEnd { usage, service, breakers, ..end }.into());

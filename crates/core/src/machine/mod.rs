@@ -127,7 +127,7 @@ mod typed_answer;
 mod untrusted;
 mod verdict;
 
-pub use advance::{NOT_CHOSEN, NOT_STARTED};
+pub use advance::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
 pub use agent_event::{
     AgentBriefing, AgentExit, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits,
     RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,

@@ -115,7 +115,9 @@ fn stale_note(stale: &[String]) -> String {
 
 fn step_ended_text(ending: &TaskEnding, volume: Verbosity) -> String {
     let bad = ending.state == StepState::Failed;
-    if !bad && volume == Verbosity::Quiet {
+    // The line about the cancellation has said it of all that had not begun.
+    let unstarted = ending.state == StepState::Cancelled && ending.duration.is_none();
+    if !bad && volume == Verbosity::Quiet || unstarted && volume <= Verbosity::Normal {
         return String::new();
     }
     let (verb, style) = match ending.state {

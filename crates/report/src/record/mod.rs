@@ -45,4 +45,6 @@ pub use stale::StaleDependant;
 pub use summary::summary;
 pub use taint::trust;
 pub use unbegun::UnbegunChild;
-pub use why::{CacheExplanation, StepExplanation, explain_step, explain_step_json};
+pub use why::{
+    CacheExplanation, StepExplanation, deciding_tasks, explain_run, explain_step, explain_step_json,
+};

@@ -1,4 +1,5 @@
 mod cached;
+mod run;
 
 use std::fmt::Write as _;
 
@@ -12,13 +13,15 @@ use wf_base::units::first_line;
 use wf_base::untrusted::{BOLD, DIM, paint, plain};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, Standing, StepState, TaskId, WorkExit,
+    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED, Standing, StepState, TaskId,
+    WorkExit,
 };
 use wf_model::{CheckCertainty, FailureClass, Plan, Step};
 use wf_store::{AttemptRow, CheckRow, StepRow};
 
 pub use cached::CacheExplanation;
 use cached::cache_explanation;
+pub use run::{deciding_tasks, explain_run};
 
 /// The parts of a step's explanation.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +136,9 @@ fn needs(of: &StepExplanation<'_>, step: &Step) -> Vec<String> {
     }
     if step.depends_on.is_empty() {
         let finally = of.plan.find(step.id.as_str()).is_some_and(|ix| of.plan.is_finally(ix));
-        reasons.push(if finally {
+        reasons.push(if step.on_escalation {
+            "it runs at the end, if a gate escalated to it".into()
+        } else if finally {
             "it is a `finally` step: it always runs".into()
         } else {
             "no dependencies".into()
@@ -151,6 +156,8 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
         "rule: once a budget limit, less its reserve, is reached, no new steps start".into()
     } else if row.reason == NOT_CHOSEN {
         "`wf retry --only` runs only the selected steps, and it had no result to reuse".into()
+    } else if row.reason == NOT_ESCALATED {
+        "rule: the plan of an escalation runs once a gate has blocked and escalated to it".into()
     } else if row.reason.starts_with(NOT_STARTED) {
         "rule: once a step has failed, no new steps start, unless `on_failure` is `continue` or \
          the step's `when` tests the status of steps"

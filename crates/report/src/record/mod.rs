@@ -6,6 +6,7 @@ mod alternatives;
 mod calls;
 mod decisions;
 mod findings;
+mod folded;
 mod gaps;
 mod junit;
 mod lifecycle;

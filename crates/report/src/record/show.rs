@@ -1,8 +1,10 @@
 use std::fmt::Write as _;
 
+use super::folded::FoldedItems;
 use super::record::{row_display_name, step_duration, task_of_row};
+use super::unbegun::unbegun_line;
 use super::undo::undo_text;
-use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord, UnbegunChild};
+use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label, verdict_remarks};
 use crate::moves;
 use crate::rounds::rounds_table;
@@ -13,7 +15,7 @@ use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, Standing, StepState, WorkExit};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState};
 use wf_model::JsonObject;
 use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
@@ -153,8 +155,13 @@ fn pairs(values: &JsonObject) -> String {
 }
 
 fn steps(record: &RunRecord, depth: usize, text: &mut String) {
+    let folded = FoldedItems::of(record);
     for row in &record.steps {
         let place = task_of_row(row);
+        if let Some(line) = folded.line(&place, depth) {
+            text.push_str(&line);
+            continue;
+        }
         let rulings = record.rulings(&place);
         let told = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
@@ -197,19 +204,6 @@ fn child_line(id: &ChildId, child: &RunRecord, depth: usize) -> String {
     let attempt = attempt_label(id.attempt.attempt);
     let about = format!("{margin}{}{attempt} · plan {} · run {}", id.child, run.plan, run.id.short());
     line(state_style(state), state_word(state, run.standing), run.duration(), &about)
-}
-
-/// The line of a child run of an agent that did not begin.
-fn unbegun_line(child: &UnbegunChild, depth: usize) -> String {
-    let (state, reason) = match &child.exit {
-        None => (StepState::Pending, String::new()),
-        Some(WorkExit::Cancelled) => (StepState::Cancelled, String::new()),
-        Some(exit) => (StepState::Failed, format!(": {exit}")),
-    };
-    let margin = "  ".repeat(depth);
-    let attempt = attempt_label(child.id.attempt.attempt);
-    let about = format!("{margin}{}{attempt} · plan {} · not begun{reason}", child.id.child, child.plan);
-    line(state_style(state), state_word(state, Standing::Unchecked), None, &untrusted(&about).to_string())
 }
 
 /// The doubts about a result that was verified or reported.

@@ -2,8 +2,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::lines::{attempt_label, line};
+use crate::{state_style, state_word};
 use wf_base::name::PlanId;
-use wf_core::machine::{ChildId, Event, EventKind, WorkExit};
+use wf_base::untrusted::untrusted;
+use wf_core::machine::{ChildId, Event, EventKind, Standing, StepState, WorkExit};
 
 /// A child run that an agent asked for and that never began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,4 +45,17 @@ impl UnbegunChild {
         }
         all.into_values().collect()
     }
+}
+
+/// The line of a child run of an agent that did not begin.
+pub(super) fn unbegun_line(child: &UnbegunChild, depth: usize) -> String {
+    let (state, reason) = match &child.exit {
+        None => (StepState::Pending, String::new()),
+        Some(WorkExit::Cancelled) => (StepState::Cancelled, String::new()),
+        Some(exit) => (StepState::Failed, format!(": {exit}")),
+    };
+    let margin = "  ".repeat(depth);
+    let attempt = attempt_label(child.id.attempt.attempt);
+    let about = format!("{margin}{}{attempt} · plan {} · not begun{reason}", child.id.child, child.plan);
+    line(state_style(state), state_word(state, Standing::Unchecked), None, &untrusted(&about).to_string())
 }

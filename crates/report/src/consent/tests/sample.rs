@@ -74,7 +74,7 @@ gates:
 escalation:
   again: {action: suppress_and_rephrase, rephrase: be kind, max_retries: 55, fallback: queued}
   queued: {action: transfer_to_queue, queue: the-queue}
-  mend: {action: spawn_task, plan: parts.md}
+  mend: {action: spawn_task, plan: parts.md, with: {what: "mend {{ block.reason }}"}}
 steps:
   - id: first
     title: A title of a step

@@ -60,6 +60,41 @@ fn a_retry_asks_the_gates_anew() {
 }
 
 #[test]
+fn a_retry_has_its_own_blocks() {
+    let place = Sandbox::new();
+    place.file("parts/mend.md", MEND).file("allowed", "no");
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\nescalation:\n  mend: {action: spawn_task, plan: parts/mend.md, with: {gate: x, step: y, why: '{{ block.reason }}'}}\n\
+         steps:\n  - {id: work, run: 'true'}\n\
+         gates:\n  - {id: g, on: before_publish, provider: script, run: 'test \"$(cat ../allowed ../../allowed allowed 2>/dev/null)\" = yes', on_block: mend}\n---\n",
+    );
+    place.wf(&["run", "plan.md", "--junit", "out.xml"]).exits(1);
+    assert!(place.read("out.xml").contains("failures=\"1\""), "{}", place.read("out.xml"));
+    place.wf(&["retry", "--last"]).exits(1);
+    assert_eq!(place.read("mended.txt").lines().count(), 2, "a new block has a new repair");
+    place.file("allowed", "yes");
+    place.wf(&["retry", "--last"]).exits(0).says("no gate escalated to it");
+}
+
+#[test]
+fn an_item_is_named_as_it_is_shown_and_its_repair_is_not_repeated() {
+    let place = Sandbox::new();
+    place.file("parts/mend.md", MEND);
+    place.file(
+        "plan.md",
+        "---\nkind: plan\nid: p\nescalation:\n  again: {action: retry, max_retries: 1, fallback: mend}\n\
+         \x20 mend: {action: spawn_task, plan: parts/mend.md, with: {gate: '{{ block.gate }}', step: '{{ block.step }}', why: x}}\n\
+         steps:\n  - {id: work, for_each: [3, 1], run: 'true'}\n\
+         gates:\n  - {id: g, on: after_step, provider: script, run: 'false', on_block: again}\n---\n",
+    );
+    place.wf(&["run", "plan.md"]).exits(1);
+    let mended = place.read("mended.txt");
+    assert_eq!(mended.lines().count(), 1, "{mended}");
+    assert!(mended.starts_with("g work[3] ") || mended.starts_with("g work[1] "), "{mended}");
+}
+
+#[test]
 fn whoever_approves_the_plan_approves_what_an_escalation_starts() {
     let place = Sandbox::new();
     let run = |place: &Sandbox| place.wf(&["check", "plan.md"]);

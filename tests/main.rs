@@ -23,6 +23,7 @@ mod counted;
 mod crash;
 mod daemon;
 mod decisions;
+mod denials;
 mod deployed;
 mod docs;
 mod engine_failures;

@@ -109,7 +109,8 @@ const EFFECTS: [&str; 23] = [
 const TIMERS: [&str; 7] = ["retry", "wait", "agent", "queue", "ask", "run", "budget"];
 
 /// Every way in which work ends.
-const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
+const EXITS: [&str; 8] =
+    ["code", "signal", "done", "timed_out", "cancelled", "unable", "denied", "interrupted"];
 
 /// Every kind of input.
 const INPUTS: [&str; 22] = [

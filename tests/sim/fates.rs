@@ -42,6 +42,7 @@ impl Fates {
             (14, _) if step.timeout.is_some() => WorkExit::TimedOut,
             (15, _) => WorkExit::Error { reason, failure_class: FailureClass::Environmental },
             (16, _) => WorkExit::Error { reason, failure_class: FailureClass::Logical },
+            (18, StepWork::Exec(_)) => WorkExit::Denied { reason },
             (17, StepWork::Uses(_) | StepWork::Generated(_)) => WorkExit::Cancelled,
             _ => WorkExit::Code { code: 1 },
         };

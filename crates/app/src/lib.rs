@@ -38,6 +38,7 @@ pub mod load;
 pub mod mcp_pin;
 pub mod memory;
 pub mod names;
+mod needs;
 pub mod outdated;
 pub mod plans;
 pub mod queue;

@@ -2,6 +2,7 @@
 
 use crate::approve::{ApprovalDemand, authorize};
 use crate::load::LoadedPlan;
+use crate::needs::{missing_programs, require_secrets};
 use crate::revision::tracked_check_files;
 use crate::session::lost_use_race;
 use crate::watch::AuditedSession;
@@ -45,6 +46,12 @@ impl RunStart {
         open: impl FnOnce(&LoadedPlan) -> Result<AuditedSession, CommandError>,
     ) -> Result<Option<ExecutedRun>, CommandError> {
         let Self { ready, params, session: belongs_to, config, backend } = self;
+        if backend.is_none() {
+            require_secrets(caller.host(), &ready.plan)?;
+            for warning in missing_programs(caller.host(), &ready.plan) {
+                caller.info_line(&format!("warning: {warning}"));
+            }
+        }
         let run = caller.host().new_run()?;
         let entered = authorize(caller, &ready, &run, &params, demand)?;
         let session = open(&ready)?;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, InputKind, StepItem, WorkExit};
-use wf_core::verify::classify;
+use wf_core::verify::{SandboxDenial, classify};
 use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
 use wf_exec::environment::{self, EnvironmentSources};
@@ -150,7 +150,7 @@ impl AttemptTask {
 
     /// Masks the reason of an exit. It may name files, and their names are chosen by the programs that made them.
     pub(super) async fn mask_reason(&self, exit: &mut WorkExit) {
-        if let WorkExit::Error { reason, .. } = exit {
+        if let WorkExit::Error { reason, .. } | WorkExit::Denied { reason } = exit {
             *reason = self.run.mask().await.text(reason).into_owned();
         }
     }
@@ -205,10 +205,12 @@ impl AttemptTask {
     fn end_with_outputs(&self, step: &Step, gone: ProcessOutcome) -> AttemptEnd {
         if !gone.exit.is_success() {
             let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+            let allow = self.run.session.sandboxes.as_ref().and(step.allow.as_deref());
+            let exit = SandboxDenial::explain(gone.exit, ends, allow, &step.classify);
             return AttemptEnd {
-                failure_class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                failure_class: classify(&exit, ends[0], ends[1], &step.classify),
                 usage: gone.usage,
-                ..self.end_without_outputs(gone.exit)
+                ..self.end_without_outputs(exit)
             };
         }
         let (usage, mut problems) = usage::parse_usage(&gone.output, &step.outputs);

@@ -54,6 +54,7 @@ pub(super) fn exit(exit: &WorkExit) -> &'static str {
         WorkExit::TimedOut => "timed_out",
         WorkExit::Cancelled => "cancelled",
         WorkExit::Error { .. } => "unable",
+        WorkExit::Denied { .. } => "denied",
         WorkExit::Interrupted => "interrupted",
     }
 }

@@ -79,7 +79,9 @@ impl Machine {
     pub(super) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
         let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
-        let Some(gate) = gate else {
+        // A block of the plan that an escalation started stands: it is started once.
+        let is_spawned = task.is_some_and(|task| self.plan.step(task.ix()).on_escalation);
+        let Some(gate) = gate.filter(|_| !is_spawned) else {
             return self.give_up(task, point, &block, &block.reason(None));
         };
         let plan = std::sync::Arc::clone(&self.plan);

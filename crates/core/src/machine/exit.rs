@@ -29,6 +29,11 @@ pub enum WorkExit {
         /// The failure class.
         failure_class: FailureClass,
     },
+    /// It failed on something that its sandbox denies, and would again.
+    Denied {
+        /// Its exit, what was denied, and the line that permits it.
+        reason: String,
+    },
     /// The engine died while it ran, and its end is unknown.
     Interrupted,
 }
@@ -47,7 +52,7 @@ impl WorkExit {
             Self::Code { code: 126 | 127 } | Self::Signal { .. } | Self::TimedOut => {
                 Some(FailureClass::Environmental)
             }
-            Self::Code { .. } => Some(FailureClass::Logical),
+            Self::Code { .. } | Self::Denied { .. } => Some(FailureClass::Logical),
             Self::Error { failure_class, .. } => Some(*failure_class),
             Self::Interrupted => Some(FailureClass::Interrupted),
         }
@@ -62,7 +67,7 @@ impl std::fmt::Display for WorkExit {
             Self::Completed => write!(f, "done"),
             Self::TimedOut => write!(f, "timed out"),
             Self::Cancelled => write!(f, "cancelled"),
-            Self::Error { reason, .. } => write!(f, "{reason}"),
+            Self::Error { reason, .. } | Self::Denied { reason } => write!(f, "{reason}"),
             Self::Interrupted => write!(f, "interrupted: its exit was not observed"),
         }
     }

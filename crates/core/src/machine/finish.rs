@@ -25,11 +25,16 @@ impl Machine {
         let after = limit.map(|limit| format!(" after {}", elapsed(limit))).unwrap_or_default();
         let (made, reason) = (attempt.attempt, format!("{exit}{after}"));
         let is_cancelled = exit == WorkExit::Cancelled;
+        let is_denied = matches!(exit, WorkExit::Denied { .. });
         let end = AttemptEnd { failure_class, findings, ..AttemptEnd::new(attempt, exit) };
         self.emit(AttemptEnd { usage, service, breakers, ..end }.into());
         // Work that was cancelled without a request has failed, and shows nothing of itself.
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
+        }
+        if is_denied {
+            let failure = TaskCompletion::failure(Standing::Unchecked, failure_class, reason);
+            return self.fail_or_ask(task, made, failure);
         }
         let failure_class = failure_class.or(is_cancelled.then(|| EngineFailure::Cancelled.class()));
         self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));

@@ -95,11 +95,12 @@ impl Machine {
             return (RunOutcome::Failed, reason);
         }
         let accepted = state.control.accepted.is_some();
-        if let Some(step) = state.failed {
-            return (RunOutcome::Failed, format!("step `{}` failed", self.plan.step(StepIx(step)).id));
-        }
+        // A block comes before the `finally` steps, which may fail, too.
         if let Some(reason) = &state.blocked {
             return (RunOutcome::Failed, reason.clone());
+        }
+        if let Some(step) = state.failed {
+            return (RunOutcome::Failed, format!("step `{}` failed", self.plan.step(StepIx(step)).id));
         }
         if state.judged == Some(false) && !accepted {
             let refuted: Vec<&str> = state.refuted.iter().map(|failed| failed.criterion.as_str()).collect();

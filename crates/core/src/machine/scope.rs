@@ -39,9 +39,17 @@ impl TaskScope<'_> {
         let block = self.state.spawned.get(&self.task?.step)?;
         Some(match field {
             BlockField::Gate => block.gate.as_str().into(),
-            BlockField::Step => block.place.as_ref().map(TaskId::to_string).into(),
-            BlockField::Reason => block.reason.as_str().into(),
+            BlockField::Step => block.place.as_ref().map(|place| self.display_name(place)).into(),
+            // No variable of a process can contain it.
+            BlockField::Reason => block.reason.replace('\0', "\u{fffd}").into(),
         })
+    }
+
+    /// Returns the name of a task by which it is shown: `fetch[eu]`.
+    fn display_name(&self, place: &TaskId) -> String {
+        let task = super::state::find_task_ix(self.plan, place);
+        let item = task.and_then(|task| self.state.item(task));
+        place.display_name(item.map(|item| item.key.as_str()))
     }
 
     fn item_value(&self) -> Option<&super::StepItem> {

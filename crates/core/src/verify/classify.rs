@@ -27,6 +27,7 @@ pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRu
     let own = match exit {
         WorkExit::Interrupted => return Some(FailureClass::Interrupted),
         WorkExit::Error { failure_class, .. } => Some(*failure_class),
+        WorkExit::Denied { .. } => Some(FailureClass::Logical),
         _ => None,
     };
     let failure_class = class_by_rules(exit, out, err, rules).or(own);
@@ -68,7 +69,7 @@ fn holds(rule: &FailureClassRule, exit: &WorkExit, ends: &[String]) -> bool {
 
 /// Returns the first sign that is seen.
 pub(super) fn sign(exit: &WorkExit, out: &[u8], err: &[u8]) -> &'static FailureSign {
-    let (out, err) = (end(out, OUT_LINES), end(err, ERR_LINES));
+    let (out, err) = last_lines(out, err);
     let said = if err.trim_ascii().is_empty() { &out } else { &err };
     let said = PATTERNS.matches(said);
     let reported = [&out, &err].map(|end| PATTERNS.matches(end));
@@ -104,6 +105,11 @@ fn signal_of(exit: &WorkExit) -> Option<i32> {
         WorkExit::Code { code } => Some(code - 128).filter(|signal| (1..=64).contains(signal)),
         _ => None,
     }
+}
+
+/// Returns the last lines of standard output and of standard error, as signs are looked for in them.
+pub(super) fn last_lines(out: &[u8], err: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    (end(out, OUT_LINES), end(err, ERR_LINES))
 }
 
 /// Returns the last lines, whole ones if there are any, without colours. A carriage return starts a

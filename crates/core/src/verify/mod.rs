@@ -8,6 +8,7 @@
 
 mod classify;
 mod counted;
+mod denial;
 mod found;
 mod judge;
 mod output;
@@ -19,6 +20,7 @@ mod text;
 
 pub use classify::{END, classify};
 pub use counted::judge_tests;
+pub use denial::SandboxDenial;
 pub use found::{FilePresence, ProbeFindings};
 pub use judge::{CriterionJudgement, judge};
 pub use reverified::{CriterionComparison, EvidenceFreshness, ReverifiedResult};

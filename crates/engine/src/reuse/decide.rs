@@ -116,6 +116,10 @@ impl RepeatDecision<'_> {
         if self.scene.choice.is_whole_chosen(&step.id) {
             return again(RerunReason::Chosen);
         }
+        // Its plan belongs to one block: another run has its own, or none.
+        if step.on_escalation {
+            return again(RerunReason::Finally);
+        }
         if let Some(Some(needed)) = self.forced.get(ix.index()) {
             return again(RerunReason::DependencyRerun(self.name(*needed)));
         }

@@ -289,6 +289,7 @@ fn exit(exit: &WorkExit) -> String {
         WorkExit::TimedOut => "timed_out".into(),
         WorkExit::Cancelled => "cancelled".into(),
         WorkExit::Error { .. } => "unable".into(),
+        WorkExit::Denied { .. } => "denied".into(),
         WorkExit::Interrupted => "interrupted".into(),
     }
 }

@@ -8,9 +8,9 @@ use super::record::{row_display_name, step_duration, task_of_row};
 use super::{NestedRunRecord, RunRecord};
 use wf_base::name::RunId;
 use wf_base::untrusted::untrusted;
-use wf_core::machine::{Attempt, StepState, TaskId};
+use wf_core::machine::{Attempt, RunOutcome, StepState, TaskId};
 use wf_model::FailureClass;
-use wf_store::{AttemptRow, CheckRow, StepRow};
+use wf_store::{AttemptRow, CheckRow, RunState, StepRow};
 
 /// The last output of an attempt of a run.
 pub type OutputLookup<'p> = &'p dyn Fn(&RunId, &Attempt) -> String;
@@ -21,6 +21,15 @@ pub fn junit(record: &RunRecord, printed: OutputLookup<'_>) -> String {
     let mut report = Report::new(record.run.plan.clone());
     report.set_time(record.run.duration().unwrap_or(Duration::ZERO));
     suites(record, &record.run.plan, printed, &mut report);
+    // A gate, a limit or a budget can fail a run in which no case failed.
+    let ended_badly = matches!(record.run.state, RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned));
+    if ended_badly && report.failures + report.errors == 0 {
+        let mut suite = TestSuite::new(format!("{}/run", record.run.plan));
+        let mut case = TestCase::new("run", failure(&record.run.reason, ""));
+        case.set_classname(record.run.plan.clone());
+        suite.add_test_case(case);
+        report.add_test_suite(suite);
+    }
     let skipped = format!(r#" skipped="{}""#, report.skipped);
     let text = untrusted(&report.to_string().unwrap_or_default()).block();
     // The schema has it for suites, not for the whole.
@@ -236,7 +245,7 @@ fn story(check: &CheckRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::junit;
+    use super::{RunOutcome, RunState, junit};
     use crate::record::NestedRunRecord;
     use crate::record::tests::sample;
     use wf_core::machine::StepState;
@@ -268,6 +277,7 @@ mod tests {
         record.steps[0].state = StepState::Failed;
         record.steps[0].allowed_to_fail = true;
         record.steps[0].reason = "exit code 7".into();
+        record.run.state = RunState::Ended(RunOutcome::Succeeded);
         let text = junit(&record, &|_, _| String::new());
         for part in [
             r#"tests="3" failures="0" errors="0""#,
@@ -276,6 +286,15 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
+    }
+
+    #[test]
+    fn a_run_that_failed_without_a_case_is_one() {
+        let mut record = sample::record();
+        record.steps[1].state = StepState::Succeeded;
+        record.run.reason = "gate `g`: no".into();
+        let text = junit(&record, &|_, _| String::new());
+        assert!(text.contains(r#"failures="1""#) && text.contains("gate `g`: no"), "{text}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl NotificationCommand {
                 let limit = format_duration(limit);
                 format!("`{program}` timed out after {limit}")
             }
-            WorkExit::Completed | WorkExit::Cancelled | WorkExit::Interrupted => {
+            WorkExit::Completed | WorkExit::Cancelled | WorkExit::Denied { .. } | WorkExit::Interrupted => {
                 format!("`{program}` was stopped before it finished")
             }
         };

@@ -14,7 +14,8 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for (layer, names) in layers.value.iter().enumerate() {
         for name in names {
             let id = name.value.as_str();
-            let Some(at) = scene.find(id) else {
+            // The plan of an escalation is no node, and comes after all of them.
+            let Some(at) = scene.find(id).filter(|at| !scene.step(*at).on_escalation) else {
                 unknown(id, name.span, scene, notes);
                 continue;
             };
@@ -30,7 +31,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         }
     }
     for (at, step) in scene.steps.iter().enumerate() {
-        if !placed.contains_key(&at) {
+        if !placed.contains_key(&at) && !step.on_escalation {
             let message = format!("`{}` is missing from the order", step.id.value);
             let mistake = Diagnostic::new(Code::OrderWrong, layers.span, message);
             notes.note(mistake.with_related(step.id.span, "the node").with_help("add it to a layer"));

@@ -27,7 +27,7 @@ pub fn explain_run(record: &RunRecord) -> String {
     text
 }
 
-/// Returns the tasks that decide the state of a run, in the order of its steps: those that failed, else those that wait;
+/// Returns the tasks that decide the state of a run, in the order of its steps: those that failed, then those that wait;
 /// and how many more there are.
 pub fn deciding_tasks(record: &RunRecord) -> (Vec<TaskId>, usize) {
     let of = |state: StepState| -> Vec<TaskId> {
@@ -38,8 +38,8 @@ pub fn deciding_tasks(record: &RunRecord) -> (Vec<TaskId>, usize) {
             |step: &TaskId| tasks.iter().any(|task| task.step == step.step && task.item.is_some());
         tasks.iter().filter(|task| task.item.is_some() || !has_items(task)).cloned().collect()
     };
-    let failed = of(StepState::Failed);
-    let mut tasks = if failed.is_empty() { of(StepState::Waiting) } else { failed };
+    let mut tasks = of(StepState::Failed);
+    tasks.extend(of(StepState::Waiting));
     let more = tasks.len().saturating_sub(MAX_DECIDING);
     tasks.truncate(MAX_DECIDING);
     (tasks, more)

@@ -89,6 +89,11 @@ fn find_task<'a>(place: &StepLookup<'a>, spot: TaskRef) -> Result<(TaskRef, &'a 
         return Err(unknown_step(place.plan, id));
     };
     let step = place.plan.step(ix);
+    if step.on_escalation {
+        return Err(usage_error(format!(
+            "`{id}` runs only once a gate has blocked and escalated to it: it cannot be selected"
+        )));
+    }
     let Some(named) = &spot.item else {
         return Ok((spot, step));
     };

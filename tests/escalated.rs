@@ -73,6 +73,7 @@ fn a_retry_has_its_own_blocks() {
     assert!(place.read("out.xml").contains("failures=\"1\""), "{}", place.read("out.xml"));
     place.wf(&["retry", "--last"]).exits(1);
     assert_eq!(place.read("mended.txt").lines().count(), 2, "a new block has a new repair");
+    place.wf(&["retry", "--last", "--only", "mend"]).exits(2).says("cannot be selected");
     place.file("allowed", "yes");
     place.wf(&["retry", "--last"]).exits(0).says("no gate escalated to it");
 }

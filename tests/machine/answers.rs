@@ -19,6 +19,7 @@ pub fn file_of(attempt: &Attempt) -> Artifact {
         path: format!("{}.txt", attempt.place),
         digest: Sha256Digest::of_bytes(attempt.to_string().as_bytes()),
         size: 7,
+        released_by: None,
     }
 }
 

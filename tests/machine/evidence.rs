@@ -13,7 +13,7 @@ use super::play::{Play, play, policy, steps};
 use super::world::{check, ended, name, plan_with, run_id, verdict};
 
 fn file() -> Artifact {
-    Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"out"), size: 3 }
+    Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"out"), size: 3, released_by: None }
 }
 
 fn stale(step: &str, item: Option<u32>) -> StaleFile {

@@ -30,7 +30,8 @@ impl World {
             let has_items = place.item.is_none() && from.durable.places.iter().any(of_item);
             let file = book.evidence.or_else(|| has_items.then(|| from.content(place)));
             let file = file.filter(|_| end.standing.is_checked());
-            let file = file.map(|digest| Artifact { path: file_of(place), digest, size: 1 });
+            let file =
+                file.map(|digest| Artifact { path: file_of(place), digest, size: 1, released_by: None });
             kept.push(ReusedResult {
                 step: place.step.clone(),
                 item: key,

@@ -40,7 +40,7 @@ impl World {
         let run = &self.runs[at];
         let place = &attempt.place;
         let declares = self.fates.declares(at, step_of(&run.plan, place));
-        let file = || Artifact { path: file(place), digest: run.content(place), size: 1 };
+        let file = || Artifact { path: file(place), digest: run.content(place), size: 1, released_by: None };
         declares.then(file).into_iter().collect()
     }
 

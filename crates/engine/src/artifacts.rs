@@ -27,7 +27,12 @@ pub(super) async fn store_artifacts(
         let blobs = run.session.store.blobs();
         let found = files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
         copies::keep(&run, &attempt, &found)?;
-        let artifact = |file: CachedFile| Artifact { path: file.path, digest: file.digest, size: file.size };
+        let artifact = |file: CachedFile| Artifact {
+            path: file.path,
+            digest: file.digest,
+            size: file.size,
+            released_by: None,
+        };
         Ok(found.into_iter().map(artifact).collect())
     };
     match tokio::task::spawn_blocking(collect).await {

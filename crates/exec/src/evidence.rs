@@ -4,13 +4,13 @@
 //! touched; it is synced before it is read, so that later writes through memory mappings change its
 //! times.
 
-use std::collections::BTreeMap;
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use rustix::fs::Stat;
+use rustix::fs::{OFlags, Stat};
 
 use super::stamp::{FileIdentity, FileStamp};
 use super::{WorkError, files};
@@ -34,7 +34,11 @@ pub struct DigestMemo(Mutex<BTreeMap<FileVersion, Sha256Digest>>);
 
 /// The files of a result at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EvidenceSnapshot(BTreeMap<String, (Sha256Digest, FileVersion)>);
+pub struct EvidenceSnapshot {
+    files: BTreeMap<String, (Sha256Digest, FileVersion)>,
+    /// The paths that only `writes` lists.
+    products: BTreeSet<String>,
+}
 
 impl DigestMemo {
     /// Returns the digest of a file and its stamp.
@@ -45,7 +49,7 @@ impl DigestMemo {
         if large && let Some(digest) = known.get(&stamp) {
             return Ok((*digest, stamp));
         }
-        let open = File::open(file)?;
+        let open = files::open_regular(file, OFlags::RDONLY)?;
         if large {
             // A file that cannot be synced is on a read-only disk.
             drop(open.sync_data());
@@ -73,22 +77,48 @@ impl EvidenceSnapshot {
     /// Reads the files that globs match now.
     pub fn read_matching(root: &Path, globs: &[String], memo: &DigestMemo) -> Result<Self, WorkError> {
         let (found, _) = files::matching(root, globs)?;
-        let mut evidence = BTreeMap::new();
+        let mut all = Self::default();
         for (path, file) in found {
-            let looked = memo
-                .digest(&file)
-                .map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
-            evidence.insert(path, looked);
+            all.read(path, &file, memo)?;
         }
-        Ok(Self(evidence))
+        Ok(all)
+    }
+
+    /// Adds the regular files at some paths, which are products of the result. A folder is not searched, and what is
+    /// missing or outside the workspace is left out.
+    pub fn with_products(
+        mut self,
+        root: &Path,
+        paths: &[String],
+        memo: &DigestMemo,
+    ) -> Result<Self, WorkError> {
+        for path in paths.iter().filter(|path| !self.files.contains_key(*path)).collect::<BTreeSet<_>>() {
+            let file = root.join(path);
+            let is_inside =
+                || files::inside(root, &file).and_then(|()| files::refuse_state_folder(root, &file));
+            if fs::metadata(&file).is_ok_and(|found| found.is_file()) && is_inside().is_ok() {
+                self.read(path.clone(), &file, memo)?;
+                self.products.insert(path.clone());
+            }
+        }
+        Ok(self)
+    }
+
+    fn read(&mut self, path: String, file: &Path, memo: &DigestMemo) -> Result<(), WorkError> {
+        let looked = memo.digest(file);
+        let looked =
+            looked.map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
+        self.files.insert(path, looked);
+        Ok(())
     }
 
     /// Returns the files for the log.
     pub fn files(&self) -> Vec<Artifact> {
-        let files = self.0.iter().map(|(path, (digest, (_, stamp)))| Artifact {
+        let files = self.files.iter().map(|(path, (digest, (_, stamp)))| Artifact {
             path: path.clone(),
             digest: *digest,
             size: stamp.size,
+            released_by: self.products.contains(path).then(Vec::new),
         });
         files.collect()
     }
@@ -96,15 +126,15 @@ impl EvidenceSnapshot {
     /// Returns the first file of this evidence that was touched before a later look, even if it is
     /// unchanged. Files created in between do not count.
     pub fn touched(&self, later: &Self) -> Option<&str> {
-        let mut all = self.0.iter();
-        let touched = all.find(|(path, seen)| later.0.get(*path) != Some(*seen));
+        let mut all = self.files.iter();
+        let touched = all.find(|(path, seen)| later.files.get(*path) != Some(*seen));
         touched.map(|(path, _)| path.as_str())
     }
 
     /// Returns the first file that differs from the stored one.
     pub fn differs<'a>(&self, kept: &'a [Artifact]) -> Option<&'a str> {
         let same = |file: &&Artifact| {
-            let seen = self.0.get(&file.path);
+            let seen = self.files.get(&file.path);
             seen.is_none_or(|(digest, _)| *digest != file.digest)
         };
         kept.iter().find(same).map(|file| file.path.as_str())
@@ -124,7 +154,12 @@ impl EvidenceTrace {
 
     /// Returns the first file that was touched since.
     pub fn touched(&self, root: &Path) -> Option<&str> {
-        let mut all = self.0.iter();
+        self.touched_among(root, |_| true)
+    }
+
+    /// Returns the first of some of these files that was touched since.
+    pub fn touched_among(&self, root: &Path, is_of_them: impl Fn(&str) -> bool) -> Option<&str> {
+        let mut all = self.0.iter().filter(|(path, _)| is_of_them(path));
         let touched = all.find(|(path, before)| stamp(root, path) != *before);
         touched.map(|(path, _)| path.as_str())
     }
@@ -172,7 +207,9 @@ pub fn difference(
 mod tests {
     use std::fs;
 
-    use super::{DigestMemo, EvidenceSnapshot, SMALL_FILE_BYTES, first_stale};
+    use super::{
+        DigestMemo, EvidenceDifference, EvidenceSnapshot, SMALL_FILE_BYTES, difference, first_stale,
+    };
 
     fn globs() -> Vec<String> {
         vec!["*.txt".into()]
@@ -211,6 +248,24 @@ mod tests {
         fs::write(root.join("b.txt"), "two").unwrap();
         let after = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
         assert_eq!(before.touched(&after), None);
+    }
+
+    #[test]
+    fn products_are_regular_files_and_no_folder_is_searched() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, memo) = (dir.path(), DigestMemo::default());
+        fs::create_dir_all(root.join("lib/deep")).unwrap();
+        for path in ["a.txt", "b.py", "lib/deep/c.py"] {
+            fs::write(root.join(path), path).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/hostname", root.join("outside")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe"), rustix::fs::Mode::RWXU).unwrap();
+        let paths = ["a.txt", "b.py", "lib", "lib/deep", "missing", "outside", "pipe"].map(str::to_owned);
+        let seen = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        let files = seen.with_products(root, &paths, &memo).unwrap().files();
+        let told: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.is_product())).collect();
+        assert_eq!(told, [("a.txt", false), ("b.py", true)]);
+        assert_eq!(difference(root, "pipe", files[0].digest, &memo), Some(EvidenceDifference::Changed));
     }
 
     #[test]

@@ -228,6 +228,12 @@ pub(super) fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
     plain.filter_map(|glob| compile(glob).ok()).collect()
 }
 
+/// True if one of some globs matches a path of the workspace; invalid ones match nothing.
+pub fn matches_any(all: impl IntoIterator<Item = String>, path: &Path) -> bool {
+    let all: Vec<String> = all.into_iter().collect();
+    globs(all.iter().map(String::as_str)).iter().any(|glob| glob.is_match(path))
+}
+
 /// Returns a glob that matches only this text.
 fn literal(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());

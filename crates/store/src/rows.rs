@@ -168,6 +168,7 @@ pub(super) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
             path: row.get("path")?,
             digest: row.get::<_, WordColumn<Sha256Digest>>("digest")?.0,
             size: row.get::<_, i64>("size")?.unsigned_abs(),
+            released_by: None,
         },
     })
 }

@@ -145,7 +145,7 @@ pub(crate) fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
         EventKind::CacheHit { found, .. } => &found.artifacts,
         _ => return Vec::new(),
     };
-    files.iter().map(|file| file.digest).collect()
+    files.iter().filter(|file| !file.is_product()).map(|file| file.digest).collect()
 }
 
 /// Events of one run that follow each other in a log.

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentBriefing, ApprovalOutcome, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd, ClientCall,
-    CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
+    AgentBriefing, ApprovalOutcome, Artifact, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd,
+    ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
     MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile,
     Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
@@ -290,17 +290,6 @@ pub struct CachedResult {
     /// Its artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-}
-
-/// A file that an attempt left, stored under its digest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Artifact {
-    /// Its path, relative to the workspace.
-    pub path: String,
-    /// SHA-256 of its content.
-    pub digest: Sha256Digest,
-    /// Its size in bytes.
-    pub size: u64,
 }
 
 /// A file of a stored result.

@@ -51,6 +51,7 @@ mod agent_fold;
 mod agent_record;
 mod approval_request;
 mod approvals;
+mod artifact;
 mod asked_model;
 mod attempt_end;
 mod budget;
@@ -134,6 +135,7 @@ pub use agent_event::{
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+pub use artifact::Artifact;
 pub use asked_model::{AskedModel, PlannerCalls};
 pub use attempt_end::AttemptEnd;
 pub use budget::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
@@ -159,8 +161,8 @@ pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
 pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;
 pub use input::{
-    Artifact, CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind,
-    MachineInput, PlannerReply, ReusedItem, ReusedResult, RunOutcome,
+    CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
+    PlannerReply, ReusedItem, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};

@@ -123,6 +123,9 @@ pub(super) fn check_reads<'c>(
     let step = view.task.map(|task| view.plan.step(task.ix()));
     let left = step.into_iter().flat_map(|step| &step.artifacts);
     let mut templates: Vec<&Template> = left.collect();
+    // A product without a value here names no file.
+    let products = step.into_iter().flat_map(|step| &step.writes);
+    templates.extend(products.filter(|product| reads(view, &[product]).is_ok()));
     for check in checks {
         templates.extend(variables(&check.env));
         if let Some(wf_model::CheckProbe::Exec(argv)) = &check.probe {

@@ -205,6 +205,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
             path: "out/report.csv".into(),
             digest: Sha256Digest::of_bytes(b"a,b"),
             size: 3,
+            released_by: None,
         }],
         standing: None,
         swapped_file: None,

@@ -102,7 +102,7 @@ fn keep_result(store: &Store, digest: Sha256Digest) {
         run: run_id(1),
         place: place.clone(),
         outputs: object(json!({})),
-        artifacts: vec![wf_core::machine::Artifact { path: "a".into(), digest, size: 6 }],
+        artifacts: vec![wf_core::machine::Artifact { path: "a".into(), digest, size: 6, released_by: None }],
         files: vec![],
         created: NOW,
     };

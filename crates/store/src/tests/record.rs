@@ -82,7 +82,12 @@ fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    let artifact = Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"out"), size: 3 };
+    let artifact = Artifact {
+        path: "out.txt".into(),
+        digest: Sha256Digest::of_bytes(b"out"),
+        size: 3,
+        released_by: None,
+    };
     let hit = EventKind::CacheHit {
         place: TaskId::of_step(&name("build")),
         found: CachedResult {

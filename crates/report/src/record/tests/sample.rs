@@ -152,7 +152,12 @@ pub(crate) fn record() -> RunRecord {
             step: name("fetch"),
             item: None,
             attempt: 1,
-            artifact: Artifact { path: "data.json".into(), digest: Sha256Digest::of_bytes(b""), size: 3_500 },
+            artifact: Artifact {
+                path: "data.json".into(),
+                digest: Sha256Digest::of_bytes(b""),
+                size: 3_500,
+                released_by: None,
+            },
         }],
         agents: Vec::new(),
         sequential_calls: 0,

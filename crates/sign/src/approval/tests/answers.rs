@@ -128,7 +128,12 @@ fn a_proposal_is_of_everything_that_is_shown() {
         "request": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
     }))
     .unwrap();
-    let file = Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"made"), size: 4 };
+    let file = Artifact {
+        path: "out.txt".into(),
+        digest: Sha256Digest::of_bytes(b"made"),
+        size: 4,
+        released_by: None,
+    };
     let plan = Sha256Digest::of_bytes(b"plan");
     let first = proposal(&ask, &run(), plan, std::slice::from_ref(&file));
     let mut shown = ask.clone();

@@ -84,3 +84,4 @@ mod tool_approvals;
 mod traced;
 mod web;
 mod worktrees;
+mod written;

@@ -116,7 +116,7 @@ fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
 /// Takes over the copies of a nested run that has ended, for the task that it was.
 pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
     for (task, files) in nested.all_evidence() {
-        for file in files {
+        for file in files.into_iter().filter(|file| !file.is_product()) {
             let to = copy_path(run, place, &file.path);
             // A copy that is missing is made anew.
             let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
@@ -146,7 +146,7 @@ pub(super) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFi
             continue;
         }
         let is_direct = direct.contains(&&task.step);
-        files.extend(seen.into_iter().map(|file| KeptFile {
+        files.extend(seen.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
             step: task.step.clone(),
             copy: copy_path(run, &task, &file.path),
             path: file.path,
@@ -256,7 +256,7 @@ fn of_checks(
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let mut files = kept_files(run, place);
     if let Some(place) = place {
-        files.extend(own.into_iter().map(|file| KeptFile {
+        files.extend(own.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
             step: place.step.clone(),
             copy: copy_path(run, place, &file.path),
             path: file.path,

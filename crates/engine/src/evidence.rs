@@ -20,6 +20,7 @@ use wf_store::{StoreError, StoreReader};
 
 use super::attempt_task::AttemptTask;
 use super::copies::{self, KeptFile};
+use super::declarations::Declarations;
 use super::dispatch::UnitResult;
 use super::evidence_record::EvidenceRecord;
 use super::recorded_results::RecordedResults;
@@ -47,7 +48,15 @@ pub(super) fn evidence_of_run(
 }
 
 /// The kinds of events that record the files of checks.
-pub const EVIDENCE_EVENTS: [&str; 4] = ["evidence_taken", "step_reused", "item_reused", "step_expanded"];
+pub const EVIDENCE_EVENTS: [&str; 7] = [
+    "attempt_started",
+    "cache_hit",
+    "step_ended",
+    "evidence_taken",
+    "step_reused",
+    "item_reused",
+    "step_expanded",
+];
 
 /// Returns the files that some steps were checked with, as recorded.
 pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
@@ -216,20 +225,31 @@ pub(super) fn pins(
     (!approved.skills.is_empty()).then(|| Arc::new(PinnedFiles::new(plan, &session.root, files)))
 }
 
-/// Returns the results that a run reuses, with their evidence.
+/// Returns the results that a run reuses, with their evidence: its own plan says which steps release products.
 pub(super) fn reused_results(
     reader: &StoreReader,
     past: &RepeatedRun,
+    params: &JsonObject,
 ) -> Result<Vec<ReusedResult>, StoreError> {
     let mut kept = past.reused_results();
-    RecordedResults::new(reader).add_evidence(&mut kept)?;
+    RecordedResults::new(reader).add_evidence(past, &mut kept)?;
+    if kept.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
+        let declarations = Declarations::of(past.plan(), params);
+        for kept in &mut kept {
+            declarations.name_releasing(&kept.step, &mut kept.evidence);
+        }
+    }
     Ok(kept)
 }
 
 /// Returns the input that a run begins with.
 pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
     let past = run.past.as_ref();
-    let kept = past.map(|past| reused_results(&run.session.store.log_reader()?, past)).transpose()?;
+    let kept = past.map(|past| {
+        let reader = run.session.store.log_reader()?;
+        reused_results(&reader, past, run.params())
+    });
+    let kept = kept.transpose()?;
     // A nested run uses the record of the outermost run.
     let outermost = run.run_ref.path.is_empty();
     let view = run.view.as_ref().filter(|_| outermost);
@@ -320,7 +340,10 @@ impl ReliedEvidence {
     pub(super) fn end(self, run: &RunContext) -> Option<String> {
         let root = &run.session.root;
         for (place, traces) in self.results {
-            if let Some(path) = traces.touched(root) {
+            // A step that declares a file may have begun to change it.
+            let seen = run.evidence_of(&place).unwrap_or_default();
+            let is_evidence = |path: &str| seen.iter().any(|file| file.path == path);
+            if let Some(path) = traces.touched_among(root, is_evidence) {
                 let path = path.to_owned();
                 run.note_stale(StaleFile { place, path });
             }

@@ -22,6 +22,7 @@ use super::artifacts;
 use super::before_work;
 use super::copies;
 use super::current_step::{step_of, written_step};
+use super::declarations;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::TemplateValues;
@@ -49,11 +50,9 @@ pub(super) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) 
     if let Some(attempt) = &case.attempt {
         if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
             // The evidence of the plan that it uses counts, too.
-            let inside = run.evidence_of(&attempt.place).unwrap_or_default();
-            let own = |file: &Artifact| seen.iter().any(|own| own.path == file.path);
-            let more: Vec<Artifact> = inside.into_iter().filter(|file| !own(file)).collect();
-            seen.extend(more);
+            declarations::add_evidence(&mut seen, run.evidence_of(&attempt.place).unwrap_or_default());
         }
+        case.with_values(|known| declarations::name_releasing(run, &attempt.place, known, &mut seen));
         run.note_evidence(&attempt.place, &seen);
     }
     run.session.executor.ensure_supervised()?;
@@ -75,14 +74,14 @@ pub(super) async fn judge(
     let run = &case.run;
     let attempt = case.attempt.as_ref();
     let step = attempt.map(|attempt| written_step(run, &attempt.place));
-    let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
+    let wanted = step.map_or_else(|| Ok(EvidenceFiles::default()), |step| case.evidence_files(step));
     let folder = case.folder();
-    let before = read_evidence(run, folder.clone(), globs.clone()).await;
+    let before = read_evidence(run, folder.clone(), wanted.clone()).await;
     let own = before.as_ref().map(EvidenceSnapshot::files).unwrap_or_default();
     // Nobody else writes a worktree.
     let own = if case.worktree().is_some() { Vec::new() } else { own };
     let mut verdicts = case.verdicts(stop, own).await;
-    let after = read_evidence(run, folder, globs).await;
+    let after = read_evidence(run, folder, wanted).await;
     let mask = run.mask().await;
     let (mut seen, mut wrong) = compare(before, after, kept);
     if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
@@ -111,18 +110,29 @@ fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
     }
 }
 
+/// The files that the result of a step is judged by, besides its checks.
+#[derive(Clone, Default)]
+struct EvidenceFiles {
+    globs: Vec<String>,
+    /// The files that only `writes` lists.
+    products: Vec<String>,
+}
+
 /// Reads the files that the result of a step is judged by, besides its checks.
 async fn read_evidence(
     run: &Arc<RunContext>,
     folder: PathBuf,
-    globs: Result<Vec<String>, WorkError>,
+    wanted: Result<EvidenceFiles, WorkError>,
 ) -> Result<EvidenceSnapshot, WorkError> {
-    let globs = globs?;
-    if globs.is_empty() {
+    let EvidenceFiles { globs, products } = wanted?;
+    if globs.is_empty() && products.is_empty() {
         return Ok(EvidenceSnapshot::default());
     }
     let run = Arc::clone(run);
-    let look = move || EvidenceSnapshot::read_matching(&folder, &globs, &run.session.shared.memo);
+    let look = move || {
+        let memo = &run.session.shared.memo;
+        EvidenceSnapshot::read_matching(&folder, &globs, memo)?.with_products(&folder, &products, memo)
+    };
     tokio::task::spawn_blocking(look)
         .await
         .unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files")))
@@ -333,12 +343,15 @@ impl CheckSubject {
         self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
     }
 
-    /// Returns the globs of the files that the result of a step is judged by.
-    fn globs(&self, step: &Step) -> Result<Vec<String>, WorkError> {
+    /// Returns the files that the result of a step is judged by.
+    fn evidence_files(&self, step: &Step) -> Result<EvidenceFiles, WorkError> {
         let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
         let mut globs: Vec<String> = inputs.cloned().collect();
         globs.extend(self.with_values(|known| artifacts::globs(step, known))?);
-        Ok(globs)
+        Ok(EvidenceFiles {
+            globs,
+            products: self.with_values(|known| declarations::literal_products(step, known)),
+        })
     }
 
     fn with_values<T>(&self, with: impl FnOnce(&TemplateValues<'_>) -> T) -> T {

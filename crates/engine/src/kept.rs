@@ -31,7 +31,7 @@ pub fn outdated(
 ) -> Result<Vec<DiscardedResult>, StoreError> {
     let memo = DigestMemo::default();
     let mut look = ReuseContext::new(root, reader, &memo, run);
-    let mut dropped = look.discarded_results(run)?;
+    let mut dropped = look.discarded_results(run, true)?;
     dropped.retain(|one| run.needs_again(&one.step));
     Ok(dropped)
 }
@@ -44,7 +44,7 @@ pub(super) fn unchanged_with(
     past: RepeatedRun,
 ) -> Result<RepeatedRun, StoreError> {
     let mut look = ReuseContext::new(root, reader, memo, &past);
-    let dropped = look.discarded_results(&past)?;
+    let dropped = look.discarded_results(&past, true)?;
     let mut past = past.without_results(dropped);
     // A step that runs again may need a service, and its dependents run again with it.
     loop {
@@ -79,11 +79,16 @@ impl<'a> ReuseContext<'a> {
 }
 
 impl ReuseContext<'_> {
-    /// Returns the results that would be reused, and have changed.
-    fn discarded_results(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
+    /// Returns the results that would be reused, and have changed. Products are compared in the outermost run alone: what
+    /// releases them may be around those nested in it.
+    fn discarded_results(
+        &mut self,
+        past: &RepeatedRun,
+        products: bool,
+    ) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut dropped = Vec::new();
         for kept in past.reused_item_results() {
-            if let Some(reason) = self.difference_of_result(past, &kept)? {
+            if let Some(reason) = self.difference_of_result(past, &kept, products)? {
                 let ReusedResult { step, item, from, .. } = kept;
                 dropped.push(DiscardedResult { step, item, reason, from });
             }
@@ -108,7 +113,7 @@ impl ReuseContext<'_> {
 
     /// True if a service lived on that the work of a result started, or the work of one inside it.
     fn has_service(&mut self, past: &RepeatedRun, kept: &ReusedResult) -> Result<bool, StoreError> {
-        if self.records.of_reused(kept)?.service {
+        if self.records.of_reused(past, kept)?.service {
             return Ok(true);
         }
         let Some(inner) = self.nested_past(past, kept)? else {
@@ -127,19 +132,21 @@ impl ReuseContext<'_> {
         &mut self,
         past: &RepeatedRun,
         kept: &ReusedResult,
+        products: bool,
     ) -> Result<Option<String>, StoreError> {
         let plan = past.plan();
         let Some(ix) = plan.find(kept.step.as_str()) else {
             return Ok(None);
         };
-        let step = plan.step(ix);
-        if let Some(reason) = self.difference_of_task(step, kept)? {
+        let mut left = self.records.of_reused(past, kept)?;
+        left.evidence.retain(|file| products || !file.is_product());
+        if let Some(reason) = self.difference_of_task(plan.step(ix), kept, &left)? {
             return Ok(Some(reason));
         }
         let Some(inner) = self.nested_past(past, kept)? else {
             return Ok(None);
         };
-        let first = self.discarded_results(&inner)?.into_iter().next();
+        let first = self.discarded_results(&inner, false)?.into_iter().next();
         Ok(first.map(|one| format!("nested `{}`: {}", one.step, one.reason)))
     }
 
@@ -169,17 +176,24 @@ impl ReuseContext<'_> {
     }
 
     /// Returns the difference in the files that a task left, or was made of, if there is one.
-    fn difference_of_task(&mut self, step: &Step, kept: &ReusedResult) -> Result<Option<String>, StoreError> {
-        let left = self.records.of_reused(kept)?;
-        let artifact = |file: &Artifact| left.artifacts.contains(file);
-        if let Some(cached) = self.difference_of_cached(step, kept, &left)? {
+    fn difference_of_task(
+        &self,
+        step: &Step,
+        kept: &ReusedResult,
+        left: &RecordedResult,
+    ) -> Result<Option<String>, StoreError> {
+        let noun = |file: &Artifact| match file {
+            file if file.is_product() => "product",
+            file if left.artifacts.contains(file) => "artifact",
+            _ => "input",
+        };
+        if let Some(cached) = self.difference_of_cached(step, kept, left)? {
             return Ok(Some(cached));
         }
         let files = left.evidence.iter().chain(&left.artifacts);
         let mut found = files.filter_map(|file| {
             let how = self.differs(&file.path, file.digest)?;
-            let noun = if artifact(file) { "artifact" } else { "input" };
-            Some(format!("its {noun} `{}` {how}", file.path))
+            Some(format!("its {} `{}` {how}", noun(file), file.path))
         });
         Ok(found.next())
     }

@@ -27,6 +27,7 @@ mod children;
 mod commit_queue;
 mod copies;
 mod current_step;
+mod declarations;
 mod dispatch;
 mod effects;
 mod end;

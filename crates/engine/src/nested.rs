@@ -23,6 +23,7 @@ use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
 use super::current_step::step_of;
+use super::declarations;
 use super::dispatch::RunDispatcher;
 use super::evidence_record::EvidenceRecord;
 use super::run::{RunContext, RunInputs};
@@ -125,6 +126,10 @@ pub(super) fn attempt_end(
     let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested.evidence_files();
+        let known = BTreeMap::new();
+        task.with_template_values(&known, |known| {
+            declarations::name_releasing(&task.run, place, known, &mut ended.seen);
+        });
     }
     if !is_approved {
         ended.outputs.retain(|name, _| step.outputs.iter().any(|output| output.name.as_str() == name));

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use crate::reuse::{items, nested_run};
+use super::evidence_record::EvidenceRecord;
+use crate::reuse::{RepeatedRun, items, nested_run};
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, TaskId};
 use wf_store::{ArtifactRow, StoreError, StoreReader};
@@ -19,6 +21,7 @@ pub struct RecordedResults<'a> {
 struct RunResults {
     keys: BTreeMap<Name, Vec<String>>,
     results: BTreeMap<TaskId, RecordedResult>,
+    evidence: EvidenceRecord,
 }
 
 /// The recorded data of a result.
@@ -40,9 +43,18 @@ impl<'a> RecordedResults<'a> {
         Self { reader, runs: BTreeMap::new() }
     }
 
-    /// Returns the data of a reused result.
-    pub(super) fn of_reused(&mut self, kept: &ReusedResult) -> Result<RecordedResult, StoreError> {
-        self.of_result(&kept.from, &kept.step, kept.item.as_deref())
+    /// Returns the data of a result that a run which is repeated has, of its own or from another one.
+    pub(super) fn of_reused(
+        &mut self,
+        past: &RepeatedRun,
+        kept: &ReusedResult,
+    ) -> Result<RecordedResult, StoreError> {
+        let mut found = self.of_result(&kept.from, &kept.step, kept.item.as_deref())?;
+        if let Some(run) = past.run().filter(|run| **run != kept.from) {
+            let (step, key) = (&kept.step, kept.item.as_deref());
+            self.run(run)?.retain_evidence(step, key, &mut found.evidence);
+        }
+        Ok(found)
     }
 
     /// Returns the data of the result of a step, or of an item of it, by the run that did the work; of a repeated step
@@ -53,19 +65,26 @@ impl<'a> RecordedResults<'a> {
         step: &Name,
         key: Option<&str>,
     ) -> Result<RecordedResult, StoreError> {
-        if !self.runs.contains_key(run) {
-            let events = self.reader.events(run, 0)?;
-            self.runs.insert(run.clone(), RunResults::of(&events));
-        }
-        let found = self.runs.get(run).map(|known| known.of_result(step, key)).unwrap_or_default();
+        let found = self.run(run)?.of_result(step, key);
         let mut all = RecordedResult::default();
         for (key, result) in found {
             match result.reused_from.clone().filter(|from| from != run) {
-                Some(from) => all.add(self.of_result(&from, step, key.as_deref())?),
+                Some(from) => {
+                    let mut theirs = self.of_result(&from, step, key.as_deref())?;
+                    self.run(run)?.retain_evidence(step, key.as_deref(), &mut theirs.evidence);
+                    all.add(theirs);
+                }
                 None => all.add(result),
             }
         }
         Ok(all)
+    }
+
+    fn run(&mut self, run: &RunId) -> Result<&RunResults, StoreError> {
+        Ok(match self.runs.entry(run.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(RunResults::of(&self.reader.events(run, 0)?)),
+        })
     }
 
     /// Returns a fact with the evidence of the reused result that it names, which earlier versions did not record.
@@ -82,7 +101,9 @@ impl<'a> RecordedResults<'a> {
             }
             _ => return Ok(fact),
         };
-        let found = self.of_result(from, step, key)?.evidence;
+        let mut found = self.of_result(from, step, key)?.evidence;
+        // Earlier versions knew no products.
+        found.retain(|file| !file.is_product());
         match fact.to_mut() {
             EventKind::StepReused { evidence, .. } | EventKind::ItemReused(ReusedItem { evidence, .. }) => {
                 *evidence = found;
@@ -93,9 +114,13 @@ impl<'a> RecordedResults<'a> {
     }
 
     /// Adds to reused results the files that they were checked with.
-    pub(super) fn add_evidence(&mut self, kept: &mut [ReusedResult]) -> Result<(), StoreError> {
+    pub(super) fn add_evidence(
+        &mut self,
+        past: &RepeatedRun,
+        kept: &mut [ReusedResult],
+    ) -> Result<(), StoreError> {
         for kept in kept.iter_mut().filter(|kept| kept.standing.is_checked()) {
-            kept.evidence = self.of_reused(kept)?.evidence;
+            kept.evidence = self.of_reused(past, kept)?.evidence;
         }
         Ok(())
     }
@@ -130,7 +155,11 @@ impl RunResults {
     fn of(events: &[(u64, Event)]) -> Self {
         let mut worked = Self::default();
         for (_, event) in events {
+            worked.evidence.apply(&event.fact);
             worked.apply_fact(&event.fact);
+        }
+        for (place, files) in worked.evidence.tasks() {
+            worked.results.entry(place.clone()).or_default().evidence.clone_from(files);
         }
         worked
     }
@@ -153,10 +182,6 @@ impl RunResults {
                 left.artifacts.clone_from(artifacts);
                 left.service = *service;
             }
-            EventKind::EvidenceTaken { attempt, files } => {
-                let left = self.results.entry(attempt.place.clone()).or_default();
-                left.evidence.clone_from(files);
-            }
             EventKind::StepEnded { place, reused_from: from @ Some(_), .. } => {
                 self.results.entry(place.clone()).or_default().reused_from.clone_from(from);
             }
@@ -166,6 +191,20 @@ impl RunResults {
             }
             _ => {}
         }
+    }
+
+    /// Keeps of the files of a reused result the products that this run still relies on, and all others.
+    fn retain_evidence(&self, step: &Name, key: Option<&str>, files: &mut Vec<Artifact>) {
+        if !files.iter().any(Artifact::is_product) {
+            return;
+        }
+        let own = self.of_result(step, key).into_iter().flat_map(|(_, result)| result.evidence);
+        let of_step = self.evidence.tasks().get(&TaskId::of_step(step)).into_iter().flatten().cloned();
+        let of_item = key.map(|key| self.evidence.of_reused_item(step, key)).into_iter().flatten().cloned();
+        let known: Vec<Artifact> = own.chain(of_step).chain(of_item).collect();
+        let is_known =
+            |file: &Artifact| known.iter().any(|own| (&own.path, own.digest) == (&file.path, file.digest));
+        files.retain(|file| !file.is_product() || is_known(file));
     }
 
     /// Returns the result of a step or of an item; of a repeated step those of all items, each with its key.

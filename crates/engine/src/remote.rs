@@ -199,7 +199,9 @@ impl BackendRun {
             return Ok(message);
         }
         let carried = CarriedState::of(&family.outermost().run)?;
-        let retried = past.map(|past| RetriedResults::of(&session.store.log_reader()?, &past)).transpose()?;
+        let retried = past
+            .map(|past| RetriedResults::of(&session.store.log_reader()?, &past, &message.params))
+            .transpose()?;
         let mut retried = retried.unwrap_or_default();
         retried.artifacts.extend(carried.past_files());
         let conversations = family.outermost().earlier_conversations()?;

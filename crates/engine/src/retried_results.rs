@@ -10,6 +10,7 @@ use wf_store::{StoreError, StoreReader};
 use super::evidence::reused_results;
 use super::recorded_results::RecordedResults;
 use crate::reuse::RepeatedRun;
+use wf_model::JsonObject;
 
 /// The results of the run that a run repeats, as decided where both are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,12 +24,16 @@ pub struct RetriedResults {
 
 impl RetriedResults {
     /// Returns what a run takes from the run that it repeats.
-    pub(super) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
-        let kept = reused_results(reader, past)?;
+    pub(super) fn of(
+        reader: &StoreReader,
+        past: &RepeatedRun,
+        params: &JsonObject,
+    ) -> Result<Self, StoreError> {
+        let kept = reused_results(reader, past, params)?;
         let mut artifacts = BTreeSet::new();
         let mut results = RecordedResults::new(reader);
         for result in &kept {
-            let left = results.of_reused(result)?.artifacts;
+            let left = results.of_reused(past, result)?.artifacts;
             artifacts.extend(left.into_iter().map(|artifact| artifact.path));
         }
         Ok(Self { kept, left: past.deselected_steps(), dropped: past.dropped().to_vec(), artifacts })

@@ -8,7 +8,7 @@ use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, SessionName};
 use wf_base::redact::SecretMask;
 use wf_core::machine::{
-    Artifact, Attempt, AttemptUsage, Event, EventKind, GatePoint, RunApproval, StaleFile, TaskId,
+    Artifact, Attempt, AttemptUsage, Event, EventKind, GatePoint, RunApproval, StaleFile, StepItem, TaskId,
 };
 use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
@@ -22,6 +22,7 @@ use wf_store::{CacheLookup, FencingToken, StoreError};
 use super::EngineSession;
 use super::agent::LiveAgents;
 use super::copies::KeptFile;
+use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
 use super::run_account::RunAccount;
 use wf_core::observe::RunRef;
@@ -113,6 +114,12 @@ struct ResultFiles {
     inherited: Vec<KeptFile>,
     /// The copies that are not shown any more.
     released: BTreeSet<PathBuf>,
+    /// The products that the steps declare.
+    declarations: Option<Arc<Declarations>>,
+    /// The lists of repeated steps.
+    items: BTreeMap<Name, Vec<StepItem>>,
+    /// The files that several items of a step name.
+    shared: BTreeMap<Name, Arc<SharedFiles>>,
 }
 
 impl RunContext {
@@ -194,7 +201,13 @@ impl RunContext {
     /// Notes the values that gates let in, the resources used and the evidence of results.
     pub(super) fn note_event(&self, event: &Event) {
         self.account.apply(event);
-        self.files().evidence.apply(&event.fact);
+        let mut files = self.files();
+        files.evidence.apply(&event.fact);
+        if let EventKind::StepExpanded { step, items } = &event.fact {
+            files.items.insert(step.clone(), items.clone());
+            files.shared.remove(step);
+        }
+        drop(files);
         if let EventKind::GatesPassed { point: GatePoint::Start, rewritten, .. } = &event.fact
             && let Some(params) = rewritten.get("message").and_then(Value::as_object)
         {
@@ -305,15 +318,17 @@ impl RunContext {
         let mut files = self.files();
         let copies = super::copies::folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
-        files.evidence.set(place, seen);
+        files.evidence.take(place, seen);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that
     /// `finally` steps cleaned up mean nothing any more.
     pub(super) fn evidence_files(&self) -> Vec<Artifact> {
         let files = self.files();
-        let all = files.evidence.tasks().values().flatten();
-        let there = all.filter(|file| self.session.root.join(&file.path).exists());
+        let mut all: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
+        // Of two that have a file, the one that nobody releases counts.
+        all.sort_by_key(|file| !file.is_product());
+        let there = all.into_iter().filter(|file| self.session.root.join(&file.path).exists());
         let by_path = there.map(|file| (file.path.clone(), file.clone()));
         let by_path: BTreeMap<String, Artifact> = by_path.collect();
         by_path.into_values().collect()
@@ -327,6 +342,28 @@ impl RunContext {
     /// Returns the files that its tasks were checked with.
     pub(super) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
         self.files().evidence.tasks().clone()
+    }
+
+    /// Returns the products that its steps declare.
+    pub(super) fn declarations(&self) -> Arc<Declarations> {
+        let plan = self.current_plan();
+        let mut files = self.files();
+        let known = files.declarations.take().filter(|known| known.is_of(&plan));
+        let known = known.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
+        files.declarations = Some(Arc::clone(&known));
+        known
+    }
+
+    /// Returns the files that several items of a step name, given how to find them.
+    pub(super) fn shared_products(
+        &self,
+        step: &Name,
+        find: impl FnOnce(&[StepItem]) -> SharedFiles,
+    ) -> Arc<SharedFiles> {
+        let mut files = self.files();
+        let ResultFiles { items, shared, .. } = &mut *files;
+        let known = shared.entry(step.clone());
+        Arc::clone(known.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
     }
 
     /// Notes the verified files of what the step of this nested run depends on.

@@ -1,0 +1,157 @@
+//! The files that the steps of a plan declare to make or change, and the literal ones among them: those are evidence of
+//! their step until another task that declares them begins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use wf_base::name::Name;
+use wf_core::machine::{Artifact, StepItem, TaskId};
+use wf_exec::{files, view};
+use wf_model::expr::{ExprReference, Template};
+use wf_model::{JsonObject, Plan, Step, claimed_path};
+
+use super::current_step::written_step;
+use super::run::RunContext;
+use super::scope::TemplateValues;
+
+/// A test for the paths that a step declares.
+type PathTest = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+
+/// The files that several items of a step name, with these items.
+pub(super) type SharedFiles = BTreeMap<String, BTreeSet<u32>>;
+
+/// The products that each step of a plan declares, in any of its alternatives.
+pub(super) struct Declarations {
+    plan: Arc<Plan>,
+    steps: Vec<(Name, Vec<PathTest>)>,
+}
+
+impl Declarations {
+    /// Collects those of a plan.
+    pub(super) fn of(plan: &Arc<Plan>, params: &JsonObject) -> Self {
+        let test = |way: &Step| -> PathTest { Box::new(view::declared_by(way, params)) };
+        let steps = plan.steps().iter();
+        let steps = steps.map(|step| (step.id.clone(), step.ways().map(test).collect())).collect();
+        Self { plan: Arc::clone(plan), steps }
+    }
+
+    /// True if they are those of this plan.
+    pub(super) fn is_of(&self, plan: &Arc<Plan>) -> bool {
+        Arc::ptr_eq(&self.plan, plan)
+    }
+
+    /// Returns the steps that declare a path.
+    fn declaring(&self, path: &str) -> impl Iterator<Item = &Name> {
+        let steps = self.steps.iter();
+        steps.filter(move |(_, ways)| ways.iter().any(|way| way(Path::new(path)))).map(|(step, _)| step)
+    }
+
+    /// Names the other steps that release the products among the files of a result. Where items of its own step do, all of
+    /// them are meant: another run may have other items.
+    pub(super) fn name_releasing(&self, own: &Name, files: &mut [Artifact]) {
+        for file in files {
+            let Some(tasks) = &mut file.released_by else { continue };
+            let by_own = tasks.iter().any(|task| task.step == *own);
+            let own_step = by_own.then(|| TaskId::of_step(own));
+            *tasks = own_step.into_iter().chain(self.others(own, &file.path)).collect();
+        }
+    }
+
+    /// Returns the other steps that declare a path.
+    fn others<'a>(&'a self, own: &'a Name, path: &'a str) -> impl Iterator<Item = TaskId> + 'a {
+        self.declaring(path).filter(move |step| *step != own).map(TaskId::of_step)
+    }
+}
+
+/// Returns the files that a step lists in `writes` by their names; a folder or a pattern does not say which.
+pub(super) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<String> {
+    let rendered = step.writes.iter().filter_map(|path| path.render(known).ok());
+    let literal = rendered.filter(|path| !path.ends_with('/') && files::plain(path).is_ok());
+    literal.filter_map(|path| claimed_path(&path)).collect()
+}
+
+/// Names the steps, and the items of its own, that release the products among the files of a task. Those of a plan that it
+/// uses are known by no name here: all items count as theirs.
+pub(super) fn name_releasing(
+    run: &RunContext,
+    place: &TaskId,
+    known: &TemplateValues<'_>,
+    seen: &mut [Artifact],
+) {
+    if !seen.iter().any(Artifact::is_product) {
+        return;
+    }
+    let declarations = run.declarations();
+    let step = written_step(run, place);
+    let uses_plans = step.ways().any(|way| !way.work.plans_used().is_empty());
+    for file in seen {
+        let Some(tasks) = &mut file.released_by else { continue };
+        let own = TaskId::of_step(&step.id);
+        *tasks = match place.item {
+            None => Vec::new(),
+            Some(_) if uses_plans => {
+                let declaring = declarations.declaring(&file.path).filter(|step| **step == own.step);
+                declaring.map(TaskId::of_step).collect()
+            }
+            Some(_) if is_common(step, known, &file.path) => vec![own],
+            Some(_) => {
+                let shared = run.shared_products(&step.id, |items| shared_files(step, known, items));
+                let items = shared.get(&file.path).into_iter().flatten();
+                let items = items.map(|item| TaskId { item: Some(*item), ..own.clone() });
+                items.filter(|item| item != place).collect()
+            }
+        };
+        tasks.extend(declarations.others(&step.id, &file.path));
+    }
+}
+
+/// Adds the evidence of a plan that a step uses to its own. A file that one of them stores is stored.
+pub(super) fn add_evidence(own: &mut Vec<Artifact>, inside: Vec<Artifact>) {
+    for file in inside {
+        match own.iter_mut().find(|own| own.path == file.path) {
+            Some(own) if !file.is_product() => own.released_by = None,
+            Some(_) => {}
+            None => own.push(file),
+        }
+    }
+}
+
+/// True if all items of a step declare a file.
+fn is_common(step: &Step, known: &TemplateValues<'_>, path: &str) -> bool {
+    let common = products(step).filter(|product| !reads_item(product));
+    files::matches_any(common.filter_map(|product| files::glob(product, known).ok()), Path::new(path))
+}
+
+/// Returns the files that several items of a step name, with these items.
+fn shared_files(step: &Step, known: &TemplateValues<'_>, items: &[StepItem]) -> SharedFiles {
+    let mut named = SharedFiles::new();
+    let of_item: Vec<&Template> = products(step).filter(|product| reads_item(product)).collect();
+    for (number, item) in (0..).zip(items).filter(|_| !of_item.is_empty()) {
+        let known = TemplateValues { item: Some(item), index: Some(number), ..*known };
+        let rendered = of_item.iter().filter_map(|product| product.render(&known).ok());
+        for path in rendered.filter_map(|path| claimed_path(&path)) {
+            named.entry(path).or_default().insert(number);
+        }
+    }
+    named.retain(|_, items| items.len() > 1);
+    named
+}
+
+fn products(step: &Step) -> impl Iterator<Item = &Template> {
+    let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
+    cached.chain(&step.artifacts).chain(&step.writes)
+}
+
+fn reads_item(template: &Template) -> bool {
+    template.refs().iter().any(|reference| {
+        let name = &reference.name;
+        matches!(
+            name,
+            ExprReference::Item
+                | ExprReference::ItemKey
+                | ExprReference::ItemIndex
+                | ExprReference::Matrix(_)
+        )
+    })
+}

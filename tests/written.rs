@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Did, Sandbox, until};
 
 /// A verified step that makes a file, without declaring it as an artifact.
 const MAKE: &str = "  - id: make\n    run: echo right > it\n    writes: [it]\n    \
@@ -171,5 +171,37 @@ fn a_product_that_is_a_folder_is_not_read() {
         let taken = "SELECT count(*) FROM events WHERE kind = 'evidence_taken'";
         let taken: u32 = sandbox.database().query_row(taken, [], |row| row.get(0)).unwrap();
         assert_eq!(taken, 0);
+    }
+}
+
+#[test]
+fn no_digest_of_a_product_with_a_secret_is_recorded() {
+    let make = "  - id: make\n    env: {PIN: \"{{ secrets.PIN }}\"}\n    run: printf %s \"$PIN\" > it; echo x > own\n    \
+        writes: [it, own]\n    verify: [{name: there, run: test -s it}]\n";
+    let secret = "id: written\nsecrets: {PIN: {from: env, name: A_PIN}}\n";
+    let sandbox = Sandbox::new();
+    sandbox.file("plan.md", plan(&[make]).replace("id: written\n", secret));
+    Did::of(sandbox.command(&["run", "plan.md"]).env("A_PIN", "pin-2718281828")).exits(0);
+    assert_eq!(
+        (sandbox.read("it").as_str(), standings(&sandbox)),
+        ("pin-2718281828", vec!["verified".into()])
+    );
+    let body = "SELECT body FROM events WHERE kind = 'evidence_taken'";
+    let body: String = sandbox.database().query_row(body, [], |row| row.get(0)).unwrap();
+    assert!(body.contains("\"own\"") && !body.contains("\"it\""), "{body}");
+}
+
+#[test]
+fn a_run_that_is_resumed_knows_which_products_are_released() {
+    for (keys, make) in [("writes: [it, begun]", "verified"), ("writes: [begun]", "reported")] {
+        let sandbox = Sandbox::new();
+        let work = after("echo more >> it; touch begun; sleep 1", &format!("idempotent: true\n    {keys}"));
+        sandbox.file("plan.md", plan(&[MAKE, &work]));
+        let mut run = sandbox.start(&["run", "plan.md"]);
+        until("the step has begun", || sandbox.at("begun").exists());
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let said = sandbox.wf(&["resume", "--last"]).exits(0).all();
+        assert_eq!(standings(&sandbox), [make, "verified"], "{keys}: {said}");
     }
 }

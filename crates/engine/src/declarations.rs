@@ -2,10 +2,11 @@
 //! their step until another task that declares them begins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wf_base::name::Name;
+use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, StepItem, TaskId};
 use wf_exec::{files, view};
 use wf_model::expr::{ExprReference, Template};
@@ -104,6 +105,26 @@ pub(super) fn name_releasing(
         };
         tasks.extend(declarations.others(&step.id, &file.path));
     }
+}
+
+/// Leaves out the products that show a secret in a folder: the content of a file with a short one could be guessed from
+/// its digest.
+pub(super) async fn without_secrets(
+    mut seen: Vec<Artifact>,
+    folder: PathBuf,
+    mask: SecretMask,
+) -> Vec<Artifact> {
+    if mask.is_empty() || !seen.iter().any(Artifact::is_product) {
+        return seen;
+    }
+    let is_safe = move |file: &Artifact| {
+        !file.is_product() || files::refuse_secret(&file.path, Some(&folder.join(&file.path)), &mask).is_ok()
+    };
+    let look = move || {
+        seen.retain(is_safe);
+        seen
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
 /// Adds the evidence of a plan that a step uses to its own. A file that one of them stores is stored.

@@ -81,9 +81,10 @@ pub(super) async fn judge(
     // Nobody else writes a worktree.
     let own = if case.worktree().is_some() { Vec::new() } else { own };
     let mut verdicts = case.verdicts(stop, own).await;
-    let after = read_evidence(run, folder, wanted).await;
+    let after = read_evidence(run, folder.clone(), wanted).await;
     let mask = run.mask().await;
-    let (mut seen, mut wrong) = compare(before, after, kept);
+    let (seen, mut wrong) = compare(before, after, kept);
+    let mut seen = declarations::without_secrets(seen, folder, mask.clone()).await;
     if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
         let reason = format!("the file name `{telling}` contains a secret, but file names are recorded");
         (seen, wrong) = (Vec::new(), Some(reason));

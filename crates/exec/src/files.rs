@@ -55,7 +55,7 @@ pub(super) fn unable_to_store(path: &str, error: &dyn Display) -> WorkError {
 }
 
 /// Refuses a path that contains a secret, and a regular file there whose content does.
-pub(super) fn refuse_secret(path: &str, file: Option<&PathBuf>, mask: &SecretMask) -> Result<(), WorkError> {
+pub fn refuse_secret(path: &str, file: Option<&PathBuf>, mask: &SecretMask) -> Result<(), WorkError> {
     if let Cow::Owned(shown) = mask.text(path) {
         return Err(WorkError::logical(format!(
             "the file name `{shown}` contains a secret, but names of stored files are recorded"

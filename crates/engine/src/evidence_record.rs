@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(paths(&record, &make), ["strict", "a", "b"]);
         record.apply(&begun(&task("mend", Some(3))));
         assert_eq!(paths(&record, &make), ["strict", "b"]);
-        // What is applied twice, as by an engine that notes it beforehand, stays released.
+        // The engine notes evidence before the event; noted again, it stays released.
         record.apply(&taken(&make, &files));
         assert_eq!(paths(&record, &make), ["strict", "b"]);
     }

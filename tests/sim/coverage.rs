@@ -209,6 +209,10 @@ impl fmt::Display for Coverage {
     }
 }
 
+fn escalation(action: EscalationAction) -> &'static str {
+    if action == EscalationAction::SpawnTask { "spawned" } else { "escalated" }
+}
+
 /// The name of an event's kind.
 fn fact(fact: &EventKind) -> &'static str {
     match fact {
@@ -256,8 +260,7 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::GateEvaluated { .. } => "gate_evaluated",
         EventKind::GatesPassed { .. } => "gates_passed",
         EventKind::ExchangeGated(_) => "exchange_gated",
-        EventKind::Escalated { action: EscalationAction::SpawnTask, .. } => "spawned",
-        EventKind::Escalated { .. } => "escalated",
+        EventKind::Escalated { action, .. } => escalation(*action),
         EventKind::ApprovalRequested(_) => "approval_requested",
         EventKind::ApprovalResolved { .. } => "approval_resolved",
         EventKind::RunBlocked(_) => "run_blocked",

@@ -287,11 +287,6 @@ impl Ledger {
                 self.rounds.push((**round).clone());
                 self.follow(round, event.at);
             }
-            EventKind::Escalated { name, action: EscalationAction::SpawnTask, .. } => {
-                let step = Name::parse(name).expect("escalations and steps are called alike");
-                self.at(&TaskId::of_step(&step)).spawned = true;
-            }
-            EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
             _ => {}
         }
     }
@@ -323,6 +318,11 @@ impl Ledger {
     fn take_of_place(&mut self, fact: &EventKind) {
         match fact {
             EventKind::LockRequested { place, .. } => self.at(place).awaits = true,
+            EventKind::Escalated { name, action: EscalationAction::SpawnTask, .. } => {
+                let step = Name::parse(name).expect("escalations and steps are called alike");
+                self.at(&TaskId::of_step(&step)).spawned = true;
+            }
+            EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
             EventKind::CacheHit { place, .. } => {
                 let book = self.at(place);
                 (book.live, book.checking, book.cached) = (Some(0), true, true);

@@ -1,7 +1,7 @@
 //! The same plan and the same fates, in worlds that have more or less room.
 
 use wf_core::machine::Round;
-use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy};
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings};
 
 use super::dice::Dice;
 use super::faults::Faults;
@@ -69,7 +69,9 @@ impl World {
         let run = &mut calm.runs[0];
         let parts = run.plan.parts();
         let policy = PlanPolicy { max_parallel, on_failure, ..parts.policy.clone() };
-        let parts = PlanParts { policy, ..parts.clone() };
+        // With less room, a run takes longer; its share of Ω is left out.
+        let replan = parts.replan.clone().map(|replan| ReplanSettings { w2: 0.0, ..replan });
+        let parts = PlanParts { policy, replan, ..parts.clone() };
         run.plan = Plan::new(parts).expect("it is the plan that it was");
         calm.live()?;
         let run = &calm.runs[0];

@@ -51,7 +51,6 @@ mod agent_fold;
 mod agent_record;
 mod approval_request;
 mod approvals;
-mod artifact;
 mod asked_model;
 mod attempt_end;
 mod budget;
@@ -135,7 +134,6 @@ pub use agent_event::{
 };
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
-pub use artifact::Artifact;
 pub use asked_model::{AskedModel, PlannerCalls};
 pub use attempt_end::AttemptEnd;
 pub use budget::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
@@ -149,7 +147,7 @@ pub use compaction_event::{
 pub use effect::{Effect, GateQuestion, TimerKind};
 pub use escalation::RunBlock;
 pub use event::EventKind;
-pub use evidence::{Baseline, IsolationKind, StaleFile};
+pub use evidence::{Artifact, Baseline, IsolationKind, StaleFile};
 pub use exchange::{ExchangeGated, ExchangePart, ExchangeQuestion, GatedExchange, RevisedResult};
 pub use exchange_approval::ExchangeSubject;
 pub use exit::WorkExit;

@@ -1,8 +1,7 @@
-//! The needs of a run that this machine does not meet, found before anything of it starts: an hour of work is not to be
-//! lost to a variable that nobody had set.
+//! The unmet needs of a run, found before anything of it starts: an hour of work is not to be lost to an unset variable.
 //!
-//! Only what no step could mend is refused, and only for steps that are sure to run. A program may be installed by an
-//! earlier step, so its absence is a warning.
+//! Only an unset variable is refused, and only for steps without a condition. A program may be installed by an earlier
+//! step, so its absence is a warning.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +10,7 @@ use wf_exec::process;
 use wf_model::expr::{ExprReference, Template};
 use wf_model::{Plan, SecretDeclaration, SecretSource, Step, StepWork};
 
-/// Returns an error if a step that is sure to run reads a secret from a variable that is not set.
+/// Returns an error if a step without a condition reads a secret from an unset variable.
 pub(crate) fn require_secrets(host: &Host, plan: &Plan) -> Result<(), CommandError> {
     let mut missing = BTreeSet::new();
     each_sure_step(plan, &mut |plan, step| {
@@ -38,7 +37,7 @@ pub(crate) fn require_secrets(host: &Host, plan: &Plan) -> Result<(), CommandErr
     Err(failure.hint("set it, and run it again: nothing has started"))
 }
 
-/// Returns a warning for each program that a step which is sure to run executes, and that is not found now.
+/// Returns a warning for each missing program of a step without a condition.
 pub(crate) fn missing_programs(host: &Host, plan: &Plan) -> Vec<String> {
     let mut missing = BTreeSet::new();
     each_sure_step(plan, &mut |plan, step| {
@@ -63,7 +62,7 @@ fn unset_variable<'s>(host: &Host, secret: &'s SecretDeclaration) -> Option<(&'s
     }
 }
 
-/// Calls a function with each step without a condition, of a plan and of the plans that it uses.
+/// Calls a function with each step without a condition, of a plan and of its nested plans.
 fn each_sure_step(plan: &Plan, call: &mut dyn FnMut(&Plan, &Step)) {
     let sure = |step: &&Step| step.when.is_none() && !step.on_escalation && step.cache.is_none();
     for step in plan.steps().iter().filter(sure) {
@@ -74,7 +73,7 @@ fn each_sure_step(plan: &Plan, call: &mut dyn FnMut(&Plan, &Step)) {
     }
 }
 
-/// Returns the templates in which a step reads secrets.
+/// Returns the templates of a step for its secrets.
 fn templates<'p>(plan: &'p Plan, step: &'p Step) -> impl Iterator<Item = &'p Template> {
     let variables = plan.parts().env.iter().chain(&step.env).map(|variable| &variable.value);
     let request = match &step.work {

@@ -15,8 +15,8 @@ use super::control_group::membership;
 use super::{StopLevel, lock};
 use rustix::process::Pid;
 
-/// The largest limit at which starts wait for memory. In more, steps run out of memory by what they do, not by their number; to
-/// wait for what something else has taken would only delay each of them.
+/// The largest limit with a wait for memory. In more, steps run out of memory by their work, not by their number, and a wait
+/// would only delay each of them.
 const NARROW_BYTES: u64 = 2 << 30;
 
 /// The memory that must be free for a start.

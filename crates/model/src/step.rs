@@ -114,7 +114,7 @@ pub struct Step {
     /// The target of the work, if the plan names one.
     #[serde(skip)]
     pub target: Option<String>,
-    /// True if it is the plan of the escalation with its id, and runs only if that was carried out.
+    /// True if it is the plan of the escalation with its id, and runs only after that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_escalation: bool,
     /// Its alternatives, in order of preference.

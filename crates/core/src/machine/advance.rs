@@ -14,7 +14,7 @@ use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};
 /// The reason for a step or item that the user chose to leave out.
 pub const NOT_CHOSEN: &str = "not selected";
 
-/// The reason of a step that only an escalation starts.
+/// The reason of a skipped plan of an escalation.
 pub const NOT_ESCALATED: &str = "no gate escalated to it";
 
 /// The prefix of the reason for a step skipped after another one failed.

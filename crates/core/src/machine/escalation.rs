@@ -56,7 +56,7 @@ impl GateBlock {
     }
 }
 
-/// A block of a gate that an escalation starts a plan for.
+/// The block behind the plan of an escalation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StandingBlock {
     pub(super) gate: GateId,
@@ -79,7 +79,7 @@ impl Machine {
     pub(super) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
         let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
-        // A block of the plan that an escalation started stands: it is started once.
+        // A block of the plan of an escalation stands: the plan is started once.
         let is_spawned = task.is_some_and(|task| self.plan.step(task.ix()).on_escalation);
         let Some(gate) = gate.filter(|_| !is_spawned) else {
             return self.give_up(task, point, &block, &block.reason(None));
@@ -154,8 +154,8 @@ impl Machine {
         }
     }
 
-    /// Lets a block stand and has the step of the escalation run at the end. False where nothing can be started yet: a
-    /// run that gates keep from beginning may lack its approval, too.
+    /// Lets a block stand and has the step of the escalation run at the end. False before the run begins: its approval may
+    /// be missing, too.
     fn spawn_task(
         &mut self,
         task: Option<TaskIx>,

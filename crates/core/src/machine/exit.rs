@@ -29,9 +29,9 @@ pub enum WorkExit {
         /// The failure class.
         failure_class: FailureClass,
     },
-    /// It failed on something that its sandbox denies, and would again.
+    /// It failed on a denial of its sandbox, and would again.
     Denied {
-        /// Its exit, what was denied, and the line that permits it.
+        /// Its exit, the denial, and the line to write.
         reason: String,
     },
     /// The engine died while it ran, and its end is unknown.

@@ -34,7 +34,7 @@ impl TaskScope<'_> {
         Some(self.state.step_record(ix.0).state)
     }
 
-    /// Returns a value of the block whose escalation starts the plan of this step.
+    /// Returns a value of the block behind this step.
     fn block(&self, field: BlockField) -> Option<Value> {
         let block = self.state.spawned.get(&self.task?.step)?;
         Some(match field {
@@ -45,7 +45,7 @@ impl TaskScope<'_> {
         })
     }
 
-    /// Returns the name of a task by which it is shown: `fetch[eu]`.
+    /// Returns the display name of a task: `fetch[eu]`.
     fn display_name(&self, place: &TaskId) -> String {
         let task = super::state::find_task_ix(self.plan, place);
         let item = task.and_then(|task| self.state.item(task));

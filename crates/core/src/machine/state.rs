@@ -97,7 +97,7 @@ pub struct MachineState {
     pub(super) gate_tries: u32,
     /// The reason why a gate blocks the run.
     pub(super) blocked: Option<String>,
-    /// The steps that escalations start, each with the first block that asked for it.
+    /// The steps to be started by escalations, each with its first block.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) spawned: BTreeMap<u32, StandingBlock>,
     /// The outputs of the run, if gates rewrote them.

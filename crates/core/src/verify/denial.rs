@@ -1,5 +1,5 @@
-//! Denials of the sandbox, known by what a failed process printed last. They are failures of the step: it does what it did
-//! not declare, so it would be denied again.
+//! Denials of the sandbox, known by the last lines of a failed process. They are failures of the step: the same work would
+//! be denied again.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use super::classify::{class_by_rules, last_lines};
 use crate::machine::WorkExit;
 use wf_model::{FailureClassRule, SandboxPermissions};
 
-/// Something that a step did and did not declare.
+/// An undeclared act of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxDenial {
-    /// It wrote a file, where the name is known and could be permitted.
+    /// It wrote a file.
     Write {
         /// The file, as the process named it.
         path: Option<String>,
-        /// The paths that it may write.
+        /// The paths in `allow.write`.
         granted: Vec<String>,
     },
     /// It used the network.
@@ -41,39 +41,39 @@ impl SandboxDenial {
     pub fn explain(
         exit: WorkExit,
         [out, err]: [&[u8]; 2],
-        allow: Option<&SandboxPermissions>,
+        permissions: Option<&SandboxPermissions>,
         rules: &[FailureClassRule],
     ) -> WorkExit {
         let failed = matches!(exit, WorkExit::Code { code } if code != 0);
         if !failed || class_by_rules(&exit, out, err, rules).is_some() {
             return exit;
         }
-        match allow.and_then(|allow| Self::find(allow, out, err)) {
+        match permissions.and_then(|permissions| Self::find(permissions, out, err)) {
             Some(denial) => WorkExit::Denied { reason: format!("{exit}: {denial}") },
             None => exit,
         }
     }
 
-    /// Returns the denial that the end of an output tells of, with these permissions; `None`: it tells of none.
-    fn find(allow: &SandboxPermissions, out: &[u8], err: &[u8]) -> Option<Self> {
+    /// Returns the denial in the last lines of an output, with these permissions; `None`: there is none.
+    fn find(permissions: &SandboxPermissions, out: &[u8], err: &[u8]) -> Option<Self> {
         let (out, err) = last_lines(out, err);
         let said = if err.trim_ascii().is_empty() { out } else { err };
         let said = String::from_utf8_lossy(&said);
         let says = |line: &str, signs: &[&str]| signs.iter().any(|sign| line.contains(sign));
         let mut lines = said.lines().rev();
         lines.find_map(|line| {
-            if !allow.net && says(line, &NO_NETWORK) {
+            if !permissions.net && says(line, &NO_NETWORK) {
                 return Some(Self::Network);
             }
             let path = says(line, &READ_ONLY).then(|| named_path(line))?;
-            // What it may write is read-only for another reason.
-            let is_granted = path.as_deref().is_some_and(|path| allow.writes(path));
-            (!is_granted).then(|| Self::Write { path, granted: allow.write.clone() })
+            // A granted path is read-only for another reason.
+            let is_granted = path.as_deref().is_some_and(|path| permissions.writes(path));
+            (!is_granted).then(|| Self::Write { path, granted: permissions.write.clone() })
         })
     }
 }
 
-/// Returns the file that a message is about: `cannot create out.txt: Read-only file system`, or with the name in quotes.
+/// Returns the file in a message: `cannot create out.txt: Read-only file system`, or with the name in quotes.
 fn named_path(line: &str) -> Option<String> {
     let quotes = ['\'', '"', '`', '‘', '’'];
     let quoted = line.rsplit(quotes).nth(1).filter(|_| line.matches(quotes).count() > 1);
@@ -83,7 +83,7 @@ fn named_path(line: &str) -> Option<String> {
     is_path.then(|| path.to_owned())
 }
 
-/// Names the denial, the key that permits it, and the line to write.
+/// Names the denial, its key, and the line to write.
 impl fmt::Display for SandboxDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

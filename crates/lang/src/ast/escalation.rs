@@ -31,7 +31,7 @@ record! {
 
 words!(EscalationAction);
 
-/// Returns the steps that start the plans of escalations, after all other steps.
+/// Returns the steps for the plans of escalations, to be run after all others.
 pub(super) fn spawned_steps(
     escalations: &OrderedEntries<Name, EscalationSpec>,
 ) -> impl Iterator<Item = StepSpec> {

@@ -73,8 +73,7 @@ pub(super) fn fallbacks_exist(
     }
 }
 
-/// Rejects the escalations of a gate, or of a goal, that start a plan: only those of a plan do, where whoever approves it
-/// sees them (Silas 5.1.1, `spawn_task`).
+/// Rejects `spawn_task` in a gate or a goal: approvers see the escalations of a plan (Silas 5.1.1).
 pub(super) fn start_nothing(
     owner: &str,
     map: &OrderedEntries<Name, EscalationSpec>,
@@ -89,11 +88,11 @@ pub(super) fn start_nothing(
     }
 }
 
-/// The advice where a gate has an escalation of its own that starts a plan.
+/// The advice for a gate with `spawn_task`.
 pub(super) const OF_PLAN: &str =
     "write it under `escalation` of the plan, and name it in `on_block` of the gate";
 
-/// Rejects escalations that start a plan for a gate that keeps the run from beginning.
+/// Rejects `spawn_task` for a gate before the run begins.
 pub(super) fn start_in_time(
     gate: &GateSpec,
     of_plan: &OrderedEntries<Name, EscalationSpec>,

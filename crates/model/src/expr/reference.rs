@@ -31,7 +31,7 @@ pub enum ExprReference {
     RunId,
     /// `run.dispatch`, the name under which an agent dispatched the run; none elsewhere.
     RunDispatch,
-    /// `block.NAME`, of the block whose escalation starts the plan.
+    /// `block.NAME`, of the block behind the plan of an escalation.
     Block(BlockField),
     /// A status function: `always()`, `failed('a')`, `succeeded()` …
     Test(StatusFunction, Option<String>),
@@ -61,7 +61,7 @@ keywords! {
     pub enum BlockField {
         /// `block.gate`: the id of the gate.
         Gate = "gate",
-        /// `block.step`: the step that was blocked, with its item; none where the run was.
+        /// `block.step`: the blocked step, with its item; none for a blocked run.
         Step = "step",
         /// `block.reason`: the reason of the gate.
         Reason = "reason",

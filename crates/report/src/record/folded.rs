@@ -1,5 +1,4 @@
-//! The items of repeated steps that a table leaves out: of many alike, a reader wants the first, and each that is not like
-//! the others.
+//! The items of repeated steps, folded in a table: of many alike, a reader wants the first, and each unlike the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +11,13 @@ use wf_base::units::plural;
 use wf_core::machine::{StepState, TaskId};
 use wf_store::{CheckRow, StepRow};
 
-/// The number of items of a step that are shown in any case.
+/// The number of items of a step to be shown in any case.
 const SHOWN_ITEMS: usize = 20;
 
-/// The smallest number of items that is worth a line in their place.
+/// The smallest number of items to be folded into a line.
 const MIN_FOLDED: usize = 10;
 
-/// The items that are left out.
+/// The folded items.
 #[derive(Debug, Default)]
 pub(super) struct FoldedItems {
     items: BTreeSet<TaskId>,
@@ -54,7 +53,7 @@ impl FoldedItems {
     }
 }
 
-/// Returns the tasks of which more is to be said than their state: with checks that did not pass, or with runs inside.
+/// Returns the tasks with checks not passed, or with runs inside.
 fn noted_tasks(record: &RunRecord) -> BTreeSet<TaskId> {
     let checks = record.checks.iter().filter(|check| !check.verdict.passed());
     let of_check = |check: &CheckRow| Some(TaskId { step: check.step.clone()?, item: check.item });

@@ -1,4 +1,4 @@
-//! The explanation of a run: its state, and the steps that decide it.
+//! The explanation of a run: its state, and the deciding steps.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use wf_base::units::first_line;
 use wf_base::untrusted::{BOLD, DIM, paint, styled_line, untrusted};
 use wf_core::machine::{RunOutcome, StepState, TaskId};
 
-/// The maximum number of tasks that the explanation of a run explains.
+/// The maximum number of tasks in the explanation of a run.
 const MAX_DECIDING: usize = 3;
 
 /// Returns the head of the explanation of a run: its state, and the reason for it.
@@ -27,8 +27,7 @@ pub fn explain_run(record: &RunRecord) -> String {
     text
 }
 
-/// Returns the tasks that decide the state of a run, in the order of its steps: those that failed, then those that wait;
-/// and how many more there are.
+/// Returns the tasks behind the state of a run: the failed, then the waiting ones; and the number of further ones.
 pub fn deciding_tasks(record: &RunRecord) -> (Vec<TaskId>, usize) {
     let of = |state: StepState| -> Vec<TaskId> {
         let rows = record.steps.iter().filter(|row| row.state == state);

@@ -26,6 +26,9 @@ use super::world::World;
 const ON_BLOCK: [&str; 10] =
     ["respond", "report", "retry", "rephrase", "suppress", "human", "queue", "nowhere", "nobody", "task"];
 
+/// After how many requests of a run its people deny what they are asked.
+const PATIENCE: u32 = 200;
+
 /// A decision that a step is for.
 pub fn approve(dice: &mut Dice, steady: bool) -> StepWork {
     let name = Name::parse("what").expect("a name");
@@ -146,11 +149,13 @@ impl World {
         self.engine(at).spawn(Job::Ask { ask }, due);
     }
 
-    /// What people decided. What they are asked changes once at most.
+    /// What people decided. What they are asked changes once at most, and they lose patience: an agent that can never
+    /// finish would ask them for ever.
     pub fn answered(&mut self, at: usize, ask: &ApprovalRequest) -> InputKind {
         let mut dice = self.fates.people(at, ask, 0);
         let whole = (at, (ask.place.clone(), ask.point, ask.phase));
         let decision = match dice.below(8) {
+            _ if ask.request > PATIENCE => RequestDecision::Denied,
             0 | 1 => RequestDecision::Denied,
             2 if self.changed.insert(whole) => RequestDecision::Void,
             _ if ask.is_question() => RequestDecision::Answered,

@@ -31,7 +31,13 @@ fn every_law_holds_in_every_world() {
 fn a_world_that_broke_a_law_keeps_it_now() {
     let without = [Fault::Crash, Fault::Store, Fault::Cancel, Fault::Meddle];
     let calm = without.into_iter().fold(Faults::ALL, Faults::without);
-    for (seed, faults) in [(38_451, calm), (38_451, Faults::ALL), (40_937, Faults::ALL), (52_276, Faults::ALL)] {
+    for (seed, faults) in [
+        (38_451, calm),
+        (38_451, Faults::ALL),
+        (40_937, Faults::ALL),
+        (52_276, Faults::ALL),
+        (56_637, Faults::ALL),
+    ] {
         let told = simulate(&Options { faults, ..options(seed) });
         assert!(told.broken.is_none(), "seed {seed}: {:?}", told.broken);
     }

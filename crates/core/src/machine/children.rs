@@ -17,6 +17,7 @@
 use super::agent_record::AgentStep;
 use super::budget::BUDGET_SPENT_PREFIX;
 use super::child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
+use super::in_flight::TaskRequest;
 use super::state::TaskIx;
 use super::{AgentRecord, Attempt, AttemptEnd, Effect, EventKind, Machine, ToolCallId, WorkExit};
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
@@ -155,7 +156,9 @@ impl Machine {
         }
         let record = self.agent_record(task);
         if let Some((exit, answer)) = record.and_then(|record| Some((record.exit.clone()?, record.answer))) {
-            if is_last {
+            // After a resume, the briefing that is read again ends it.
+            let is_briefed = self.flight.request(task) != Some(TaskRequest::Briefing);
+            if is_last && is_briefed {
                 self.end_agent(&attempt, exit, answer);
             }
             return;

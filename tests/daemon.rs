@@ -1,6 +1,7 @@
 //! The daemon with people around it: what they commit, pause, approve, answer, and are told.
 
 mod accept;
+mod blocked;
 mod many;
 mod people;
 mod service;

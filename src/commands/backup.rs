@@ -10,8 +10,10 @@ use wf_store::{self as store, BackupManifest};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The file is a tar archive with a snapshot of the database, the stored files, and the logs. The state
-is checked first, as by `wf doctor`: a damaged or altered state never overwrites an intact backup.")]
+The file is a tar archive with a snapshot of the database, the stored files, the logs, and the
+acceptances of goals. The state is checked first, as by `wf doctor`: a damaged or altered state never
+overwrites an intact backup. Not in it are the files of the workspace, with `approvers.yaml` and the
+approvals beside plans, which belong in git, and your keys: see `wf key --help`.")]
 pub struct BackupArgs {
     /// The file to write
     file: PathBuf,

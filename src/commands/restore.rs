@@ -12,7 +12,7 @@ use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 The backup is unpacked beside the state and checked; then the two are swapped atomically, so
 one of them is always intact. A state with runs or memory entries is replaced only with --force,
 and a state in use by a process never: stop the daemon first. Runs that had not finished can be
-resumed. Goals that were accepted stay accepted.")]
+resumed. Goals that were accepted, in the backup or since, stay accepted.")]
 pub struct RestoreArgs {
     /// File written by `wf backup`
     file: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use super::service::git;
 use super::{Daemon, EACH_SECOND, count, ended, goal, place, soon, words};
 use crate::support::{Did, Office, Sandbox};
 
@@ -39,7 +40,7 @@ fn started(command: &mut Command, sandbox: &Sandbox) -> Daemon {
 /// How many slots wait for somebody to accept the goal, for a reason.
 fn waiting(sandbox: &Sandbox, reason: &str) -> i64 {
     let sql = format!(
-        "SELECT coalesce(sum(count), 0) FROM slots WHERE state = 'skipped'
+        "SELECT coalesce(sum(count), 0) FROM slots WHERE state = 'blocked'
          AND reason LIKE 'goals/kept.md must be accepted with `wf goal accept kept`: {reason}'"
     );
     count(sandbox, &sql)
@@ -96,8 +97,13 @@ fn a_goal_that_changed_since_it_was_accepted_waits_again() {
     goal(&sandbox, &front);
     let before = ended(&sandbox, "healthy");
     soon("what was accepted goes on", || ended(&sandbox, "healthy") > before);
-    let wf = "# all goals run under it\nsandbox: off\n";
-    sandbox.file("wf.yaml", wf);
+    // What only bounds the history is nothing that the goal runs by.
+    let config = sandbox.read("wf.yaml");
+    sandbox.file("wf.yaml", format!("# for a month\n{config}retention: {{max_age: 30d}}\n"));
+    let before = ended(&sandbox, "healthy");
+    soon("it goes on", || ended(&sandbox, "healthy") > before + 1);
+    assert_eq!(waiting(&sandbox, "wf.yaml%"), 0);
+    sandbox.file("wf.yaml", format!("{config}env_pass: [CI]\n"));
     soon("slots wait", || waiting(&sandbox, "wf.yaml changed") > 0);
     daemon.ends();
     assert!(!sandbox.at("forged").exists());
@@ -158,4 +164,74 @@ fn a_goal_that_others_did_not_approve_tells_nobody() {
     office.by("ada", &["approve", "goals/kept.md", "--yes"]).exits(0);
     soon("it tells", || sandbox.at("told").exists());
     daemon.ends();
+}
+
+#[test]
+fn data_of_an_accepted_goal_may_change_and_its_programs_may_not() {
+    let sandbox = traced();
+    sandbox.file("report.csv", "1\n");
+    let front = format!(
+        "{EACH_SECOND}data: [report.csv]\nverify: [{{name: full, run: ./trace check; test -s report.csv}}]\n"
+    );
+    goal(&sandbox, &front);
+    git(&sandbox, &["init", "-q"]);
+    git(&sandbox, &["add", "-A"]);
+    sandbox.accept();
+    let daemon = daemon(&sandbox, &[]);
+    soon("it is looked at", || ended(&sandbox, "healthy") > 0);
+    sandbox.file("report.csv", "1\n2\n");
+    let before = ended(&sandbox, "healthy");
+    soon("it goes on", || ended(&sandbox, "healthy") > before + 1);
+    assert_eq!(waiting(&sandbox, "%"), 0);
+    let program = sandbox.read("trace");
+    sandbox.file("trace", format!("{program}echo forged >> forged\n"));
+    soon("slots wait", || waiting(&sandbox, "trace changed") > 0);
+    daemon.ends();
+}
+
+#[test]
+fn a_signed_job_is_the_same_job_when_its_data_changes() {
+    let sandbox = place();
+    sandbox.file("load.sh", "cat inbox/orders.csv >> loaded\n");
+    sandbox.file("inbox/orders.csv", "1\n");
+    sandbox.file(
+        "load.md",
+        "---\nkind: plan\nid: load\nsteps: [{id: load, run: sh load.sh, writes: [loaded]}]\n---\n",
+    );
+    goal(&sandbox, &format!("{EACH_SECOND}data: [inbox/**]\nrun: ../load.md\n"));
+    sandbox.wf(&["key", "init"]).exits(0);
+    sandbox.wf(&["approve", "goals/kept.md", "--executions", "100", "--yes"]).exits(0).says("inbox/**");
+    let daemon = daemon(&sandbox, &[]);
+    soon("it loads", || ended(&sandbox, "reported") > 0);
+    sandbox.file("inbox/orders.csv", "2\n");
+    sandbox.file("inbox/more.csv", "3\n");
+    soon("it loads on", || sandbox.read("loaded").contains('2'));
+    assert_eq!(ended(&sandbox, "waiting"), 0);
+    sandbox.file("load.sh", "echo forged >> loaded\n");
+    soon("another program is another job", || ended(&sandbox, "waiting") > 0);
+    daemon.ends();
+    assert!(!sandbox.read("loaded").contains("forged"));
+}
+
+#[test]
+fn goals_of_one_workspace_do_not_disturb_each_other() {
+    let sandbox = place();
+    sandbox.file("wf.yaml", "# checks have a sandbox\n");
+    sandbox.file("stamp", "0\n");
+    let busy = "run: 'for i in 1 2 3 4; do date +%N >> stamp; sleep 0.1; done', writes: [stamp]";
+    sandbox.file(
+        "goals/busy.md",
+        format!(
+            "---\nkind: goal\nid: busy\n{EACH_SECOND}on_failure: spawn_plan\napproval: none\n\
+             verify: [{{name: never, run: 'false'}}]\nrepair: {{steps: [{{id: stamp, {busy}}}]}}\n---\n"
+        ),
+    );
+    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: there, run: test -s stamp}}]\n"));
+    sandbox.accept();
+    let daemon = daemon(&sandbox, &[]);
+    let seen = "SELECT count(*) FROM reconciliations WHERE goal = 'kept' AND ended IS NOT NULL";
+    soon("both are looked at", || count(&sandbox, seen) > 10 && ended(&sandbox, "failed") > 3);
+    daemon.ends();
+    let unknown = "SELECT reason FROM reconciliations WHERE goal = 'kept' AND health <> 'healthy'";
+    assert_eq!(words(&sandbox, unknown), [""; 0]);
 }

@@ -149,7 +149,7 @@ fn slot_entry(goal: &PlanId, slot: Option<SlotRow>, cycle: Option<Reconciliation
     }
     let left_out = slot.filter(|slot| {
         let is_later = cycle.as_ref().is_none_or(|cycle| slot.at > cycle.started_at);
-        matches!(slot.state, SlotState::Skipped | SlotState::Missed) && is_later
+        matches!(slot.state, SlotState::Skipped | SlotState::Blocked | SlotState::Missed) && is_later
     });
     if let Some(slot) = left_out {
         return Some(entry(QueueState::Dead, slot.last, format!("{}: {}", slot.state.as_str(), slot.reason)));

@@ -250,6 +250,18 @@ keywords! {
         Paused = "paused",
         /// Scheduled times were missed.
         Missed = "missed",
+        /// The goal is not run any more: it is not accepted, or no approval permits it.
+        Blocked = "blocked",
+        /// Its standing approval soon ends, or is nearly used up.
+        Expiring = "expiring",
+    }
+
+}
+
+impl GoalEvent {
+    /// True if every recipient is notified, whatever it subscribed to: a goal that is not run reports nothing else.
+    pub fn is_for_all(self) -> bool {
+        matches!(self, Self::Blocked | Self::Expiring)
     }
 }
 

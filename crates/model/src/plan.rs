@@ -40,6 +40,8 @@ pub struct PlanParts {
     pub secrets: Vec<SecretDeclaration>,
     /// The skills that its steps and nested plans may use; `None`: not declared.
     pub skills: Option<Vec<SkillName>>,
+    /// The files that are data, as globs: approvals do not bind their content, unless they are programs.
+    pub data: Vec<String>,
     /// The policy for parallelism and failures.
     pub policy: PlanPolicy,
     /// The maximum time of a run, without `finally` steps.
@@ -83,6 +85,7 @@ view! { parts: PlanParts in Work {
     plain env,
     own secrets = show_secrets,
     plain skills,
+    grant data,
     below policy,
     most timeout in Effort = time_limit(*timeout); timeout.is_none(),
     below budget,
@@ -107,6 +110,7 @@ impl PlanParts {
             env: Vec::new(),
             secrets: Vec::new(),
             skills: None,
+            data: Vec::new(),
             policy,
             timeout: None,
             budget: None,
@@ -209,8 +213,7 @@ keywords! {
     }
 }
 
-/// The reason why parts are not a valid plan. A loader reports all of this with locations; this
-/// guards against parts from other sources.
+/// The reason why parts are not a valid plan: a loader reports it with locations, this guards against other sources.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Two steps share an id.
@@ -256,8 +259,7 @@ impl Plan {
         }
     }
 
-    /// Returns this plan with alternatives chosen for some of its steps, by their number. Its
-    /// graph, its criteria and its outputs are the same.
+    /// Returns this plan with alternatives chosen for some of its steps, by their number; all else is the same.
     #[must_use]
     pub fn with_chosen_alternatives(&self, ways: &BTreeMap<u32, u32>) -> Arc<Self> {
         let mut parts = self.parts.clone();
@@ -274,8 +276,7 @@ impl Plan {
         Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
     }
 
-    /// Returns this plan with further alternatives for some of its steps, by their number, after
-    /// the declared ones.
+    /// Returns this plan with further alternatives for some of its steps, by their number, after the declared ones.
     #[must_use]
     pub fn with_alternatives(&self, more: Vec<(u32, Alternative)>) -> Arc<Self> {
         let mut parts = self.parts.clone();
@@ -298,8 +299,7 @@ impl Plan {
         self.steps().iter().flat_map(Step::ways).flat_map(|way| way.work.plans_used())
     }
 
-    /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs
-    /// steps is dropped too: outputs, alternatives, the planner, `undo` and `suggests`.
+    /// Returns this plan without its steps and all that needs them: outputs, alternatives, the planner, `undo`, `suggests`.
     #[must_use]
     pub fn checks_only(&self) -> Arc<Self> {
         let parts = PlanParts {

@@ -48,7 +48,7 @@ impl AgainDue<'_> {
                 "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
                  VALUES (?1, ?2, ?2, 1, 'queued', ?4, '', ?3)
                  ON CONFLICT DO UPDATE SET state = 'queued', cause = ?4, reason = '', at = ?3
-                 WHERE state IN ('skipped', 'missed') AND count = 1",
+                 WHERE state IN ('skipped', 'blocked', 'missed') AND count = 1",
             )?
             .execute((
                 self.goal.as_str(),

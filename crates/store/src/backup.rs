@@ -18,11 +18,17 @@ pub(super) const DATABASE: &str = "state.db";
 /// The folders in a backup beside the database.
 pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
+/// The folder of the acceptances of goals, in a backup as in a state.
+const GOALS: &str = "goals";
+
+/// The end of the name of an acceptance, after the id of its goal.
+pub const ACCEPTANCE_SUFFIX: &str = ".accepted.json";
+
 /// The name of the last entry, which marks the backup as complete.
 pub(super) const MANIFEST: &str = "backup.json";
 
-/// The version of the backup format.
-pub(super) const FORM: u32 = 1;
+/// The version of the backup format: since 2 it has the acceptances of goals.
+pub(super) const FORM: u32 = 2;
 
 /// The manifest of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +106,9 @@ fn pack(
     for name in FOLDERS {
         archive.add_all(root, name).map_err(failed)?;
     }
+    for name in acceptances(root).map_err(failed)? {
+        archive.add(&root.join(&name), &name).map_err(failed)?;
+    }
     let manifest = BackupManifest {
         v: FORM,
         wf: env!("CARGO_PKG_VERSION").into(),
@@ -111,6 +120,25 @@ fn pack(
     };
     archive.write_manifest(&manifest).map_err(failed)?;
     Ok(manifest)
+}
+
+/// Returns the paths of the acceptances of goals in a state, below it.
+pub(super) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let files = match root.join(GOALS).read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    let names = files.map(|file| Ok(Path::new(GOALS).join(file?.file_name())));
+    let mut names: Vec<PathBuf> = names.collect::<io::Result<_>>()?;
+    names.retain(|name| is_acceptance(name));
+    names.sort();
+    Ok(names)
+}
+
+/// True if a path below a state is that of an acceptance.
+pub(super) fn is_acceptance(name: &Path) -> bool {
+    let file = name.file_name().unwrap_or_default().to_string_lossy();
+    name.parent() == Some(Path::new(GOALS)) && file.ends_with(ACCEPTANCE_SUFFIX)
 }
 
 /// An archive being written.

@@ -9,7 +9,7 @@ use super::{Store, StoreError, StoreReader, WriteTicket, goals};
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
-use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
+use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth, SlotState};
 
 /// A reconciliation of a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct ReconciliationEnd {
 
 /// A scheduled time that was due and whose reconciliation may not start.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SlotSkip {
+pub struct SlotBlock {
     /// The goal.
     pub goal: PlanId,
     /// The scheduled time.
@@ -65,6 +65,17 @@ pub struct SlotSkip {
     pub notices: Vec<Value>,
     /// The time at which it was decided.
     pub at: Moment,
+}
+
+/// The refusal of reconciliations of a goal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalBlock {
+    /// The first scheduled time that was refused.
+    pub since: Moment,
+    /// The time of the last refusal.
+    pub at: Moment,
+    /// The reason for the last refusal.
+    pub reason: String,
 }
 
 /// A notification not yet sent.
@@ -93,23 +104,23 @@ impl Store {
         })
     }
 
-    /// Skips a scheduled time that was due and may not start, and queues notifications: once, as long
-    /// as the scheduled times before it were skipped for the same reason.
-    pub fn skip_slot(&self, skip: SlotSkip, token: Option<u64>) -> WriteTicket<bool> {
-        self.row_job(skip.at, move |writing| {
+    /// Blocks a scheduled time that was due and may not start, and queues notifications: once, as long
+    /// as the scheduled times before it were blocked for the same reason.
+    pub fn block_slot(&self, block: SlotBlock, token: Option<u64>) -> WriteTicket<bool> {
+        self.row_job(block.at, move |writing| {
             goals::check_leadership(writing, token)?;
             let failed = |error| writing.failed(&error);
             let connection = writing.connection;
-            let SlotSkip { goal, slot, reason, notices, at } = &skip;
+            let SlotBlock { goal, slot, reason, notices, at } = &block;
             let sql = "SELECT reason FROM slots WHERE goal = ?1 AND slot < ?2
-                       AND state IN ('started', 'skipped') ORDER BY slot DESC LIMIT 1";
+                       AND state IN ('started', 'blocked') ORDER BY slot DESC LIMIT 1";
             let before: Option<String> = connection
                 .query_row(sql, (goal.as_str(), MomentColumn(*slot)), |row| row.get(0))
                 .optional()
                 .map_err(failed)?;
-            let sql = "UPDATE slots SET state = 'skipped', reason = ?3
+            let sql = "UPDATE slots SET state = 'blocked', reason = ?3, at = ?4
                        WHERE goal = ?1 AND slot = ?2 AND state IN ('due', 'queued')";
-            let values = (goal.as_str(), MomentColumn(*slot), reason);
+            let values = (goal.as_str(), MomentColumn(*slot), reason, MomentColumn(*at));
             let changed = connection.execute(sql, values).map_err(failed)?;
             if changed > 0 && before.as_ref() != Some(reason) {
                 for body in notices {
@@ -161,6 +172,37 @@ impl StoreReader {
         let sql = "SELECT * FROM reconciliations WHERE goal = ?1 ORDER BY started_at DESC, run DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.folded_rows(sql, (goal.as_str(), limit), cycle)
+    }
+
+    /// Returns the block of a goal, if the last of its scheduled times that could start were refused.
+    pub fn blocked(&self, goal: &PlanId) -> Result<Option<GoalBlock>, StoreError> {
+        let sql = "SELECT slot, at, reason FROM slots WHERE goal = ?1 AND state = 'blocked' AND slot >
+                       (SELECT coalesce(max(slot), 0) FROM slots WHERE goal = ?1 AND state = 'started')
+                   ORDER BY slot";
+        let mut rows = self.folded_rows(sql, [goal.as_str()], |row| {
+            let since = row.get::<_, MomentColumn>("slot")?.0;
+            Ok(GoalBlock { since, at: row.get::<_, MomentColumn>("at")?.0, reason: row.get("reason")? })
+        })?;
+        let since = rows.first().map(|first| first.since);
+        Ok(rows.pop().map(|last| GoalBlock { since: since.unwrap_or(last.since), ..last }))
+    }
+
+    /// True if the last scheduled time before one that could start was blocked.
+    pub fn is_blocked_before(&self, goal: &PlanId, slot: Moment) -> Result<bool, StoreError> {
+        let sql = "SELECT state FROM slots WHERE goal = ?1 AND slot < ?2 AND state IN ('started', 'blocked')
+                   ORDER BY slot DESC LIMIT 1";
+        let found = self.folded_rows(sql, (goal.as_str(), MomentColumn(slot)), |row| {
+            row.get::<_, WordColumn<SlotState>>("state")
+        })?;
+        Ok(found.first().is_some_and(|state| state.0 == SlotState::Blocked))
+    }
+
+    /// Returns the end of the last reconciliation of a goal that ended well; `None`: none did.
+    pub fn last_success(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
+        let sql = "SELECT ended FROM reconciliations WHERE goal = ?1 AND health IN ('healthy', 'repaired', 'reported')
+                   ORDER BY started_at DESC LIMIT 1";
+        let found = self.folded_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>("ended"))?;
+        Ok(found.first().map(|at| at.0))
     }
 
     /// Returns the health with which the reconciliation before one ended; `None` if none did.

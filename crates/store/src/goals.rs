@@ -290,7 +290,7 @@ fn write(
 
 /// Removes skipped and missed times that a fast clock recorded and that are still in the future.
 fn remove_future_slots(connection: &Connection, goal: &PlanId, decided: Moment) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM slots WHERE goal = ?1 AND slot > ?2 AND state IN ('skipped', 'missed')";
+    let sql = "DELETE FROM slots WHERE goal = ?1 AND slot > ?2 AND state IN ('skipped', 'blocked', 'missed')";
     connection.execute(sql, (goal.as_str(), MomentColumn(decided)))?;
     let Some(timing) = known(connection, goal)?.and_then(|known| known.timing) else {
         return Ok(());

@@ -90,7 +90,7 @@ mod view;
 mod writer;
 
 pub use answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
-pub use backup::{BackupManifest, backup};
+pub use backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup};
 pub use batch::{AppendResult, EventBatch, LogPosition, NewRun};
 pub use blobs::BlobStore;
 pub use bodies::BodyFault;
@@ -100,7 +100,7 @@ pub use carry::CarriedUses;
 pub use chain::{BrokenChain, ChainFault, head, verify_chain};
 pub use claim::ReconciliationClaim;
 pub use connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
-pub use cycles::{NotificationRow, ReconciliationEnd, ReconciliationRow, SlotSkip};
+pub use cycles::{GoalBlock, NotificationRow, ReconciliationEnd, ReconciliationRow, SlotBlock};
 pub use difference::{ColumnDifference, ProjectionDifference};
 pub use erase::ErasedRows;
 pub use error::{StoreError, allow_no_state};

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST};
+use super::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
 use super::carry::{self, CarriedUses};
 use super::log::LogTail;
 use super::mark::LogMarkFile;
@@ -29,7 +29,8 @@ pub type CarryOver<'a> = &'a dyn Fn(&Path, &BackupManifest, Option<CarriedUses>)
 ///
 /// The restored runs have no owner: those that have not ended can be resumed.
 ///
-/// The uses and withdrawals of approvals are not undone: the new log records them as carried over.
+/// The uses and withdrawals of approvals are not undone: the new log records them as carried over. What a person accepted
+/// since the backup stays accepted: it is signed, and about files that a restore does not change.
 ///
 /// `carry` is called with the new folder while no process works on either, and the position of those
 /// uses: it carries over everything else that is not undone.
@@ -53,6 +54,7 @@ pub fn restore(
     // No process writes to the old state any more.
     let carried = carry::uses(dir, &fresh, now)?;
     carry(&fresh, &manifest, carried)?;
+    keep_acceptances(dir, &fresh).map_err(failed)?;
     sync(beside);
     failpoint::point("restore.before");
     exchange(&fresh, dir).map_err(failed)?;
@@ -63,6 +65,16 @@ pub fn restore(
     }
     sync(beside);
     Ok(manifest)
+}
+
+/// Copies the acceptances of goals over those of the backup.
+fn keep_acceptances(dir: &Path, fresh: &Path) -> io::Result<()> {
+    for name in acceptances(dir)? {
+        let to = fresh.join(&name);
+        fs::create_dir_all(to.parent().unwrap_or(fresh))?;
+        fs::copy(dir.join(&name), to)?;
+    }
+    Ok(())
 }
 
 /// Refuses to replace a state that is still in use or holds data.
@@ -136,7 +148,7 @@ fn unpack(from: &Path, to: &Path) -> Result<BackupManifest, StoreError> {
     }
     match manifest {
         None => Err(wrong("it is truncated")),
-        Some(manifest) if manifest.v != FORM => Err(wrong("it was created by a newer wf")),
+        Some(manifest) if manifest.v > FORM => Err(wrong("it was created by a newer wf")),
         Some(manifest) if manifest.files + 1 != files => Err(wrong("files are missing")),
         Some(manifest) => Ok(manifest),
     }
@@ -153,7 +165,7 @@ fn place(name: &Path) -> Option<PathBuf> {
     }
     match parts.as_slice() {
         [DATABASE] => Some(name.into()),
-        [folder, _, ..] if FOLDERS.contains(folder) => Some(name.into()),
+        [folder, _, ..] if FOLDERS.contains(folder) || is_acceptance(name) => Some(name.into()),
         _ => None,
     }
 }

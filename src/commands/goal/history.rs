@@ -13,8 +13,8 @@ use wf_store::{StoreReader, allow_no_state};
 /// Show the scheduled times of a goal and the results of its reconciliations
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lists every slot that was due as started, skipped or missed, with the reason. Long series of slots
-that were skipped or missed for the same reason may share a line.")]
+Lists every slot that was due as started, skipped, blocked or missed, with the reason. Long series of
+slots that were skipped or missed for the same reason may share a line.")]
 pub struct GoalHistoryArgs {
     /// ID or file of the goal
     #[arg(value_name = "GOAL")]
@@ -72,7 +72,7 @@ fn row(entry: &GoalHistoryEntry) -> Vec<HistoryCell> {
             let when = format!("{} … {}", row.slot.to_second(), row.last.to_second());
             (when, plain(format!("{} {}", row.count, row.state.as_str())))
         }
-        Some(row) if row.state == SlotState::Missed => {
+        Some(row) if matches!(row.state, SlotState::Missed | SlotState::Blocked) => {
             (row.slot.to_second(), (row.state.as_str().to_owned(), BAD))
         }
         Some(row) => (row.slot.to_second(), plain(row.state.as_str().to_owned())),

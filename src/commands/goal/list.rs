@@ -57,11 +57,9 @@ fn row(listing: &GoalListing) -> Vec<GoalListCell> {
     };
     let paused = listing.row.as_ref().and_then(|row| row.paused.as_ref());
     let ended = listing.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
-    let waits = listing.found.awaited_acceptance.as_deref();
     let (word, since, reason) = match (paused, ended) {
-        (None, _) if waits.is_some() => {
-            let since = ended.map(|(at, _, _)| *at);
-            (("unaccepted".to_owned(), WARN), since, waits.unwrap_or_default())
+        (None, _) if let Some(blocked) = &listing.blocked => {
+            (("blocked".to_owned(), BAD), blocked.since, blocked.reason.as_str())
         }
         (Some((since, reason)), _) => (("paused".to_owned(), WARN), Some(*since), reason.as_str()),
         (None, Some((at, health, reason))) => {

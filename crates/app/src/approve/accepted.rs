@@ -1,6 +1,3 @@
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::pins::{pin, with_texts};
@@ -9,23 +6,41 @@ use super::{SigningRules, token_path};
 use crate::CONFIG;
 use crate::Caller;
 use crate::Host;
+use crate::config::bound_settings;
 use crate::load::{self, GoalPlan, LoadedPlan};
 use crate::revision::tracked_files;
 use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::digest::Sha256Digest;
 use wf_base::keyword::Keyword;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
+use wf_exec::view::is_program;
 use wf_exec::{WorkError, pinned};
 use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
 use wf_sign::approval::{ApprovalRefusal, GoalContent, ReviewPolicy, accepts};
-
-/// The end of the name of an acceptance, after the id of its goal.
-pub const ACCEPTANCE_SUFFIX: &str = ".accepted.json";
+use wf_sign::canonical;
+use wf_store::ACCEPTANCE_SUFFIX;
 
 /// The path of the acceptance of a goal.
 pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
     let folder = workspace.state.join("goals");
     folder.join(format!("{goal}{ACCEPTANCE_SUFFIX}"))
+}
+
+/// Returns the digest of the settings that the runs of a goal depend on, those of its repairs included.
+pub(super) fn settings_digest(ready: &LoadedPlan) -> Sha256Digest {
+    let config = ready.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
+    let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
+    Sha256Digest::of_bytes(canonical(&bound_settings(config, plan)).as_bytes())
+}
+
+/// Returns the content of a goal that an acceptance is compared with.
+pub fn goal_content<'r>(
+    ready: &'r LoadedPlan,
+    files: &'r [PinnedFile],
+) -> Result<GoalContent<'r>, CommandError> {
+    let goal = &goal_of(ready)?.goal.id;
+    Ok(GoalContent { goal, path: &ready.path, files, config: CONFIG, settings: settings_digest(ready) })
 }
 
 /// Checks that an approver accepted a goal as it is now: with `wf goal accept`, or by signing the
@@ -37,7 +52,7 @@ pub fn check_accepted(
     let of = goal_of(ready)?;
     let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
     let files = reviewed_files(caller.host(), ready)?;
-    let content = GoalContent { goal: &of.goal.id, path: &ready.path, files: &files, config: CONFIG };
+    let content = goal_content(ready, &files)?;
     let by_token = |path: &Path| {
         let token = read_token(&ready.workspace, path)?;
         accepts(&token, &content, &approvers)
@@ -130,19 +145,6 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
     let others = others.into_iter().filter(|(path, _)| is_tracked(path));
     let files = programs.into_iter().chain(others);
     with_texts(ready, files.map(|(path, digest)| pin(&ready.workspace, path, digest)))
-}
-
-/// True if a file is a program by its own account: it is executable, or names its interpreter.
-fn is_program(path: &Path) -> bool {
-    let Ok(found) = fs::metadata(path) else {
-        return false;
-    };
-    let names_one = || {
-        let mut start = [0; 2];
-        let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-        read.is_ok() && start == *b"#!"
-    };
-    found.is_file() && (found.permissions().mode() & 0o111 != 0 || names_one())
 }
 
 fn goal_of(ready: &LoadedPlan) -> Result<&GoalPlan, CommandError> {

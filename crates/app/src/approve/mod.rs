@@ -33,8 +33,8 @@ mod token;
 mod withdrawal;
 
 pub use accepted::{
-    ACCEPTANCE_SUFFIX, acceptance_path, awaited_acceptance, awaited_acceptance_at, check_accepted,
-    check_programs_accepted, reviewed_files,
+    acceptance_path, awaited_acceptance, awaited_acceptance_at, check_accepted, check_programs_accepted,
+    reviewed_files,
 };
 pub use agree::{confirm, confirmed};
 pub use answer::{AnswerRequest, AnswerReview, ShowDecision};

@@ -10,7 +10,8 @@ use crate::{CliExitCode, CommandError, Workspace, normalize_path};
 use wf_base::digest::Sha256Digest;
 use wf_base::keyword::Keyword;
 use wf_core::machine::{PinnedFile, RunApproval};
-use wf_exec::{WorkError, keyfile, pinned, view};
+use wf_exec::view::{self, DataFiles};
+use wf_exec::{WorkError, keyfile, pinned};
 use wf_model::{GoalParam, JsonObject};
 
 /// The content that an approval of a plan in advance is bound to.
@@ -32,7 +33,7 @@ pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFil
 }
 
 /// Returns the content that an approval of a plan in advance is bound to: the whole workspace as it
-/// is now, except for the products of the plan and the approval itself, which is at `token`. Of a
+/// is now, except for the products and the data of the plan, and the approval itself, which is at `token`. Of a
 /// goal that is the whole of it: checks and repair, whatever values the reconciliation gives.
 pub fn approved_tree(
     host: &Host,
@@ -70,7 +71,8 @@ fn statement_pins(
     products.push(view::exactly(Path::new(&workspace.name(token))));
     let keys = keyfile::folders(&host.vars()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
-    let files = view::tree(&workspace.root, &apart, &products, tracked);
+    let data = DataFiles::new(whole_plan(ready), &workspace.root);
+    let files = view::tree(&workspace.root, &apart, &products, &data, tracked);
     Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
 }
 

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::accepted::settings_digest;
 use super::bounds::{ParamBounds, ParamBoundsRequest, param_bounds};
 use super::review::TokenReview;
 use super::signing::{SigningOptions, approver_key, validity};
@@ -100,7 +101,8 @@ impl PlanReview {
             (acceptance_path(&ready.workspace, &plan.id), format!("nonce of the acceptance of {}", plan.id));
         let draft =
             draft_statement(caller.host(), &purpose, ApprovalScope::GoalAccept, plan, ACCEPTANCE_VALIDITY)?;
-        let statement = ApprovalStatement { files, ..draft };
+        let settings = Some(settings_digest(&ready));
+        let statement = ApprovalStatement { files, settings, ..draft };
         let token = TokenReview::of_owner(&ready.workspace, path, rules, statement);
         Ok(Self { ready, known_values, token })
     }
@@ -153,6 +155,7 @@ impl PlanDraft {
             files,
             params: bounds,
             executions: request.executions.unwrap_or(executions),
+            settings: ready.goal.as_ref().map(|_| settings_digest(ready)),
             ..draft
         };
         Ok(Self { file, statement, known_values })

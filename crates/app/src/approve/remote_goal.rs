@@ -8,18 +8,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::accepted::reviewed_files;
+use super::accepted::{goal_content, reviewed_files};
 use super::remote::is_by_passkey;
 use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions};
 use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
-use crate::{CONFIG, Caller, CliExitCode, CommandError, load};
+use crate::{Caller, CliExitCode, CommandError, load};
 use wf_base::untrusted::plain;
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_model::{JsonObject, PlanParam, resolve_params};
 use wf_report::consent::consent;
-use wf_sign::approval::{
-    ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, GoalContent, PAYLOAD, accepts,
-};
+use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, PAYLOAD, accepts};
 
 /// The longest time between a draft and its signature.
 const DRAFT_TIME: Duration = Duration::from_mins(15);
@@ -108,8 +106,7 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
         return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
     }
     let files = reviewed_files(caller.host(), ready)?;
-    let content = GoalContent { goal: &signed.plan.id, path: &ready.path, files: &files, config: CONFIG };
-    accepts(&token, &content, &review.token.rules.approvers).map_err(rejected)?;
+    accepts(&token, &goal_content(ready, &files)?, &review.token.rules.approvers).map_err(rejected)?;
     review.token.record(caller, &token, key)?;
     wake_daemon(&ready.workspace.state);
     Ok(())

@@ -45,6 +45,7 @@ pub fn draft_statement(
         expires: now.after(validity),
         executions: 1,
         spawn_policy: None,
+        settings: None,
     })
 }
 

@@ -3,7 +3,7 @@ use super::token_path;
 use crate::{CommandError, Workspace};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
-use wf_core::goal::withdrawn_at;
+use wf_core::goal::{ApprovalTerm, withdrawn_at};
 use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, SKEW};
 use wf_store::{StoreReader, allow_no_state};
 
@@ -19,6 +19,18 @@ pub struct StandingApproval {
 }
 
 impl StandingApproval {
+    /// Returns its term.
+    pub fn term(&self) -> ApprovalTerm {
+        let ApprovalStatement { issued, expires, executions, .. } = self.statement;
+        ApprovalTerm { issued, expires, executions }
+    }
+
+    /// Returns the reason to warn of its end, if it is valid and ends soon.
+    pub fn warning(&self, now: Moment) -> Option<String> {
+        let holds = self.state(now) == "holds";
+        self.term().warning(now, self.used).filter(|_| holds)
+    }
+
     /// Returns its state, in a word.
     pub fn state(&self, now: Moment) -> &'static str {
         if self.withdrawn.is_some() {

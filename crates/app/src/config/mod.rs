@@ -6,6 +6,7 @@
 mod approvers;
 mod autonomy;
 mod backends;
+mod bound;
 mod file;
 mod limits;
 mod load;
@@ -18,6 +19,7 @@ mod suggestions;
 pub use approvers::{ApproverKeyText, ApproverRecord, ApproversFile, DayOrInstant, load_approvers};
 pub use autonomy::AutonomySection;
 pub use backends::{Backend, BackendSection, TemporalBackend, TemporalSection, TlsFiles, TlsSection};
+pub use bound::bound_settings;
 pub use file::{
     AuditSection, ConfigFile, DurabilitySetting, LogsSection, MemorySection, RetentionSection,
     SandboxReadPaths, SandboxSection,

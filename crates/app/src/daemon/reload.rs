@@ -2,14 +2,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::daemon_io::health::GoalBlockage;
 use crate::daemon_io::watch::FileWatcher;
 use crate::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE};
 use crate::goals::{read_in_child, read_in_child_async};
 use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, GitRevision, Workspace};
 use wf_base::name::PlanId;
+use wf_base::time::Moment;
 use wf_base::untrusted::{BAD, NAME, WARN, paint};
 use wf_exec::HostEnv;
 use wf_model::Goal;
+use wf_store::GoalBlock;
 
 /// The source of goals, and their current state.
 pub struct LoadedGoals {
@@ -20,6 +23,8 @@ pub struct LoadedGoals {
     git: Option<PathBuf>,
     goal_files: Vec<GoalFile>,
     by_id: BTreeMap<PlanId, Arc<Goal>>,
+    /// The time from which their files were read.
+    read_at: Moment,
 }
 
 impl LoadedGoals {
@@ -27,13 +32,14 @@ impl LoadedGoals {
     pub fn read(caller: &dyn Caller, branch: Option<String>) -> Result<Self, CommandError> {
         let workspace = caller.host().workspace();
         let place = goal_source(&workspace, branch.as_deref(), &caller.host().vars())?;
+        let read_at = caller.host().now();
         let found = read_in_child(caller.host(), &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
             GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
         };
-        let goals =
-            Self { workspace, branch, source: place, git, by_id: goals_by_id(&found), goal_files: found };
+        let by_id = goals_by_id(&found);
+        let goals = Self { workspace, branch, source: place, git, by_id, goal_files: found, read_at };
         goals.report_changes(caller, &[]);
         Ok(goals)
     }
@@ -50,7 +56,9 @@ impl LoadedGoals {
         {
             return Ok(());
         }
+        let read_at = caller.host().now();
         let found = read_in_child_async(caller.host(), &place, &self.workspace).await?;
+        self.read_at = read_at;
         self.by_id = goals_by_id(&found);
         let before = std::mem::replace(&mut self.goal_files, found);
         self.source = place;
@@ -61,6 +69,17 @@ impl LoadedGoals {
     /// Returns the goals.
     pub fn goals(&self) -> &BTreeMap<PlanId, Arc<Goal>> {
         &self.by_id
+    }
+
+    /// Returns the block of a goal: as its files were read, and by the ledger of refused reconciliations since then.
+    pub fn blockage(&self, goal: &PlanId, refused: Option<GoalBlock>) -> Option<GoalBlockage> {
+        let is_meant = |found: &&GoalFile| found.id.as_deref() == Some(goal.as_str()) && found.goal.is_ok();
+        let found = self.goal_files.iter().find(is_meant);
+        let since = refused.as_ref().map(|refused| refused.since);
+        let awaited =
+            found.and_then(|found| Some(format!("{} {}", found.path, found.awaited_acceptance.as_ref()?)));
+        let refused = refused.filter(|refused| refused.at >= self.read_at).map(|refused| refused.reason);
+        awaited.or(refused).map(|reason| GoalBlockage { since, reason })
     }
 
     /// Returns the errors in files, if there are any.

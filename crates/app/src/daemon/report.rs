@@ -36,12 +36,11 @@ impl Daemon<'_> {
         let running = self.children.work_count() as u64;
         let mut seen = Vec::new();
         for (goal, _) in &looked.turns {
-            let last = self.leadership.reader.cycles(&goal.id, 5).unwrap_or_default();
-            let last = last.into_iter().find_map(|cycle| cycle.ended);
-            let health = GoalHealth {
-                next: self.agenda.wake_of(&goal.id),
-                holds: last.and_then(|(_, health, _)| health.holds()),
-            };
+            let reader = &self.leadership.reader;
+            let refused = reader.blocked(&goal.id).unwrap_or_default();
+            let blocked = self.goals.blockage(&goal.id, refused);
+            let next = self.agenda.wake_of(&goal.id);
+            let health = GoalHealth::of(self.caller, goal, Some(reader), next, blocked);
             let now = self.count_goal(&goal.id);
             let before = self.accounts.insert(goal.id.clone(), now.clone());
             seen.push((goal.id.to_string(), health, before.unwrap_or_default(), now));

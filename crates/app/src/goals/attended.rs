@@ -1,8 +1,10 @@
 use crate::Caller;
+use crate::approve::standing_approval;
 use crate::doctor::{DoctorFinding, DoctorStatus};
 use crate::goals::list_goals_with_acceptance;
 use crate::goals::{FileLock, LEADER_LOCK};
 use wf_base::units::plural;
+use wf_model::GoalApproval;
 use wf_store::StoreReader;
 
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
@@ -19,6 +21,13 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
     let count = found.len() - findings.len();
     findings.extend(found.iter().filter_map(|one| {
         let told = format!("{} {}", one.path, one.awaited_acceptance.as_ref()?);
+        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
+    }));
+    findings.extend(found.iter().filter_map(|one| {
+        let goal = one.goal.as_ref().ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
+        let now = caller.host().now();
+        let warning = standing_approval(&workspace, &goal.id, &one.path, now).ok()?.ok()?.warning(now)?;
+        let told = format!("{}: {warning}; wf approve {}", goal.id, one.path);
         Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
     }));
     let held = FileLock::is_locked(&workspace.state, LEADER_LOCK);

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::part_run::{resume, run_id, run_request, start};
 use super::signals::SignalListener;
-use crate::approve::{authorize_goal, check_programs_accepted};
+use crate::approve::{authorize_goal, check_programs_accepted, standing_approval};
 use crate::goals::FileLock;
 use crate::goals::reconciliation_params;
 use crate::goals::{check_not_deployed, check_result, own_checks, repair_result};
@@ -12,11 +12,12 @@ use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{
-    FollowUps, GoalOutcome, NotifiedReconciliation, ReconciliationCause, ReconciliationHealth,
-    ReconciliationPart, ReconciliationStep, RepairOutcome, follow_ups, next_step,
+    ApprovedReconciliation, FollowUps, GoalOutcome, NotifiedReconciliation, ReconciliationCause,
+    ReconciliationHealth, ReconciliationPart, ReconciliationStep, RepairOutcome, follow_ups, next_step,
+    notifications,
 };
 use wf_core::observe::RunObserver;
-use wf_model::{Goal, GoalApproval};
+use wf_model::{Goal, GoalApproval, GoalEvent};
 use wf_store::{
     ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
     StoreReader, allow_no_state,
@@ -289,6 +290,19 @@ fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcom
     Ok(None)
 }
 
+/// Returns the warning that the standing approval of a goal ends, if its reconciliation is the one that gives it.
+fn expiry_warning(host: &Host, ready: &LoadedPlan, goal: &Goal, cycle: &ReconciliationRow) -> Option<String> {
+    let found = standing_approval(&ready.workspace, &goal.id, &ready.path, host.now()).ok()?.ok()?;
+    let slot = cycle.slot.unwrap_or(cycle.started_at);
+    let this = ApprovedReconciliation {
+        slot,
+        next: goal.timing.next(slot.max(host.now())).map(|slot| slot.at),
+        used_before: found.used.saturating_sub(u32::from(cycle.repair.is_some())),
+        used: found.used,
+    };
+    this.warning(&found.term()).filter(|_| found.withdrawn.is_none())
+}
+
 /// Records the end of a reconciliation with all that follows from it.
 fn record_end(
     host: &Host,
@@ -304,6 +318,12 @@ fn record_end(
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
     let at = host.now();
     let cycle = cycle(&reader, run)?;
+    let notified = NotifiedReconciliation {
+        look: run,
+        repair: cycle.repair.as_ref(),
+        slot: cycle.slot,
+        was_blocked: cycle.slot.map_or(Ok(false), |slot| reader.is_blocked_before(&goal.id, slot))?,
+    };
     let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
         *health == ReconciliationHealth::Waiting
             && verdict.health == ReconciliationHealth::Waiting
@@ -316,17 +336,15 @@ fn record_end(
         let resumed = reader.resumed(&goal.id)?;
         let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
         let ends: Vec<_> = ends.map(|(at, health, _)| (*at, *health)).collect();
-        let notified = NotifiedReconciliation { look: run, repair: cycle.repair.as_ref(), slot: cycle.slot };
         follow_ups(goal, &ends, resumed, notified, &verdict, at)
     };
     let store = open_store(host, ready)?;
-    let end = ReconciliationEnd {
-        run: run.clone(),
-        verdict: verdict.clone(),
-        at,
-        pause: follows.pause,
-        notices: follows.notices,
-    };
+    let mut notices = follows.notices;
+    if let Some(reason) = expiry_warning(host, ready, goal, &cycle) {
+        notices.extend(notifications(goal, GoalEvent::Expiring, &reason, Some(notified), at));
+    }
+    let end =
+        ReconciliationEnd { run: run.clone(), verdict: verdict.clone(), at, pause: follows.pause, notices };
     store.end_cycle(end).wait()?;
     hold.remove();
     Ok(ReconciliationResult { goal: goal.id.clone(), verdict })

@@ -1,13 +1,17 @@
 use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::cycle::ReconciliationRequest;
 use crate::Caller;
 use crate::approve::check_accepted;
-use crate::load::LoadedPlan;
+use crate::load::{self, LoadedPlan};
 use crate::{CliExitCode, CommandError};
-use wf_core::goal::notifications;
+use wf_base::time::Moment;
+use wf_core::goal::{NotifiedReconciliation, ReconciliationPart, notifications};
 use wf_model::{Goal, GoalEvent};
-use wf_store::{SlotSkip, Store, StoreDurability};
+use wf_store::{SlotBlock, Store, StoreDurability, StoreReader};
 
 /// The file of the state folder that a daemon watches: it is written by every command whose changes
 /// the daemon should examine.
@@ -20,9 +24,7 @@ pub fn wake_daemon(state: &Path) {
 }
 
 /// Handles a scheduled time whose reconciliation did not start. One without approval is not retried
-/// forever: the scheduled time is skipped, and a notification is sent.
-///
-/// The notification uses the goal's own `notify`, so none is sent for an unaccepted goal.
+/// forever: the scheduled time is blocked, and a notification is sent.
 pub fn handle_start_failure(
     caller: &dyn Caller,
     ready: &LoadedPlan,
@@ -38,15 +40,34 @@ pub fn handle_start_failure(
         return failure;
     };
     let now = caller.host().now();
-    let news = if matches!(check_accepted(caller, ready), Ok(Ok(()))) {
-        notifications(goal, GoalEvent::Waiting, &failure.message, None, now)
-    } else {
-        Vec::new()
-    };
     let reason = failure.message.clone();
-    let skip = SlotSkip { goal: goal.id.clone(), slot, reason, notices: news, at: now };
-    let left = store.skip_slot(skip, begin.token);
+    let notices = block_notifications(caller, ready, goal, slot, &reason);
+    let block = SlotBlock { goal: goal.id.clone(), slot, reason, notices, at: now };
     // If that fails, the scheduled time stays due and is tried again.
-    let _ = left.wait();
+    let _ = store.block_slot(block, begin.token).wait();
     failure
+}
+
+/// Returns the notifications that a goal is blocked. An unaccepted goal notifies those that it named when it last ran: what
+/// it says now is not accepted, and silence would look like success.
+fn block_notifications(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    goal: &Goal,
+    slot: Moment,
+    reason: &str,
+) -> Vec<Value> {
+    let now = caller.host().now();
+    if matches!(check_accepted(caller, ready), Ok(Ok(()))) {
+        return notifications(goal, GoalEvent::Blocked, reason, None, now);
+    }
+    let last = || {
+        let reader = StoreReader::open(&ready.workspace.state).ok()?;
+        let look = reader.cycles(&goal.id, 1).ok()?.pop()?.run;
+        let then = load::load_recorded_as(caller, &reader, &look, Some(ReconciliationPart::Look)).ok()?;
+        let then = Arc::clone(&then.goal.as_ref()?.goal);
+        let last = NotifiedReconciliation { look: &look, repair: None, slot: Some(slot), was_blocked: true };
+        Some(notifications(&then, GoalEvent::Blocked, reason, Some(last), now))
+    };
+    last().unwrap_or_default()
 }

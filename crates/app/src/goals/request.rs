@@ -60,7 +60,8 @@ impl RequestedWork {
             Some((cycle.run, GoalOutcome { health, reason }))
         });
         let slots = reader.latest_slots(operated.goal(), RECENT)?.into_iter();
-        let skipped = slots.filter(|row| asked(row.cause) && row.state == SlotState::Skipped);
+        let skipped = slots
+            .filter(|row| asked(row.cause) && matches!(row.state, SlotState::Skipped | SlotState::Blocked));
         Ok(Self { ended: ended.collect(), skipped: skipped.map(|row| (row.slot, row.reason)).collect() })
     }
 

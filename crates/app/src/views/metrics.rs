@@ -1,7 +1,9 @@
 use super::goals::goal_listings_of;
 use super::{GoalListing, state_reader};
+use crate::daemon_io::health::{self, GoalHealth};
 use crate::{Caller, CommandError};
 use wf_report::metrics::{Exposition, MetricsFormat, WorkspaceMetrics};
+use wf_store::StoreReader;
 
 /// The most rows of the log that are read at once.
 const BATCH: usize = 2_000;
@@ -30,22 +32,28 @@ pub fn metrics_text(
     }
     let mut text = Exposition::new(format);
     metrics.write(&mut text);
-    write_goals(&goal_listings_of(caller, reader.as_deref())?, &mut text);
+    write_goals(caller, reader.as_deref(), &goal_listings_of(caller, reader.as_deref())?, &mut text);
     Ok(text.end())
 }
 
 /// Writes the state of the goals.
-fn write_goals(goals: &[GoalListing], text: &mut Exposition) {
-    let known = || goals.iter().filter_map(|listing| Some((listing, listing.found.goal.as_ref().ok()?)));
-    text.gauge("wf_goal_holds", "1 if the last checks of the goal passed.");
-    for (listing, goal) in known() {
-        let ended = listing.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
-        if let Some(holds) = ended.and_then(|(_, health, _)| health.holds()) {
-            text.sample("wf_goal_holds", &[("goal", goal.id.as_str())], u8::from(holds));
-        }
-    }
+fn write_goals(
+    caller: &dyn Caller,
+    reader: Option<&StoreReader>,
+    goals: &[GoalListing],
+    text: &mut Exposition,
+) {
+    let known: Vec<_> =
+        goals.iter().filter_map(|listing| Some((listing, listing.found.goal.as_ref().ok()?))).collect();
+    let health: Vec<GoalHealth> = known
+        .iter()
+        .map(|(listing, goal)| GoalHealth::of(caller, goal, reader, listing.next, listing.blocked.clone()))
+        .collect();
+    let by_id: Vec<_> =
+        known.iter().zip(&health).map(|((_, goal), health)| (goal.id.as_str(), health)).collect();
+    health::write_goals(text, &by_id);
     text.gauge("wf_goal_paused", "1 if the goal is paused, otherwise 0.");
-    for (listing, goal) in known() {
+    for (listing, goal) in known {
         let is_paused = listing.row.as_ref().is_some_and(|row| row.paused.is_some());
         text.sample("wf_goal_paused", &[("goal", goal.id.as_str())], u8::from(is_paused));
     }

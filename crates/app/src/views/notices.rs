@@ -87,7 +87,7 @@ fn expiry_notice(request: &RequestView, now: Moment) -> Option<Notice> {
     })
 }
 
-/// Returns a notice for each goal under whose standing approval nothing is repaired any more.
+/// Returns a notice for each goal whose standing approval has ended, or ends soon.
 fn standing_approval_notices(caller: &dyn Caller, now: Moment) -> Result<Vec<Notice>, CommandError> {
     let workspace = caller.host().workspace();
     let mut notices = Vec::new();
@@ -97,18 +97,21 @@ fn standing_approval_notices(caller: &dyn Caller, now: Moment) -> Result<Vec<Not
             continue;
         }
         let Ok(standing) = standing_approval(&workspace, &goal.id, &found.path, now)? else { continue };
-        let state = match standing.state(now) {
-            "holds" => continue,
-            "withdrawn" => "was withdrawn",
-            "expired" => "has expired",
-            _ => "is used up",
+        let ended = |state| {
+            format!("the standing approval of the goal `{}` {state}: nothing is repaired under it", goal.id)
+        };
+        let text = match standing.state(now) {
+            "holds" => match standing.warning(now) {
+                Some(warning) => format!("`{}`: {warning}", goal.id),
+                None => continue,
+            },
+            "withdrawn" => ended("was withdrawn"),
+            "expired" => ended("has expired"),
+            _ => ended("is used up"),
         };
         notices.push(Notice {
             subject: "approval",
-            text: format!(
-                "the standing approval of the goal `{}` {state}: nothing is repaired under it",
-                goal.id
-            ),
+            text,
             command: format!("wf approve {}", found.path),
             page: Some(format!("/goals/{}", goal.id)),
         });

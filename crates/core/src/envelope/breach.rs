@@ -75,6 +75,7 @@ impl EnvelopeCheck<'_> {
             planner,
             undo,
             suggests,
+            data,
             // They reach nothing by themselves.
             id: _,
             title: _,
@@ -96,11 +97,11 @@ impl EnvelopeCheck<'_> {
             // The outermost plan says how its run is resumed.
             resume: _,
         } = plan.parts();
-        for secret in secrets {
-            self.note(format!("it declares the secret `{}`; a generated plan has none", secret.name));
-        }
-        for skill in skills.iter().flatten() {
-            self.note(format!("it declares the skill `{skill}`; a generated plan has none"));
+        let secrets = secrets.iter().map(|secret| format!("secret `{}`", secret.name));
+        let skills = skills.iter().flatten().map(|skill| format!("skill `{skill}`"));
+        let data = data.iter().map(|glob| format!("data `{glob}`"));
+        for declared in secrets.chain(skills).chain(data) {
+            self.note(format!("it declares the {declared}; a generated plan has none"));
         }
         for gate in gates.iter().filter(|gate| outer.parts().gates.iter().all(|other| other.id != gate.id)) {
             self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));

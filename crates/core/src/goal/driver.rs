@@ -21,7 +21,7 @@ use wf_model::{Goal, GoalEvent};
 const MOST_ENDS: usize = 1000;
 
 /// A reconciliation under way, by its check run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct OpenReconciliation {
     slot: Moment,
     /// The end of its check run.
@@ -30,6 +30,9 @@ struct OpenReconciliation {
     /// The reason why it ended as waiting for people, if it did.
     waits: Option<String>,
     is_cancelled: bool,
+    /// True if the scheduled time before it was blocked.
+    #[serde(default)]
+    was_blocked: bool,
 }
 
 /// The decisions about a goal without its waits: what happened goes in, and commands and records come out.
@@ -181,20 +184,20 @@ impl GoalDriver {
             checks: Vec::new(),
         };
         if let Err(reason) = permits.permit(&wanted) {
-            return self.skip(slot, cause, reason);
+            return self.block(slot, cause, reason);
         }
-        self.refusal = None;
+        let was_blocked = self.refusal.take().is_some();
         self.ledger.start(&self.goal.id, slot, run.clone());
-        let open = OpenReconciliation { slot, look: None, repair: None, waits: None, is_cancelled: false };
+        let open = OpenReconciliation { slot, was_blocked, ..OpenReconciliation::default() };
         self.open.insert(run.clone(), open);
         self.record(GoalFact::Started { run, slot, cause });
         self.commands.push(GoalCommand::Start(wanted));
     }
 
-    fn skip(&mut self, slot: Moment, cause: ReconciliationCause, reason: String) {
+    fn block(&mut self, slot: Moment, cause: ReconciliationCause, reason: String) {
         let decided = self.known().map(|known| known.decided_until);
         let decision = SlotDecision {
-            rows: vec![SlotEntry::of(slot, SlotState::Skipped, cause, &reason)],
+            rows: vec![SlotEntry::of(slot, SlotState::Blocked, cause, &reason)],
             decided_until: decided.unwrap_or_default(),
             cancels_running: false,
             wake: None,
@@ -202,7 +205,7 @@ impl GoalDriver {
         let mut ledger = RecordingLedger { ledger: &mut self.ledger, records: &mut self.records };
         let Ok(_) = ledger.record(&self.goal, decided, &decision, self.now);
         if self.refusal.as_ref() != Some(&reason) {
-            self.notify(notifications(&self.goal, GoalEvent::Waiting, &reason, None, self.now));
+            self.notify(notifications(&self.goal, GoalEvent::Blocked, &reason, None, self.now));
             self.refusal = Some(reason);
         }
     }
@@ -293,7 +296,12 @@ impl GoalDriver {
         if is_waiting && open.waits.as_ref() == Some(&verdict.reason) {
             return;
         }
-        let cycle = NotifiedReconciliation { look, repair: open.repair.as_ref(), slot: Some(open.slot) };
+        let cycle = NotifiedReconciliation {
+            look,
+            repair: open.repair.as_ref(),
+            slot: Some(open.slot),
+            was_blocked: open.was_blocked,
+        };
         self.ends.retain(|(run, ..)| run.as_ref() != Some(look));
         let before: Vec<_> = self.ends.iter().map(|(_, at, health)| (*at, *health)).collect();
         let follows = follow_ups(&self.goal, &before, self.resumed, cycle, &verdict, self.now);

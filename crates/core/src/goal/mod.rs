@@ -16,7 +16,7 @@
 //! [`GoalRecord`]s are what the workspace records later.
 //!
 //! [`count_samples`] counts the opinions on the repairs of a goal, [`advise`] proposes changes of its autonomy
-//! from them, and [`withdrawn_at`] tells if an approval was withdrawn.
+//! from them, and [`withdrawn_at`] tells if an approval was withdrawn. [`ApprovalTerm`] warns of its end.
 //!
 //! **Invariant:** slots come from the clock and the ledger, never from the last run: a slot that is
 //! accounted for is not decided again, whatever the clock does.
@@ -37,6 +37,7 @@ mod recording_ledger;
 mod row;
 mod run_end;
 mod sim;
+mod term;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -61,5 +62,6 @@ pub use record::{GoalFact, GoalRecord};
 pub use row::{ReconciliationCause, SlotEntry, SlotState, truncate_at};
 pub use run_end::ReconciliationRunEnd;
 pub use sim::{SimulationResult, SimulationScenario, simulate};
+pub use term::{ApprovalTerm, ApprovedReconciliation};
 pub use turn::{DueActions, GoalLedger, LedgerEntry, LedgerTurn, turn};
 pub use withdrawal::{ApprovalWithdrawal, withdrawn_at};

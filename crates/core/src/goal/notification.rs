@@ -23,6 +23,8 @@ pub struct NotifiedReconciliation<'a> {
     pub repair: Option<&'a RunId>,
     /// Its scheduled time.
     pub slot: Option<Moment>,
+    /// True if the scheduled time before it was blocked.
+    pub was_blocked: bool,
 }
 
 /// Returns the consequences of the end of a reconciliation. `before` are the ends of earlier ones, newest first; failures
@@ -37,6 +39,8 @@ pub fn follow_ups(
 ) -> FollowUps {
     let mut healths = before.iter().map(|(_, health)| *health);
     let last = healths.find(|health| *health != ReconciliationHealth::Cancelled);
+    // Who was told that the goal is blocked is told that it is well.
+    let last = if cycle.was_blocked { Some(ReconciliationHealth::Waiting) } else { last };
     let in_a_row = consecutive_failures(before.iter().copied(), resumed);
     let mut follows = FollowUps::default();
     if let Some(news) = health_notification(last, verdict.health) {
@@ -63,7 +67,8 @@ pub fn missed_notifications(goal: &Goal, missed: u64, at: Moment) -> Vec<Value> 
     notifications(goal, GoalEvent::Missed, &reason, None, at)
 }
 
-/// The notifications to send: one for each subscribed recipient.
+/// Returns the notifications to send: one for each recipient that subscribed to the event, or that every event of its kind
+/// is for.
 pub fn notifications(
     goal: &Goal,
     news: GoalEvent,
@@ -71,7 +76,7 @@ pub fn notifications(
     cycle: Option<NotifiedReconciliation<'_>>,
     at: Moment,
 ) -> Vec<Value> {
-    let wants = |notify: &&NotificationRule| notify.on.contains(&news);
+    let wants = |notify: &&NotificationRule| news.is_for_all() || notify.on.contains(&news);
     let runs = cycle.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
     let runs: Vec<String> = runs.flatten().map(ToString::to_string).collect();
     let message = json!({

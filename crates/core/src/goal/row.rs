@@ -21,6 +21,8 @@ keywords! {
         Started = "started",
         /// It was skipped by a rule.
         Skipped = "skipped",
+        /// Its reconciliation may not start: the goal is not accepted, or no approval permits it.
+        Blocked = "blocked",
         /// It was not started in time.
         Missed = "missed",
     }
@@ -29,7 +31,7 @@ keywords! {
 impl SlotState {
     /// True if the decision about it is final.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Started | Self::Skipped | Self::Missed)
+        matches!(self, Self::Started | Self::Skipped | Self::Blocked | Self::Missed)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::trail::{PathEnd, PathEntry, resolve_path};
 use crate::files::globs;
-use crate::view::{checks, family, named, product_globs};
+use crate::view::{DataFiles, checks, family, named, product_globs};
 use crate::{WorkError, environment, planner, shell};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
@@ -17,7 +17,7 @@ use wf_skill as skill;
 /// those of the skills whose scripts they run: by path, relative to the workspace, with the digest
 /// of the content, sorted. A link is listed as well; its content is its target path.
 ///
-/// Files that steps declare as products and files that do not exist are left out.
+/// Files that steps declare as products, data, and files that do not exist are left out.
 pub fn files(
     plan: &Arc<Plan>,
     root: &Path,
@@ -26,14 +26,15 @@ pub fn files(
     let plans = family(plan);
     let products: Vec<String> = plans.iter().flat_map(|plan| product_globs(plan)).collect();
     let products = globs(products.iter().map(String::as_str));
-    let is_product = |path: &str| products.iter().any(|glob| glob.is_match(path));
+    let data = DataFiles::new(plan, root);
+    let is_free = |path: &str| products.iter().any(|glob| glob.is_match(path)) || data.has(Path::new(path));
     let mut found = BTreeMap::new();
     for (at, plan) in plans.into_iter().enumerate() {
         // The parameters of used plans are known only when they begin.
         let params = (at == 0).then_some(params);
         for text in texts(plan, root, params) {
             for path in named(&text) {
-                let Some(path) = path.to_str().filter(|path| !is_product(path)) else {
+                let Some(path) = path.to_str().filter(|path| !is_free(path)) else {
                     continue;
                 };
                 // A file that the user cannot read cannot be executed for them.
@@ -41,7 +42,7 @@ pub fn files(
                     Err(error) if error.kind() == ErrorKind::PermissionDenied => Vec::new(),
                     followed => path_digests(path, followed)?,
                 };
-                let posts = posts.into_iter().filter(|(path, _)| !is_product(path));
+                let posts = posts.into_iter().filter(|(path, _)| !is_free(path));
                 found.extend(posts);
             }
         }

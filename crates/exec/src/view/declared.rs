@@ -5,6 +5,7 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use super::caches::{is_cache, is_unnamed_cache};
+use super::data::DataFiles;
 use super::ignored::IgnoreRules;
 use crate::{environment, files};
 use wf_model::{Check, JsonObject, Plan, Step, claimed_path};
@@ -23,6 +24,8 @@ pub(super) struct DeclaredProducts {
     grants: Vec<PathBuf>,
     /// Additional approved products, which never include a repository.
     approved: Vec<GlobSet>,
+    /// The files that are data: no products, but no approval binds their content.
+    data: DataFiles,
     ignored: Arc<IgnoreRules>,
 }
 
@@ -37,7 +40,7 @@ impl DeclaredProducts {
     /// Collects the declarations with the plan's own parameters; those of used plans are not known yet.
     pub(super) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let (globs, grants) = declarations(plan, params);
-        Self::of(globs, grants)
+        Self { data: DataFiles::of_plan(plan), ..Self::of(globs, grants) }
     }
 
     fn of(globs: Vec<String>, grants: Vec<PathBuf>) -> Self {
@@ -85,6 +88,7 @@ impl DeclaredProducts {
         all.exact.extend(self.exact.iter().cloned());
         all.grants.extend(self.grants.iter().cloned());
         all.approved.extend(self.approved.iter().cloned());
+        all.data.extend(&self.data);
         all.ignored = Arc::clone(&self.ignored);
         all
     }
@@ -92,6 +96,16 @@ impl DeclaredProducts {
     /// Adds what git ignores.
     pub(super) fn without_ignored(self, ignored: IgnoreRules) -> Self {
         Self { ignored: Arc::new(ignored), ..self }
+    }
+
+    /// Tells programs among the data, which an approval binds all the same, by the workspace that they lie in.
+    pub(super) fn in_workspace(self, root: &Path) -> Self {
+        Self { data: self.data.in_workspace(root), ..self }
+    }
+
+    /// True for data.
+    pub(super) fn is_data(&self, path: &Path) -> bool {
+        self.data.has(path)
     }
 
     /// True for a product.

@@ -18,6 +18,7 @@
 
 mod advice;
 mod caches;
+mod data;
 mod declared;
 mod git_objects;
 mod harness;
@@ -36,6 +37,7 @@ mod viewed_check;
 mod worktree_view;
 
 pub use advice::{ProductAdvice, product_advice};
+pub use data::{DataFiles, is_program};
 pub(crate) use declared::{checks, product_globs};
 pub use declared::{declared_by, exactly, family, is_everything, products};
 pub use kept_files::{KeptFiles, files_to_keep};

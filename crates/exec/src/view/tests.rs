@@ -19,6 +19,8 @@ struct Scene {
     dir: tempfile::TempDir,
     step: Step,
     check: Check,
+    /// The globs of its data.
+    data: Vec<String>,
 }
 
 impl Scene {
@@ -35,7 +37,7 @@ impl Scene {
             text: "sh check.sh && test -s report/new.txt".into(),
         }));
         let step = Step::new(Name::parse("s").unwrap(), StepWork::Exec(Vec::new()));
-        Self { dir, step, check }
+        Self { dir, step, check, data: Vec::new() }
     }
 
     fn write(&self, path: &str) {
@@ -50,7 +52,7 @@ impl Scene {
         let policy =
             PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: std::time::Duration::ZERO };
         let parts = PlanParts::new(PlanId::parse("p").unwrap(), vec![step], 1, policy);
-        Plan::new(parts).unwrap()
+        Plan::new(PlanParts { data: self.data.clone(), ..parts }).unwrap()
     }
 
     fn view(&self) -> WorkspaceView {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::data::DataFiles;
 use super::declared::DeclaredProducts;
 use crate::WorkError;
 use crate::confined_dir::ConfinedDir;
@@ -16,13 +17,14 @@ const APPROVAL_SUFFIX: &str = ".approval.json";
 const APPROVERS_FILE: &str = "approvers.yaml";
 
 /// Returns the files of a workspace that an approval covers, in order: all except declared ones
-/// (`products`, as globs), the repository, and the approvals themselves. The content of a link is
+/// (`products`, as globs), data, the repository, and the approvals themselves. The content of a link is
 /// its target path. `tracked` are the files in git; `None`: there is no repository, and all files
 /// count. The folders in `apart`, the state and the keys, are not part of the workspace.
 pub fn tree(
     root: &Path,
     apart: &[PathBuf],
     products: &[String],
+    data: &DataFiles,
     tracked: Option<&BTreeSet<PathBuf>>,
 ) -> Result<Vec<PinnedFile>, WorkError> {
     let declared = DeclaredProducts::default().and(products);
@@ -30,7 +32,7 @@ pub fn tree(
         WorkspaceManifest::of_workspace(root, &ExcludedFiles::new(apart.iter().map(PathBuf::as_path)))?;
     let known = |path: &PathBuf| tracked.is_none_or(|tracked| tracked.contains(path));
     let files = manifest.files().into_iter();
-    let files = files.filter(|path| is_bound(path, &declared) && known(path));
+    let files = files.filter(|path| is_bound(path, &declared) && !data.has(path) && known(path));
     let reader = ManifestReader::new(root, &manifest)?;
     files.map(|path| reader.pin(&path)).collect()
 }
@@ -69,7 +71,7 @@ pub(super) fn is_bound(path: &Path, declared: &DeclaredProducts) -> bool {
     let name = path.to_str().unwrap_or_default();
     let is_approval = name.ends_with(APPROVAL_SUFFIX) || name == APPROVERS_FILE;
     let is_of_git = path.iter().any(|part| part == ".git");
-    !is_approval && !is_of_git && !declared.has(path)
+    !is_approval && !is_of_git && !declared.has(path) && !declared.is_data(path)
 }
 
 /// Reads the files of a manifest.

@@ -33,6 +33,8 @@ pub struct WorkspaceView {
     pub(super) is_open: bool,
     /// True if steps, too, begin only in the approved workspace.
     is_bound: bool,
+    /// True if the run has no steps: what changes is changed by others, and its checks see the workspace as it is.
+    is_workless: bool,
 }
 
 /// The workspace just before a check.
@@ -151,10 +153,11 @@ impl WorkspaceView {
             root: root.to_path_buf(),
             excluded,
             start: start.map(Arc::new),
-            declared: DeclaredProducts::new(plan, params),
+            declared: DeclaredProducts::new(plan, params).in_workspace(root),
             kept: KeptFiles::default(),
             is_open: false,
             is_bound: false,
+            is_workless: plan.steps().is_empty(),
         }
     }
 
@@ -302,6 +305,9 @@ impl WorkspaceView {
     pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
         let now = self.manifest()?;
         let rules = CheckRules::new(self, check, products);
+        if self.is_workless && !self.is_bound {
+            return self.sight(now, &rules, Vec::new());
+        }
         let found = self.permitted_difference(&now, &rules)?;
         let sight = self.sight(now, &rules, found.permitted)?;
         Ok(WorkspaceSnapshot { hidden: found.new, caches: found.caches, ..sight })
@@ -327,6 +333,9 @@ impl WorkspaceView {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
         let own = UnconfinedCheckRules(&scope);
+        if self.is_workless {
+            return Ok(());
+        }
         self.permitted_difference(&self.manifest()?, &own).map(drop)
     }
 

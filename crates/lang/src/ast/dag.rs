@@ -3,7 +3,9 @@ use super::{
     CheckSpec, DagKind, EscalationSpec, GateRef, ParamSpec, PlanKind, PlanOutputSpec, PlanSpec, PolicySpec,
     RetrySpec, SecretSpec, SkillUse, StepSpec, UsesSpec, sound,
 };
-use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use crate::decode::{
+    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record,
+};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
@@ -28,6 +30,8 @@ record! {
         /// The skills that its nodes, and the plans that they use, may use; those that they name if
         /// absent.
         optional skills: Vec<Spanned<SkillName>>,
+        /// The files of the workspace that are data, as globs: approvals do not bind their content.
+        default data: Vec<Spanned<PathGlob>>,
         /// The concurrency of nodes and the effect of a failure.
         optional policy: DagPolicySpec,
         /// The time limit of a run.
@@ -56,6 +60,7 @@ record! {
 /// Notes outputs without a value.
 fn agrees(dag: &mut DagSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_output_values(&dag.outputs, decoder);
+    sound::check_data(&dag.data, decoder);
 }
 
 record! {
@@ -115,6 +120,7 @@ impl From<DagSpec> for PlanSpec {
             env: dag.env,
             secrets: dag.secrets,
             skills: dag.skills,
+            data: dag.data,
             policy,
             timeout: dag.timeout,
             budget: None,

@@ -3,7 +3,9 @@ use super::{
     NotifySpec, ParamSpec, PlanKind, PlanSpec, PlannerSpec, PolicySpec, RepairSpec, ReplanSpec,
     ScheduleRuleSpec, SecretSpec, check, foreign, planner, sound,
 };
-use crate::decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words};
+use crate::decode::{
+    DurationText, MappingFields, OneOrMany, OrderedEntries, PathGlob, SpecDecoder, record, words,
+};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::keyword::Keyword;
 use wf_base::keywords;
@@ -68,6 +70,8 @@ record! {
         default secrets: OrderedEntries<EnvName, SecretSpec>,
         /// The skills that its repair may use; those that it names if absent.
         optional skills: Vec<Spanned<SkillName>>,
+        /// The files of the workspace that are data, as globs: neither its acceptance nor an approval binds their content.
+        default data: Vec<Spanned<PathGlob>>,
         /// The concurrency of steps and the effect of a failure.
         optional policy: PolicySpec,
         /// The time limit of a check of the goal, and that of a repair.
@@ -119,6 +123,7 @@ words!(GoalKind, GoalOverlapPolicy, OnUnmet, GoalApproval);
 fn check_goal(goal: &mut GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(goal.timeout.as_ref(), decoder);
     sound::check_reserved_names(&goal.env, decoder);
+    sound::check_data(&goal.data, decoder);
     planner::is_asked(goal.on_stuck, planner::StuckAgents::default(), fields, decoder);
     if let Some(budget) = &goal.budget {
         budget.check_main_attempts(0, decoder);
@@ -248,6 +253,7 @@ impl GoalSpec {
             env: self.env.clone(),
             secrets: self.secrets.clone(),
             skills: self.skills.clone(),
+            data: self.data.clone(),
             policy: self.policy.clone(),
             timeout: self.timeout.clone(),
             budget: self.budget.clone(),

@@ -3,7 +3,7 @@ use super::{
     PlannerSpec, PolicySpec, ReplanSpec, RetrySpec, SecretSpec, StepSpec, SuggestsSpec, UndoSpec, check,
     escalation, foreign, intent, interaction, planner, single_agent, sound,
 };
-use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
+use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
@@ -37,6 +37,8 @@ record! {
         /// The skills that its steps, and the plans that they use, may use; those that they name if
         /// absent.
         optional skills: Vec<Spanned<SkillName>>,
+        /// The files of the workspace that are data, as globs: approvals do not bind their content.
+        default data: Vec<Spanned<PathGlob>>,
         /// The concurrency of steps and the effect of a failure.
         optional policy: PolicySpec,
         /// The time limit of a run, without `finally` steps.
@@ -96,6 +98,7 @@ record! {
 fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
+    sound::check_data(&plan.data, decoder);
     interaction::check(plan, fields, decoder);
     if let Some(suggests) = &plan.suggests {
         suggests.check_output(&plan.outputs, decoder);

@@ -1,10 +1,29 @@
 //! Rules that several declarations share.
 
 use super::PlanOutputSpec;
-use crate::decode::{DurationText, OrderedEntries, SpecDecoder};
+use crate::decode::{DurationText, OrderedEntries, PathGlob, SpecDecoder};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
+
+/// Names that nobody means, of which a glob that covers everything matches one.
+const PROBES: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
+
+/// Notes data that covers everything.
+pub(super) fn check_data(data: &[Spanned<PathGlob>], decoder: &mut SpecDecoder<'_>) {
+    let covers = |glob: &&Spanned<PathGlob>| {
+        let glob = globset::Glob::new(&glob.value.0).map(|glob| glob.compile_matcher());
+        glob.is_ok_and(|glob| PROBES.iter().any(|probe| glob.is_match(probe)))
+    };
+    for glob in data.iter().filter(covers) {
+        let message =
+            format!("`{}` makes data of the whole workspace: an approval would bind nothing", glob.value.0);
+        decoder.emit(
+            Diagnostic::new(Code::ValueWrong, glob.span, message)
+                .with_help("name the files or folders that are data"),
+        );
+    }
+}
 
 /// Notes a limit of zero.
 pub(super) fn at_least_one(limit: Option<&Spanned<u32>>, decoder: &mut SpecDecoder<'_>) {

@@ -104,6 +104,7 @@ impl SpecLowering<'_> {
                 .map(|(name, from)| secret(name, from).ok_or(LoweringError::Broken))
                 .collect::<Result<_, _>>()?,
             skills: plan.skills.as_ref().map(|all| all.iter().map(|name| name.value.clone()).collect()),
+            data: plan.data.iter().map(|glob| glob.value.0.clone()).collect(),
             policy: completed(plan.policy.as_ref(), &self.defaults.policy),
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
             budget: plan.budget.as_deref().map(ast::BudgetSpec::lower),

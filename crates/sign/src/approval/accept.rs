@@ -1,5 +1,6 @@
 use super::check::{check_files, check_plan, signers};
 use super::{ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy};
+use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 
@@ -14,9 +15,12 @@ pub struct GoalContent<'a> {
     pub files: &'a [PinnedFile],
     /// The path of the workspace configuration, even if the file does not exist.
     pub config: &'a str,
+    /// The digest of the settings in it that the goal depends on.
+    pub settings: Sha256Digest,
 }
 
-/// Checks that the signer of a token saw a goal in its present form. Its validity and number of repairs do
+/// Checks that the signer of a token saw a goal in its present form: its texts and programs, and the settings that it depends
+/// on, by which the configuration may differ in all else. Its validity and number of repairs do
 /// not matter here, so a standing approval counts even if it is expired, used up or withdrawn.
 pub fn accepts(
     token: &ApprovalToken,
@@ -47,5 +51,11 @@ pub fn accepts(
         }
     };
     check_plan(statement, content.goal, content.path)?;
-    check_files(&files, content.files)
+    if statement.settings != Some(content.settings) {
+        return check_files(&files, content.files);
+    }
+    let without_config = |files: &[PinnedFile]| -> Vec<PinnedFile> {
+        files.iter().filter(|pin| pin.path != content.config).cloned().collect()
+    };
+    check_files(&without_config(&files), &without_config(content.files))
 }

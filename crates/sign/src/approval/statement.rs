@@ -191,6 +191,9 @@ pub struct ApprovalStatement {
     /// [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_policy: Option<Sha256Digest>,
+    /// The digest of the workspace's settings that a goal depends on, if it accepts a goal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Sha256Digest>,
 }
 
 impl ApprovalStatement {

@@ -24,11 +24,16 @@ fn a_backup_brings_everything_back() {
     let dir = tempfile::tempdir().unwrap();
     let (state, file) = (dir.path().join(".wf"), dir.path().join("b.tar"));
     filled(&state);
+    let accepted = |goal: &str| state.join(format!("goals/{goal}.accepted.json"));
+    fs::create_dir(state.join("goals")).unwrap();
+    fs::write(accepted("mirror"), "before").unwrap();
+    fs::write(state.join("goals/leader.lock"), "").unwrap();
     // Another process works on the second run, and writes more meanwhile.
     let store = open(&state);
     let fence = store.own_run(&run_id(2), "").wait().unwrap();
     let made = backup(&state, &file, false, NOW).unwrap();
-    assert_eq!((made.events, made.files), (24, 2));
+    assert_eq!((made.events, made.files), (24, 3));
+    fs::write(accepted("mirror"), "since").unwrap();
     let mut batch = next(&run_id(2), vec![started("send")]);
     batch.token = fence.token();
     store.append(batch).wait().unwrap();
@@ -38,8 +43,11 @@ fn a_backup_brings_everything_back() {
     drop((fence, store));
     let refused = put_back(&file, &state, false).unwrap_err();
     assert_eq!(refused, StoreError::Exists(state.clone()));
-    for _ in 0..2 {
+    // What was accepted since stays so, and what a lost state accepted comes back.
+    for text in ["since", "before"] {
         assert_eq!(put_back(&file, &state, true).unwrap(), made);
+        assert_eq!(fs::read_to_string(accepted("mirror")).unwrap(), text);
+        assert!(!state.join("goals/leader.lock").exists());
         let reader = StoreReader::open(&state).unwrap();
         assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
         assert_eq!(reader.events(&run_id(2), 0).unwrap().len(), 1);

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
@@ -51,6 +53,7 @@ fn state(health: &DaemonHealth, good: bool) -> Response<String> {
         "ok": good,
         "problem": health.problem,
         "waiting": health.waiting,
+        "blocked": health.blocked().collect::<BTreeMap<_, _>>(),
         "since": health.since,
         "leads": health.leads,
         "goals": health.goals.len(),

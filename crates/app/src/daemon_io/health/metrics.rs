@@ -1,4 +1,4 @@
-use super::DaemonHealth;
+use super::{DaemonHealth, GoalHealth};
 use wf_base::time::Moment;
 use wf_report::metrics::{Exposition, MetricsFormat};
 
@@ -6,7 +6,8 @@ use wf_report::metrics::{Exposition, MetricsFormat};
 pub(super) fn metrics(health: &DaemonHealth, format: MetricsFormat) -> String {
     let mut text = Exposition::new(format);
     write_numbers(&mut text, health);
-    write_goals(&mut text, health);
+    let goals: Vec<_> = health.goals.iter().map(|(goal, state)| (goal.as_str(), state)).collect();
+    write_goals(&mut text, &goals);
     write_counters(&mut text, health);
     text.end()
 }
@@ -26,20 +27,58 @@ fn write_numbers(text: &mut Exposition, health: &DaemonHealth) {
     }
 }
 
-fn write_goals(text: &mut Exposition, health: &DaemonHealth) {
-    let name = "wf_next_slot_timestamp_seconds";
-    text.gauge(name, "Time of the next scheduled reconciliation of the goal.");
-    for (goal, state) in &health.goals {
-        if let Some(next) = state.next {
-            text.sample(name, &[("goal", goal)], seconds(next));
+/// Writes the state of goals, by id.
+pub fn write_goals(text: &mut Exposition, goals: &[(&str, &GoalHealth)]) {
+    let mut times = |name: &str, help: &str, time: fn(&GoalHealth) -> Option<Moment>| {
+        text.gauge(name, help);
+        for (goal, state) in goals {
+            if let Some(time) = time(state) {
+                text.sample(name, &[("goal", goal)], seconds(time));
+            }
+        }
+    };
+    times(
+        "wf_next_slot_timestamp_seconds",
+        "Time of the next scheduled reconciliation of the goal.",
+        |state| state.next,
+    );
+    times("wf_goal_last_success_timestamp_seconds", "Time at which the goal was last well.", |state| {
+        state.last_success
+    });
+    times(
+        "wf_goal_blocked_since_timestamp_seconds",
+        "First scheduled time that was refused, of a goal that is blocked.",
+        |state| state.blocked.as_ref()?.since,
+    );
+    times(
+        "wf_goal_approval_expires_timestamp_seconds",
+        "End of the standing approval of the goal.",
+        |state| state.approval.map(|approval| approval.expires),
+    );
+    let name = "wf_goal_last_end_timestamp_seconds";
+    text.gauge(name, "Time at which the last reconciliation of the goal ended, by result.");
+    for (goal, state) in goals {
+        if let Some((at, health)) = state.last_end {
+            text.sample(name, &[("goal", goal), ("result", health.as_str())], seconds(at));
         }
     }
-    text.gauge("wf_goal_holds", "1 if the last checks of the goal passed.");
-    for (goal, state) in &health.goals {
-        if let Some(holds) = state.holds {
-            text.sample("wf_goal_holds", &[("goal", goal)], u8::from(holds));
+    let mut numbers = |name: &str, help: &str, number: fn(&GoalHealth) -> Option<u32>| {
+        text.gauge(name, help);
+        for (goal, state) in goals {
+            if let Some(number) = number(state) {
+                text.sample(name, &[("goal", goal)], number);
+            }
         }
-    }
+    };
+    numbers("wf_goal_holds", "1 if the last checks of the goal passed.", |state| state.holds.map(u32::from));
+    numbers("wf_goal_blocked", "1 if the goal is not run any more, otherwise 0.", |state| {
+        Some(u32::from(state.blocked.is_some()))
+    });
+    numbers(
+        "wf_goal_approval_repairs",
+        "Repairs that the standing approval of the goal still permits.",
+        |state| state.approval.map(|approval| approval.repairs),
+    );
 }
 
 fn write_counters(text: &mut Exposition, health: &DaemonHealth) {
@@ -70,18 +109,28 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{metrics, seconds};
-    use crate::daemon_io::health::{DaemonHealth, GoalHealth};
+    use crate::daemon_io::health::{ApprovalRest, DaemonHealth, GoalBlockage, GoalHealth};
     use wf_base::time::Moment;
+    use wf_core::goal::ReconciliationHealth;
     use wf_report::metrics::MetricsFormat;
 
     fn health() -> DaemonHealth {
-        let goal = |next, holds| GoalHealth { next, holds };
+        let goal = |next, holds| GoalHealth { next, holds, ..GoalHealth::default() };
         let at = Moment::from_millis(1_700_000_000_050);
+        let blocked = GoalHealth {
+            next: None,
+            holds: None,
+            last_success: Some(Moment::from_millis(2_000)),
+            last_end: Some((Moment::from_millis(3_000), ReconciliationHealth::Failed)),
+            blocked: Some(GoalBlockage { since: Some(Moment::from_millis(4_000)), reason: "so".into() }),
+            approval: Some(ApprovalRest { expires: Moment::from_millis(5_000), repairs: 3 }),
+        };
         DaemonHealth {
             since: Moment::from_millis(1_000),
             leads: true,
             goals: BTreeMap::from([
                 ("backup".into(), goal(Some(at), Some(false))),
+                ("mirror".into(), blocked),
                 ("odd \"\\\n".into(), goal(None, None)),
                 ("odd\"\\\n".into(), goal(None, Some(true))),
             ]),
@@ -100,7 +149,7 @@ mod tests {
 wf_up 1
 # HELP wf_ready 1 if the daemon is ready.
 # TYPE wf_ready gauge
-wf_ready 1
+wf_ready 0
 # HELP wf_leader 1 if this daemon is the leader.
 # TYPE wf_leader gauge
 wf_leader 1
@@ -109,17 +158,38 @@ wf_leader 1
 wf_start_time_seconds 1.000
 # HELP wf_goals Number of goals.
 # TYPE wf_goals gauge
-wf_goals 3
+wf_goals 4
 # HELP wf_cycles_running Number of running reconciliations.
 # TYPE wf_cycles_running gauge
 wf_cycles_running 0
 # HELP wf_next_slot_timestamp_seconds Time of the next scheduled reconciliation of the goal.
 # TYPE wf_next_slot_timestamp_seconds gauge
 wf_next_slot_timestamp_seconds{goal=\"backup\"} 1700000000.050
+# HELP wf_goal_last_success_timestamp_seconds Time at which the goal was last well.
+# TYPE wf_goal_last_success_timestamp_seconds gauge
+wf_goal_last_success_timestamp_seconds{goal=\"mirror\"} 2.000
+# HELP wf_goal_blocked_since_timestamp_seconds First scheduled time that was refused, of a goal that is blocked.
+# TYPE wf_goal_blocked_since_timestamp_seconds gauge
+wf_goal_blocked_since_timestamp_seconds{goal=\"mirror\"} 4.000
+# HELP wf_goal_approval_expires_timestamp_seconds End of the standing approval of the goal.
+# TYPE wf_goal_approval_expires_timestamp_seconds gauge
+wf_goal_approval_expires_timestamp_seconds{goal=\"mirror\"} 5.000
+# HELP wf_goal_last_end_timestamp_seconds Time at which the last reconciliation of the goal ended, by result.
+# TYPE wf_goal_last_end_timestamp_seconds gauge
+wf_goal_last_end_timestamp_seconds{goal=\"mirror\",result=\"failed\"} 3.000
 # HELP wf_goal_holds 1 if the last checks of the goal passed.
 # TYPE wf_goal_holds gauge
 wf_goal_holds{goal=\"backup\"} 0
 wf_goal_holds{goal=\"odd\\\"\\\\\\n\"} 1
+# HELP wf_goal_blocked 1 if the goal is not run any more, otherwise 0.
+# TYPE wf_goal_blocked gauge
+wf_goal_blocked{goal=\"backup\"} 0
+wf_goal_blocked{goal=\"mirror\"} 1
+wf_goal_blocked{goal=\"odd \\\"\\\\\\n\"} 0
+wf_goal_blocked{goal=\"odd\\\"\\\\\\n\"} 0
+# HELP wf_goal_approval_repairs Repairs that the standing approval of the goal still permits.
+# TYPE wf_goal_approval_repairs gauge
+wf_goal_approval_repairs{goal=\"mirror\"} 3
 # HELP wf_slots Slots since the start of the daemon, by state.
 # TYPE wf_slots counter
 wf_slots_total{state=\"missed\"} 1

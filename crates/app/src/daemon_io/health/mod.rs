@@ -18,5 +18,6 @@ mod state;
 mod tests;
 
 pub use address::{HealthAddressError, address};
+pub use metrics::write_goals;
 pub use serve::{HealthEndpoint, MAX_CONNECTIONS, REQUEST_TIMEOUT};
-pub use state::{DaemonHealth, GoalHealth};
+pub use state::{ApprovalRest, DaemonHealth, GoalBlockage, GoalHealth};

@@ -2,7 +2,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::Caller;
+use crate::approve::standing_approval;
 use wf_base::time::Moment;
+use wf_core::goal::ReconciliationHealth;
+use wf_model::{Goal, GoalApproval};
+use wf_store::StoreReader;
+
+/// The number of reconciliations among which the last one that ended is looked for.
+const RECENT: usize = 20;
 
 /// The health of the daemon, which updates it in a [`tokio::sync::watch`] channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,8 +38,65 @@ pub struct DaemonHealth {
 pub struct GoalHealth {
     /// The next scheduled time; `None`: never, or not by itself.
     pub next: Option<Moment>,
-    /// True if the goal passed its last check; `None`: it was never checked.
+    /// True if the goal passed its last check; `None`: it was never checked, or nothing checks it now.
     pub holds: Option<bool>,
+    /// The end of its last reconciliation that ended well.
+    pub last_success: Option<Moment>,
+    /// The end of its last reconciliation, and the result.
+    pub last_end: Option<(Moment, ReconciliationHealth)>,
+    /// The reason why it is not run any more, and since when; `None`: it is run.
+    pub blocked: Option<GoalBlockage>,
+    /// The end of its standing approval, if it has one.
+    pub approval: Option<ApprovalRest>,
+}
+
+/// The state of a goal that is not run any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GoalBlockage {
+    /// The first scheduled time that was refused; `None`: none was yet.
+    pub since: Option<Moment>,
+    /// The reason, and the command that helps.
+    pub reason: String,
+}
+
+/// The rest of a standing approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ApprovalRest {
+    /// The time at which it expires.
+    pub expires: Moment,
+    /// The number of repairs that it still permits.
+    pub repairs: u32,
+}
+
+impl GoalHealth {
+    /// Reads what the ledger knows of a goal. What cannot be read is left out, as it is reported elsewhere.
+    pub fn of(
+        caller: &dyn Caller,
+        goal: &Goal,
+        reader: Option<&StoreReader>,
+        next: Option<Moment>,
+        blocked: Option<GoalBlockage>,
+    ) -> Self {
+        let cycles = reader.and_then(|reader| reader.cycles(&goal.id, RECENT).ok());
+        let last_end = cycles.into_iter().flatten().find_map(|cycle| cycle.ended);
+        let last_end = last_end.map(|(at, health, _)| (at, health));
+        let (host, now) = (caller.host(), caller.host().now());
+        let approval = (goal.approval == GoalApproval::Standing)
+            .then(|| standing_approval(&host.workspace(), &goal.id, &goal.path, now).ok()?.ok())
+            .flatten()
+            .filter(|approval| approval.withdrawn.is_none());
+        Self {
+            next,
+            holds: last_end.filter(|_| blocked.is_none()).and_then(|(_, health)| health.holds()),
+            last_success: reader.and_then(|reader| reader.last_success(&goal.id).ok().flatten()),
+            last_end,
+            blocked,
+            approval: approval.map(|approval| ApprovalRest {
+                expires: approval.statement.expires,
+                repairs: approval.statement.executions.saturating_sub(approval.used),
+            }),
+        }
+    }
 }
 
 impl DaemonHealth {
@@ -40,9 +105,14 @@ impl DaemonHealth {
         self.problem.is_none()
     }
 
-    /// True if the daemon does its work.
+    /// True if the daemon does its work, for every goal.
     pub fn is_ready(&self) -> bool {
-        self.is_well() && self.waiting.is_none()
+        self.is_well() && self.waiting.is_none() && self.blocked().next().is_none()
+    }
+
+    /// Returns the goals that are not run any more.
+    pub fn blocked(&self) -> impl Iterator<Item = (&String, &GoalBlockage)> {
+        self.goals.iter().filter_map(|(goal, health)| Some((goal, health.blocked.as_ref()?)))
     }
 
     /// Returns the earliest next scheduled time of all goals.

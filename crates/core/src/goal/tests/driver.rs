@@ -263,13 +263,13 @@ fn checks_that_fail_are_repaired_and_the_repair_is_told_what_failed() {
 }
 
 #[test]
-fn what_may_not_start_is_skipped_and_told_once() {
+fn what_may_not_start_is_blocked_and_told_once() {
     let mut keeper = Keeper::new(&repaired_goal(), start());
     keeper.permits = Permits(Some("the approval has expired"));
     keeper.look(minute(1));
     keeper.look(minute(2));
-    assert_eq!(keeper.states(start()), [(minute(1), SlotState::Skipped), (minute(2), SlotState::Skipped)]);
-    assert_eq!(keeper.notified, ["waiting"]);
+    assert_eq!(keeper.states(start()), [(minute(1), SlotState::Blocked), (minute(2), SlotState::Blocked)]);
+    assert_eq!(keeper.notified, ["blocked"]);
     keeper.permits = Permits(None);
     keeper.look(minute(3));
     assert_eq!(keeper.states(start()).last(), Some(&(minute(3), SlotState::Started)));

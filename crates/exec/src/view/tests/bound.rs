@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Scene;
 use crate::view::declared::DeclaredProducts;
-use crate::view::{WorkspaceView, products, tree};
+use crate::view::{DataFiles, WorkspaceView, products, tree};
 use wf_core::machine::PinnedFile;
 use wf_model::{JsonObject, SandboxPermissions};
 
@@ -15,7 +15,8 @@ impl Scene {
     fn tree(&self, tracked: Option<&BTreeSet<PathBuf>>) -> Vec<PinnedFile> {
         let state = self.dir.path().join(".wf");
         let products = products(&self.plan(), &JsonObject::new());
-        tree(self.dir.path(), &[state], &products, tracked).unwrap()
+        let data = DataFiles::new(&self.plan(), self.dir.path());
+        tree(self.dir.path(), &[state], &products, &data, tracked).unwrap()
     }
 
     fn paths(&self, tracked: Option<&BTreeSet<PathBuf>>) -> Vec<String> {
@@ -63,7 +64,7 @@ fn a_name_that_cannot_be_written_down_is_refused() {
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
     fs::write(scene.dir.path().join(name), "x").unwrap();
     let state = scene.dir.path().join(".wf");
-    let reason = tree(scene.dir.path(), &[state], &[], None).unwrap_err().reason;
+    let reason = tree(scene.dir.path(), &[state], &[], &DataFiles::default(), None).unwrap_err().reason;
     assert!(reason.contains("not valid UTF-8"), "{reason}");
 }
 
@@ -90,6 +91,29 @@ fn a_step_begins_only_in_what_was_approved() {
     let reason = "changed since it was approved, not declared: src/a.py";
     assert_eq!(refusal(&view), reason);
     assert!(view.confirm().is_err());
+}
+
+#[test]
+fn data_may_change_after_the_approval_and_programs_among_it_may_not() {
+    let mut scene = Scene::new();
+    scene.data = vec!["inbox/**".into()];
+    let put = |path: &str, text: &str| fs::write(scene.dir.path().join(path), text).unwrap();
+    fs::create_dir(scene.dir.path().join("inbox")).unwrap();
+    put("inbox/orders.csv", "1");
+    put("inbox/tool", "#!/bin/sh\n");
+    assert_eq!(scene.paths(None), ["check.sh", "inbox/tool", "out/old", "src/a.py"]);
+    let approved = scene.tree(None);
+    put("inbox/orders.csv", "2");
+    put("inbox/more.csv", "3");
+    let view = scene.bound(&approved);
+    view.admit_unconfined().unwrap();
+    put("inbox/orders.csv", "4");
+    view.confirm().unwrap();
+    // It is no product: a step that changes it does not decide by it.
+    let changed = view.inspect(&scene.check, &[]).unwrap_err().reason;
+    assert!(changed.contains("changed, not declared: inbox/orders.csv"), "{changed}");
+    put("inbox/tool", "#!/bin/sh\nrm -rf x\n");
+    assert!(refusal(&view).contains("inbox/tool"));
 }
 
 #[test]

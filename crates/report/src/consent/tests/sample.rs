@@ -28,6 +28,7 @@ secrets:
   BY_CONNECTION: {from: connection, connection: the-connection, secret: the-ref}
   BY_KEYRING: KEYRING
 skills: [tools]
+data: [plan-data/**]
 policy: {max_parallel: 17, on_failure: cancel, grace: 18s}
 timeout: 19m
 replan:
@@ -287,6 +288,7 @@ window: 82s
 missed: {run: all, window: 83h, cap: 84}
 overlap: allow
 auto_pause_after: 85
+data: [goal-data/**]
 backend: farm_of_goal
 on_failure: spawn_plan
 approval: none

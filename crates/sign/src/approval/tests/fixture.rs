@@ -62,6 +62,7 @@ pub(in crate::approval) fn statement() -> ApprovalStatement {
         expires: NOW.after(Duration::from_hours(24)),
         executions: 1,
         spawn_policy: None,
+        settings: None,
     }
 }
 

@@ -1,0 +1,100 @@
+//! Goals that are not run any more, and approvals that are about to end: who looks, and who is told, learns of it.
+
+use super::service::get;
+use super::{Daemon, EACH_SECOND, count, ended, goal, place, soon};
+use crate::support::{Did, Sandbox};
+
+/// A daemon whose health is asked, in a workspace where goals were accepted before, if at all.
+fn daemon(sandbox: &Sandbox) -> (Daemon, String) {
+    let mut command = sandbox.unaccepted(&["daemon", "--health", "127.0.0.1:0"]);
+    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut daemon = Daemon { child, workspace: sandbox.path().to_owned() };
+    let line = daemon.says("listening on http://");
+    let address = line.rsplit("http://").next().unwrap().trim().to_owned();
+    (daemon, address)
+}
+
+fn is_ready(address: &str) -> bool {
+    get(address, "/readyz").starts_with("HTTP/1.1 200")
+}
+
+/// The transitions of the notifications that were sent, in order.
+fn news(sandbox: &Sandbox) -> Vec<String> {
+    let transition = |line: &str| {
+        let notice: serde_json::Value = serde_json::from_str(line).unwrap();
+        notice["transition"].as_str().unwrap().to_owned()
+    };
+    sandbox.read("news").lines().map(transition).collect()
+}
+
+#[test]
+fn a_goal_that_is_not_run_any_more_is_no_healthy_goal() {
+    let sandbox = place();
+    // Nobody asked to hear of it, and everybody does.
+    let front = format!(
+        "{EACH_SECOND}notify: [{{on: [healthy], exec: [sh, -c, 'cat >> news']}}]\n\
+         verify: [{{name: ok, run: 'true'}}]\n"
+    );
+    goal(&sandbox, &front);
+    sandbox.accept();
+    let (daemon, address) = daemon(&sandbox);
+    let metric = |name: &str| {
+        let page = get(&address, "/metrics");
+        let line = page.lines().find_map(|line| line.strip_prefix(&format!("{name}{{goal=\"kept\"}} ")));
+        line.map(str::to_owned)
+    };
+    soon("it holds", || metric("wf_goal_holds").as_deref() == Some("1"));
+    assert!(is_ready(&address));
+    assert_eq!(metric("wf_goal_blocked").as_deref(), Some("0"));
+    goal(&sandbox, &front.replace("'true'", "'true # and more'"));
+    soon("it is blocked", || !is_ready(&address));
+    assert!(get(&address, "/readyz").contains("goals/kept.md must be accepted with `wf goal accept kept`"));
+    assert!(get(&address, "/healthz").starts_with("HTTP/1.1 200"), "the daemon is well");
+    soon("the metric says so", || metric("wf_goal_blocked").as_deref() == Some("1"));
+    assert_eq!(metric("wf_goal_holds"), None);
+    soon("slots are refused", || count(&sandbox, "SELECT count(*) FROM slots WHERE state = 'blocked'") > 2);
+    soon("it has a time", || metric("wf_goal_blocked_since_timestamp_seconds").is_some());
+    soon("somebody is told", || news(&sandbox) == ["blocked"]);
+    Did::of(&mut sandbox.unaccepted(&["goal", "list"])).says("blocked").says("goals/kept.md changed");
+    Did::of(&mut sandbox.unaccepted(&["goal", "accept", "kept", "--yes"])).exits(0);
+    soon("it is run again", || is_ready(&address));
+    soon("who was told is told", || news(&sandbox) == ["blocked", "healthy"]);
+    daemon.ends();
+}
+
+#[test]
+fn a_goal_that_is_rarely_due_is_known_to_be_blocked_before() {
+    let sandbox = place();
+    goal(&sandbox, "schedule: \"0 0 1 1 *\"\nverify: [{name: ok, run: 'true'}]\n");
+    let (daemon, address) = daemon(&sandbox);
+    soon("it is not ready", || !is_ready(&address));
+    assert!(get(&address, "/readyz").contains("must be accepted"));
+    Did::of(&mut sandbox.unaccepted(&["goal", "accept", "kept", "--yes"])).exits(0);
+    soon("it is ready", || is_ready(&address));
+    daemon.ends();
+}
+
+#[test]
+fn an_approval_is_warned_of_before_it_is_used_up() {
+    let sandbox = place();
+    goal(
+        &sandbox,
+        &format!(
+            "{EACH_SECOND}on_failure: spawn_plan\nnotify: [{{on: [repaired], exec: [sh, -c, 'cat >> news']}}]\n\
+             verify: [{{name: shut, run: test -f shut}}]\n\
+             repair: {{steps: [{{id: shut, run: touch shut, writes: [shut]}}]}}\n"
+        ),
+    );
+    sandbox.wf(&["key", "init"]).exits(0);
+    sandbox.wf(&["approve", "goals/kept.md", "--executions", "2", "--yes"]).exits(0);
+    let (daemon, address) = daemon(&sandbox);
+    soon("it is repaired", || ended(&sandbox, "repaired") == 1);
+    soon("its end is told", || news(&sandbox) == ["repaired", "expiring"]);
+    let left = r#"wf_goal_approval_repairs{goal="kept"} 1"#;
+    soon("one is left", || get(&address, "/metrics").contains(left));
+    sandbox.wf(&["doctor"]).says("its standing approval permits 1 repair more");
+    let before = ended(&sandbox, "healthy");
+    soon("it goes on", || ended(&sandbox, "healthy") > before + 1);
+    assert_eq!(news(&sandbox), ["repaired", "expiring"], "once");
+    daemon.ends();
+}

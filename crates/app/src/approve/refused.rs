@@ -2,9 +2,9 @@ use super::before::text_by_digest;
 use super::lines::changed_lines;
 use crate::Caller;
 use crate::Host;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{CliExitCode, CommandError, Workspace, relative_path};
 use wf_base::units::plural;
-use wf_base::untrusted::{BAD, paint};
+use wf_base::untrusted::{BAD, paint, shell_word};
 use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
 
 /// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.
@@ -18,7 +18,15 @@ pub fn refuse_run(
         caller.message(&differences_text(caller.host(), workspace, files));
     }
     let message = format!("{path} is not approved: {refusal}");
-    CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy())
+    let remedy = remedy_for(caller.host(), workspace, path, refusal);
+    CommandError::new(CliExitCode::Approval, message).hint(remedy)
+}
+
+/// Returns the remedy with the file that is meant, as the current folder sees it.
+fn remedy_for(host: &Host, workspace: &Workspace, path: &str, refusal: &ApprovalRefusal) -> String {
+    let file = shell_word(&relative_path(&workspace.root.join(path), host.cwd()));
+    let named = refusal.remedy().replace("approve PLAN", &format!("approve {file}"));
+    named.replace("approve GOAL", &format!("approve {file}"))
 }
 
 /// The number of files that are shown.

@@ -81,7 +81,7 @@ impl<'a> SpecDecoder<'a> {
         match &node.value {
             YamlValue::Bad => {}
             YamlValue::Map(entries) if matches!(first, "id" | "name") => {
-                let key = entries.first().map_or("a_name", |entry| &entry.key);
+                let key = entries.first().map_or("NAME", |entry| &entry.key);
                 let help = format!("write a list: the first item starts with `- {first}: {key}`");
                 self.emit(wrong_type(node, "a list").with_help(help));
             }

@@ -31,6 +31,28 @@ pub struct MappingShape {
     pub foreign: &'static [ForeignToolKey],
 }
 
+impl MappingShape {
+    /// Returns the mapping to write in place of a text, if the keys of the mapping suggest one.
+    fn example(&self, text: &str) -> Option<String> {
+        match *self.known.first()? {
+            "from" => Some("{from: env, name: VARIABLE}".to_owned()),
+            first @ ("id" | "name") if self.known.contains(&"run") => {
+                let command = if is_plain_command(text) { text } else { "…" };
+                Some(format!("{{{first}: NAME, run: {command}}}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// True if YAML reads a command between braces as it is, without quotes.
+fn is_plain_command(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " ./_-".contains(c);
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.')
+        && text.chars().all(is_plain)
+        && !["true", "false", "null"].contains(&text)
+}
+
 /// The keys of one mapping, read one by one.
 #[derive(Debug)]
 pub struct MappingFields<'n, 'a> {
@@ -50,10 +72,12 @@ impl<'n, 'a> MappingFields<'n, 'a> {
         let YamlValue::Map(entries) = &node.value else {
             let expected = format!("{}, which is a mapping", shape.noun);
             match &node.value {
-                YamlValue::Text(_) if shape.known.contains(&"run") => {
-                    let first = shape.known.first().copied().unwrap_or("run");
-                    let help = format!("write `{{{first}: a_name, run: …}}`");
-                    decoder.emit(wrong_type(node, &expected).with_help(help));
+                YamlValue::Text(text) => {
+                    let wrong = wrong_type(node, &expected);
+                    decoder.emit(match shape.example(text) {
+                        Some(example) => wrong.with_help(format!("write `{example}`")),
+                        None => wrong,
+                    });
                 }
                 _ => decoder.wrong_type(node, &expected),
             }

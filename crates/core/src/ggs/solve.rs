@@ -27,7 +27,7 @@ pub struct SolverOutcome {
     pub worsening: u32,
     /// The cell of the source's table (artoo v0.8, Full 24-Cell Enumeration) that the numbers are
     /// in, from 1 to 24. None for a full pass, and for |∇L| = ε, which has no row in the table.
-    /// With [`GgsRule::Diverging`] it is the cell of the numbers, not of the choice.
+    /// With the rule `diverging` it is the cell of the numbers, not of the choice.
     pub cell: Option<u8>,
     /// The directive for the run.
     pub directive: Directive,

@@ -56,7 +56,7 @@ pub struct FailedCheck {
     pub expected: String,
     /// The actual result, in a few words.
     pub found: String,
-    /// The output of the check, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
+    /// The output of the check, at most 1,000 characters.
     pub evidence: String,
 }
 

@@ -104,7 +104,7 @@ pub struct PlanFailure {
     /// The failure class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
-    /// The output of the check, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
+    /// The output of the check, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
 }

@@ -24,7 +24,7 @@ pub struct CheckVerdict {
     /// The actual result, in a few words; empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found: String,
-    /// The probe's output, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
+    /// The output of the check, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
     /// The failure class.
@@ -39,7 +39,7 @@ pub struct CheckVerdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Vec<IsolationKind>>,
     /// The paths of the workspace hidden from its process, since they are new and undeclared: the
-    /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
+    /// first 16 of them. A folder stands for all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
     /// The products that were there when it ran and are not as they were when the run began; absent: that is not known.
@@ -95,7 +95,7 @@ pub const HIDDEN_LIMIT: usize = 16;
 pub struct ProductChanges {
     /// The number of files.
     pub count: u64,
-    /// The first [`CHANGES_LIMIT`] of them, in order.
+    /// The first eight of them, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<String>,
 }

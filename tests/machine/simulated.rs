@@ -55,7 +55,7 @@ fn a_seed_always_tells_the_same_story() {
 fn the_documents_list_the_laws() {
     let path = "docs/guarantees.md";
     let text = std::fs::read_to_string(path).unwrap();
-    let (begin, end) = ("| law | what it says |\n|---|---|\n", "\n\n");
+    let (begin, end) = ("| law | statement |\n|---|---|\n", "\n\n");
     let at = text.find(begin).expect("there is a table of the laws") + begin.len();
     let length = text[at..].find(end).unwrap() + 1;
     let row = |law: &crate::sim::laws::Law| format!("| `{}` | {} |\n", law.name, law.says);

@@ -96,7 +96,7 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     let left = works
         .chain(asked)
         .find(|attempt| shall_end(look, attempt.map(|attempt| &attempt.place)) && !killed(*attempt));
-    ensure(left.is_none(), || format!("{left:?} is not cancelled by a signal (Ctrl-C / wf cancel)"))
+    ensure(left.is_none(), || format!("{left:?} is not cancelled"))
 }
 
 /// Whether what is done for a place, or for the whole plan, shall not go on.

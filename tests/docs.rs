@@ -12,6 +12,7 @@ pub mod fence;
 mod foreign;
 mod lists;
 mod named;
+mod places;
 mod session;
 
 use std::collections::BTreeMap;

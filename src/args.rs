@@ -57,9 +57,9 @@ pub enum ColorMode {
     /// If the output is a terminal.
     #[default]
     Auto,
-    /// Always.
+    /// Colours, wherever the output goes.
     Always,
-    /// Never.
+    /// No colours.
     Never,
 }
 
@@ -70,9 +70,9 @@ pub enum CliCommand {
     Init(LazyArgs<commands::init::InitArgs>),
     /// Check plans, gates and skills without running them
     Check(LazyArgs<commands::check::CheckArgs>),
-    /// Let a model write or revise a plan
+    /// Write or revise a plan with a model
     Plan(LazyArgs<commands::plan::PlanArgs>),
-    /// Make plans of the files of other systems
+    /// Convert the files of other systems to plans
     Import(LazyArgs<commands::import::ImportArgs>),
     /// Run a plan
     Run(LazyArgs<commands::run::RunArgs>),
@@ -80,13 +80,13 @@ pub enum CliCommand {
     Resume(LazyArgs<commands::resume::ResumeArgs>),
     /// Run a plan again, reusing the results that succeeded
     Retry(LazyArgs<commands::retry::RetryArgs>),
-    /// Run a plan with models again from its record, and compare the events
+    /// Repeat a run with the recorded replies of its models, and compare the events
     Replay(LazyArgs<commands::replay::ReplayArgs>),
-    /// Undo what a run did, by the plan that its plan names for that
+    /// Undo a run with the plan that its plan names in `undo`
     Undo(LazyArgs<commands::undo::UndoArgs>),
-    /// List, accept and dismiss what runs suggest
+    /// List, accept and dismiss the suggestions of runs
     Suggestion(LazyArgs<commands::suggestion::SuggestionArgs>),
-    /// Cancel a run: its steps are asked to exit, its `finally` steps run
+    /// Cancel a run: its steps receive SIGTERM, and its `finally` steps run
     Cancel(LazyArgs<commands::cancel::CancelArgs>),
     /// Answer the question of an agent
     Answer(LazyArgs<commands::answer::AnswerCommandArgs>),
@@ -114,11 +114,11 @@ pub enum CliCommand {
     Audit(LazyArgs<commands::audit::AuditArgs>),
     /// Inspect and edit memory shared across runs
     Memory(LazyArgs<commands::memory::MemoryArgs>),
-    /// Keep lines of work apart, put them aside and take them up again
+    /// Separate lines of work, suspend and resume them
     Session(LazyArgs<commands::session::SessionArgs>),
     /// Manage goals (scheduled desired-state checks)
     Goal(LazyArgs<commands::goal::GoalArgs>),
-    /// Show what is waiting or was given up, and try it again
+    /// Show pending work and dead letters, and requeue them
     Queue(LazyArgs<commands::queue::QueueArgs>),
     /// Set up and maintain accounts at services, using the scripts of skills
     Connection(LazyArgs<commands::connection::ConnectionArgs>),

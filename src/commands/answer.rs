@@ -11,7 +11,7 @@ use wf_store::StoreReader;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 An agent with the tool `ask` asks people. The answer is signed like an approval, and approves
-nothing. To decline: `wf deny RUN --reason WHY`; the agent goes on without an answer.
+nothing. To decline: `wf deny RUN --reason WHY`; the agent continues without an answer.
 
 Examples:
   wf answer 1a2b --text 'the numbers of May'

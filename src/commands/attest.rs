@@ -25,9 +25,9 @@ use wf_store::{RunState, StoreReader, head, verify_chain};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Writes an in-toto statement about the artifacts of a run: the workflow files it ran, the checks, and
-their verdicts. The statement is signed with an Ed25519 key and wrapped in a DSSE envelope, which
-other tools can verify, too. See docs/attestation.md.
+Writes an in-toto statement about the artifacts of a run: the workflow files it ran, the checks,
+and their verdicts. The statement is signed with an Ed25519 key and wrapped in a DSSE envelope,
+which other tools can verify, too. See docs/attestation.md.
 
 Examples:
   openssl genpkey -algorithm ed25519 -out key.pem && chmod 600 key.pem

@@ -15,7 +15,7 @@ acceptances of goals. The state is checked first, as by `wf doctor`: a damaged o
 overwrites an intact backup. Not in it are the files of the workspace, with `approvers.yaml` and the
 approvals beside plans, which belong in git, and your keys: see `wf key --help`.")]
 pub struct BackupArgs {
-    /// The file to write
+    /// File to write the backup to
     file: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]

@@ -16,8 +16,8 @@ const LEAVE_POLLS: usize = 200;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Asks the process that executes the run to cancel it. If that process has died, this command finishes
-the run.")]
+Asks the process that executes the run to cancel it. If that process has died, this command
+finishes the run.")]
 pub struct CancelArgs {
     #[command(flatten)]
     run: RunArg,

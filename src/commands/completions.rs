@@ -12,7 +12,7 @@ Examples:
   wf completions zsh > ~/.zfunc/_wf
   wf completions fish > ~/.config/fish/completions/wf.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell to write completions for
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

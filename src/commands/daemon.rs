@@ -22,8 +22,8 @@ const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Checks each goal when it is due, and repairs it within the limits of its approval. Each scheduled
-time is recorded as started, skipped or missed, with a reason: `wf goal history GOAL`. Changed files
-are reloaded immediately; with --branch, only committed changes. See docs/daemon.md.
+time is recorded as started, skipped or missed, with a reason: `wf goal history GOAL`. Changed
+files are reloaded immediately; with --branch, only committed changes. See docs/daemon.md.
 
 Examples:
   wf daemon                            in the foreground, until Ctrl-C

@@ -20,12 +20,13 @@ Examples:
   wf diff main plan.md                 what changed since another revision
   wf diff v1:ops/plan.md v2:ops/plan.md
   wf diff old.md new.md --json         for a program
-  wf diff 1a2b 3c4d                    what went another way in a run than in another one
-  wf diff --last                       in the latest run than in the one of its plan before
+  wf diff 1a2b 3c4d                    the differences between two runs
+  wf diff --last                       the latest run and the previous run of its plan
 
-Changes that permit more, or check less, come first. Exit code 1 if the meaning differs. A path after
-`:` is relative to the top level of the repository; with ./, to the current directory.
-Runs are meant if the last name is the beginning of a run's id and no file. Exit code 1 if more than times differ.")]
+Changes that permit more, or check less, come first. Exit code 1 if the meaning differs. A path
+after `:` is relative to the top level of the repository; with ./, to the current directory. The
+arguments are runs if the last one is a prefix of a run ID and no file. Exit code 1 if more than
+times differ.")]
 pub struct DiffArgs {
     /// Version before: a file, REV:PATH, or a revision; with one argument, the plan itself. Or a run, compared with B, or
     /// with the run of its plan before it

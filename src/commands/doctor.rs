@@ -26,9 +26,9 @@ use wf_store::{GoalRow, StoreReader};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 --repair rebuilds the tables beside the log of events where they differ from it, and prints each
-difference. It changes nothing if the log itself, a text or a stored file was altered: `wf restore`
-replaces these. It changes nothing either while a run or a daemon works. A difference can show that
-somebody changed the database: to examine that, copy the state folder before.")]
+difference. It changes nothing if the log itself, a text or a stored file was altered: `wf
+restore` replaces these. It changes nothing either while a run or a daemon works. A manual change
+of the database also causes differences: to examine it, copy the state folder first.")]
 pub struct DoctorArgs {
     /// Write one JSON document
     #[arg(long)]

@@ -47,8 +47,8 @@ Examples:
   wf gate test branch-allowed --context '{\"params\": {\"branch\": \"main\"}}'
   wf gate test gates/diff-size.md --context context.json --json
 
-The context is a JSON object with the values that gates read: params, message, response, tool_name,
-tool_args and others. A gate that runs a program runs it in a sandbox, as during a run.
+The context is a JSON object with the values that gates read: params, message, response,
+tool_name, tool_args and others. A gate that runs a program runs it in a sandbox, as during a run.
 
 Exit code 0 if the gate passes, 1 if it blocks, 5 if it requires an approval, 3 if its file is
 invalid.")]

@@ -31,7 +31,7 @@ pub struct GraphArgs {
 /// The output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GraphFormat {
-    /// Mermaid
+    /// Mermaid flowchart
     Mermaid,
     /// Graphviz
     Dot,

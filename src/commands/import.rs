@@ -22,11 +22,11 @@ enum ImportCommand {
     Sylk(ImportSylkArgs),
 }
 
-/// Make a dag and its plans of a graph of Sylk
+/// Convert a graph of Sylk to a dag and its plans
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Each node becomes a plan with one agent, and a dag uses them. What has no meaning here is reported, and
-is in the text of the dag. If the graph has a mistake, nothing is written.")]
+Each node becomes a plan with one agent, and a dag uses them. Parts without an equivalent are
+reported, and kept in the text of the dag. If the graph has a mistake, nothing is written.")]
 pub struct ImportSylkArgs {
     /// JSON file with the graph
     #[arg(value_name = "FILE")]

@@ -10,10 +10,11 @@ use wf_report::{ColumnAlign, TextTable};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Searches workflows/, goals/ and the directory of wf.yaml. Plans and goals with an id are run by it:
-wf run ID, wf goal run ID.
+Searches workflows/, goals/ and the directory of wf.yaml. Plans and goals with an id are run by
+it: wf run ID, wf goal run ID.
 
-Status and next run of goals: wf goal list. Gates: wf gate list. Skills: wf skill list. Runs: wf runs.")]
+Status and next run of goals: wf goal list. Gates: wf gate list. Skills: wf skill list. Runs: wf
+runs.")]
 pub struct ListArgs {
     /// Write one JSON document
     #[arg(long)]

@@ -48,7 +48,7 @@ pub struct LogsArgs {
     /// Write every line as a line of JSON
     #[arg(long, conflicts_with = "timestamps")]
     json: bool,
-    /// Print what agents, judges, gates and planners asked their models, and what these replied
+    /// Print the requests of agents, judges, gates and planners to their models, and the replies
     #[arg(long, conflicts_with_all = ["follow", "stdout", "stderr", "timestamps", "tail", "json", "raw"])]
     calls: bool,
     /// Print the raw bytes, including terminal escapes

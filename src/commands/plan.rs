@@ -26,9 +26,9 @@ Examples:
   wf plan --log                                          list what was asked, and what it cost
   wf plan --log last                                     print what the models got and replied
 
-The model with the role `planner` in wf.yaml writes the plan, which must pass `wf check` and obey memory. It gets your \
-words, what memory says about it, and the names of the workspace's roles, gates and skills. Nothing is run. Exit code 3 \
-if its plan is not accepted.")]
+The model with the role `planner` in wf.yaml writes the plan, which must pass `wf check` and obey
+memory. It gets your words, what memory says about it, and the names of the workspace's roles,
+gates and skills. Nothing is run. Exit code 3 if its plan is not accepted.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[expect(clippy::option_option, reason = "a flag whose value may be left out")]
 pub struct PlanArgs {
@@ -47,13 +47,13 @@ pub struct PlanArgs {
     /// Write the changes into the plan, too
     #[arg(long, requires = "revise")]
     write: bool,
-    /// Make no call after which more tokens could be used than this
+    /// Maximum number of tokens: a call that could exceed it is not made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens: Option<u64>,
-    /// Make no call after which more US dollars could be spent than this
+    /// Maximum cost in US dollars: a call that could exceed it is not made
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<Money>,
-    /// Never ask; questions of the perceiver stay without an answer
+    /// Do not ask: questions of the perceiver stay unanswered
     #[arg(long)]
     no_input: bool,
     /// List the requests for plans, or print the calls of one: its number, or `last`

@@ -31,9 +31,9 @@ enum QueueCommand {
 /// List what the engine owes or waits for
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lists notifications that were not delivered, the latest slot of a goal if it is due, was left out or failed,
-questions to a queue of people, and steps that wait for a lock, a file or a permit. `dead` is what failed and is not
-tried again unless you requeue it; all else is `waiting`.")]
+Lists notifications that were not delivered, the latest slot of a goal if it is due, was left out
+or failed, questions to a queue of people, and steps that wait for a lock, a file or a permit.
+`dead` is what failed and is not tried again unless you requeue it; all else is `waiting`.")]
 struct QueueListArgs {
     /// Write one JSON document
     #[arg(long)]
@@ -54,8 +54,8 @@ struct QueueInspectArgs {
 /// Try a dead entry again
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A notification is due again: the daemon sends it, or the next `wf goal run`. For a slot, the goal is reconciled
-now, as by `wf goal run`; the record of the slot stays as it is.")]
+A notification is due again: the daemon sends it, or the next `wf goal run`. For a slot, the goal
+is reconciled now, as by `wf goal run`; the record of the slot stays as it is.")]
 struct QueueRequeueArgs {
     /// ID of the entry, as `wf queue list` shows it
     #[arg(value_name = "ID")]

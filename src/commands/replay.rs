@@ -18,14 +18,15 @@ use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The run is executed again in a temporary copy of the workspace as it is now. Its models reply as they
-did: none is called, no key is read. Everything else is real: tools run, checks decide. Then the
-events of both are compared, except times, ids, durations and signatures; the first one that differs
-is printed.
+The run is executed again in a temporary copy of the workspace as it is now. Its models reply as
+they did: none is called, no key is read. Everything else is real: tools run, checks decide. Then
+the events of both are compared, except times, ids, durations and signatures; the first one that
+differs is printed.
 
 A run is replayed with the plan that it was recorded with; a recording, with the plan of this
-workspace. The replay ends where people were asked, unless --answers gives what they answered then to
-exactly the same question: what follows a yes is done again. If the run changed files of the workspace, replay it where they are as before:
+workspace. The replay ends where people were asked, unless --answers gives what they answered then
+to exactly the same question: what follows a yes is done again. If the run changed files of the
+workspace, replay it where they are as before:
 
   git worktree add ../before COMMIT
   wf -C ../before --state .wf replay 1a2b

@@ -22,12 +22,12 @@ use wf_store::{RunState, StateFolder, StoreError, StoreReader};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Finished steps do not run again. A step that was running when the engine died is repeated if it is
-`idempotent` or its `retry.on` lists `interrupted`, and fails otherwise. To run again what failed in a
-finished run, use `wf retry`.")]
+`idempotent` or its `retry.on` lists `interrupted`, and fails otherwise. To run again what failed
+in a finished run, use `wf retry`.")]
 pub struct ResumeArgs {
     #[command(flatten)]
     run: RunArg,
-    /// Only if what the run waits for is answered or over, and nobody works on it; else exit quietly
+    /// Resume only if the wait of the run is answered or over and no process works on it; else exit with 0
     #[arg(long)]
     if_due: bool,
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     if args.if_due
         && let Err(EngineError::Store(StoreError::Owned { lease, .. })) = &finished
     {
-        ui.print_info(&format!("run {} goes on by {lease}\n", run.short()));
+        ui.print_info(&format!("run {} is resumed by {lease}\n", run.short()));
         return Ok(CliExitCode::Ok);
     }
     let exit = finish(ui, &ready, &session, finished, &args.telling);

@@ -28,8 +28,8 @@ use wf_store::{RunRow, StoreReader};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The new run has the parameters of the old one and reuses the results of its successful steps, also
-inside of nested plans. It uses the current files: a step that has changed since, or reads a changed
-parameter, runs again, and so do its dependents.
+inside of nested plans. It uses the current files: a step that has changed since, or reads a
+changed parameter, runs again, and so do its dependents.
 
 Examples:
   wf retry --last                        run again what did not succeed
@@ -58,7 +58,7 @@ pub struct RetryArgs {
     /// Session that the new run belongs to, instead of that of the old one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
-    /// Backend that the new run goes on, as wf.yaml names it, instead of this machine
+    /// Backend that executes the new run, as named in wf.yaml, instead of this machine
     #[arg(long, value_name = "BACKEND", conflicts_with = "session")]
     on: Option<String>,
 }

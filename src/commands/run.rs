@@ -25,8 +25,8 @@ Examples:
   wf run plan.md --record tape       record what models reply
   wf run plan.md --replay tape       run again with these replies, without any model
 
-The first Ctrl-C cancels the run: its steps receive SIGTERM and its `finally` steps run. The second
-one kills the remaining processes.")]
+The first Ctrl-C cancels the run: its steps receive SIGTERM and its `finally` steps run. The
+second one kills the remaining processes.")]
 pub struct RunArgs {
     /// Plan, by its file or its id (`wf list` lists both)
     #[arg(value_name = "PLAN")]
@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// Session that the run belongs to, instead of the current one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
-    /// Backend that the run goes on, as wf.yaml names it, instead of this machine
+    /// Backend that executes the run, as named in wf.yaml, instead of this machine
     #[arg(long, value_name = "BACKEND", conflicts_with_all = ["record", "replay", "session"])]
     on: Option<String>,
     /// Durability of the record of the run, overriding wf.yaml

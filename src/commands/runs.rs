@@ -43,11 +43,11 @@ enum RunStateArg {
     Running,
     /// Waiting for an approval.
     Waiting,
-    /// Succeeded.
+    /// Ended successfully.
     Succeeded,
-    /// Failed.
+    /// Ended with a failure.
     Failed,
-    /// Cancelled.
+    /// Cancelled by a user or a signal.
     Cancelled,
     /// Failed, and the controller had nothing left to try.
     Abandoned,

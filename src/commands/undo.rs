@@ -11,8 +11,8 @@ use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A plan with `undo` names the plan that undoes it, and the time in which that is possible: 5 minutes if
-it says nothing else. The parameters were recorded when the run ended, and the plan runs as it was
+A plan with `undo` names the plan that undoes it, and the time in which that is possible: 5
+minutes by default. The parameters were recorded when the run ended, and the plan runs as it was
 recorded then, as a run of its own, with the approval that it needs.
 
 Examples:

@@ -24,9 +24,9 @@ const DEPTH: usize = 32;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verifies every checked result: whether its files are unchanged, whether the files of its checks are
-the same as when the run started, and whether its checks pass now. Works at any time, during a run or
-long after it. Nothing is recorded.
+Verifies every checked result: whether its files are unchanged, whether the files of its checks
+are the same as when the run started, and whether its checks pass now. Works at any time, during a
+run or long after it. Nothing is recorded.
 
 Exit code 0 if at least one result was verified, and all of those still pass and are fresh.
 

@@ -128,11 +128,11 @@ impl From<EngineError> for CommandError {
             EngineError::Unapproved(_) => Self::new(CliExitCode::Approval, error.to_string()),
             EngineError::Parked { .. } => Self::new(CliExitCode::Waiting, error.to_string()),
             EngineError::SessionSuspended { ref run, ref session, .. } => {
-                let hint = format!("go on with: wf session resume {session}, then wf resume {}", run.short());
+                let hint = format!("resume the session first: wf session resume {session}, then wf resume {}", run.short());
                 Self::new(CliExitCode::Interrupted, error.to_string()).hint(hint)
             }
             EngineError::Backend { .. } => Self::new(CliExitCode::State, error.to_string())
-                .hint("the run goes on without this command; follow it with `wf resume --last`"),
+                .hint("the run continues without this command; follow it with `wf resume --last`"),
             EngineError::Unstarted { .. } => Self::new(CliExitCode::State, error.to_string())
                 .hint("nothing was started, and no approval was used"),
             EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),

@@ -13,8 +13,8 @@ use wf_store::feed::WorkspaceAction;
 /// Record where both logs end, so that a replaced history is detected
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Store it where users who can write the state cannot write, for example in git. Nothing is written if
-the history is invalid.
+Store it where users who can write the state cannot write, for example in git. Nothing is written
+if the history is invalid.
 
 Examples:
   wf audit checkpoint --key ada --out audit.dsse.json

@@ -27,8 +27,10 @@ use wf_store::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
 /// Set up a connection, or renew one
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows the requested permissions first. Secrets are read from the terminal, from files or from a browser,
-and stored in the keyring or in files that only you can read. Examples:
+Shows the requested permissions first. Secrets are read from the terminal, from files or from a
+browser, and stored in the keyring or in files that only you can read.
+
+Examples:
   wf connection add mail --skill m365-mail
   wf connection add notes --skill notion --secrets-in-browser
   wf connection add notes --skill notion --secret-file token=/dev/fd/3 --yes")]

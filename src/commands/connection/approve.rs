@@ -10,12 +10,14 @@ use wf_app::{CliExitCode, CommandError, relative_path};
 use wf_base::name::PlanId;
 use wf_base::untrusted::{BOLD, paint};
 
-/// Sign for a connection that another user sets up
+/// Sign an approval of a connection that another user sets up
 #[derive(Args, Debug)]
 #[command(after_help = "\
 With `policy: reviewed` in approvers.yaml, setting up a connection or granting it more permissions
 requires an approval signed by another approver. It covers one setup, by this skill, with at most
-these permissions. It is written to connections/NAME.approval.json, to be committed to git. Examples:
+these permissions. It is written to connections/NAME.approval.json, to be committed to git.
+
+Examples:
   wf connection approve mail --skill m365-mail
   wf connection approve mail --permission Mail.Read --permission Mail.Send")]
 pub struct ConnectionApproveArgs {

@@ -20,7 +20,8 @@ use wf_store::{ConnectionRow, ConnectionState};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The skill tries once to repair a connection that fails. Exit code 1 if one still fails. A step of
-a run does not call a service that failed three times in a row, for a minute; a person always does.")]
+a run does not call a service that failed three times in a row, for a minute; a person always
+does.")]
 pub struct ConnectionCheckArgs {
     /// Names of the connections
     #[arg(value_name = "NAME", value_parser = name, required_unless_present = "all")]

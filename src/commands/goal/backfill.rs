@@ -21,8 +21,8 @@ use wf_store::feed::WorkspaceAction;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Slots that have already started are not run again, so the command can be repeated: after an
-interruption it continues where it stopped. Excluded slots stay excluded. The daemon runs the slots
-one after the other; without a daemon, this command does.")]
+interruption it continues where it stopped. Excluded slots stay excluded. The daemon runs the
+slots one after the other; without a daemon, this command does.")]
 pub struct GoalBackfillArgs {
     /// ID or file of the goal
     #[arg(value_name = "GOAL")]

@@ -12,16 +12,17 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::time::Moment;
 use wf_base::units::plural;
 
-/// Deploy a goal: its backend keeps it, and nothing at the workspace has to run
+/// Deploy a goal: its backend schedules and runs it, without a daemon at the workspace
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The backend that the file of the goal names decides about its scheduled times, starts its checks and
-repairs, and sends its notifications. Everything starts under the approval of the goal, which is
-needed in advance: `wf approve GOAL --executions N --expires DURATION`. The runs begin with the files
-of the workspace as they are now, and with what repairs changed since; deploy the goal again after a
-change.
+The backend that the file of the goal names decides about its scheduled times, starts its checks
+and repairs, and sends its notifications. Everything starts under the approval of the goal, which
+is needed in advance: `wf approve GOAL --executions N --expires DURATION`. The runs start with the
+files of the workspace as they are now, and with what repairs changed since; deploy the goal again
+after a change.
 
-`wf goal sync` and the daemon record here what happens there. `wf goal recall` takes the goal back.")]
+`wf goal sync` and the daemon record here what happens there. `wf goal recall` takes the goal
+back.")]
 pub struct GoalDeployArgs {
     /// ID or file of the goal
     #[arg(value_name = "GOAL")]
@@ -32,13 +33,13 @@ pub struct GoalDeployArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Records the decisions about the goal, and its runs with all their events, as if they had happened
-here. A run under way is shown and followed to its end; Ctrl-C leaves it alone. A daemon does all of
-that by itself.")]
+here. A run under way is shown and followed to its end; Ctrl-C leaves it alone. A daemon does all
+of this automatically.")]
 pub struct GoalSyncArgs {
     /// ID or file of the goal
     #[arg(value_name = "GOAL")]
     goal: String,
-    /// Go on, until the goal is recalled
+    /// Continue until the goal is recalled
     #[arg(short, long)]
     follow: bool,
 }
@@ -55,7 +56,7 @@ pub struct GoalRecallArgs {
     /// Cancel what is under way
     #[arg(long)]
     cancel: bool,
-    /// Do not ask the backend, which is lost: if it is not, it goes on with the goal
+    /// Do not contact the backend, because it is lost; if it is not, it continues with the goal
     #[arg(long, conflicts_with = "cancel")]
     forget: bool,
 }
@@ -98,7 +99,7 @@ fn print_end(ui: &Ui, done: &GoalSyncOutcome) -> CliExitCode {
         }
         SyncEnd::Interrupted => {
             ui.print_info_line(&format!(
-                "{goal} goes on on {backend}; to record what happens: wf goal sync {goal}"
+                "{goal} continues on {backend}; to record what happens: wf goal sync {goal}"
             ));
             CliExitCode::Interrupted
         }

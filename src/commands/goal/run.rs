@@ -19,8 +19,8 @@ use wf_store::StoreReader;
 /// Reconcile a goal now: run its checks, and the repair if one fails
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Evaluates the checks of the goal. If one fails and the goal sets `on_failure: spawn_plan`, runs the
-repair within the limits of its approval (`wf approve GOAL`), and evaluates the checks again.
+Evaluates the checks of the goal. If one fails and the goal sets `on_failure: spawn_plan`, runs
+the repair within the limits of its approval (`wf approve GOAL`), and evaluates the checks again.
 
 Exit code 0 if the checks pass in the end, 1 if one fails or the state is unknown, 5 if a repair
 waits for an approval.")]

@@ -8,9 +8,9 @@ use wf_store::{RunState, StoreReader};
 /// Revoke the standing approval of a goal immediately
 #[derive(Args, Debug)]
 #[command(after_help = "\
-No more repairs run under the current approval, or under an earlier one. Revoking needs no signature.
-Checks continue to run and to report failures. A repair that has started continues, too: stop it with
-`wf cancel RUN`. To allow repairs again, sign a new approval.")]
+No more repairs run under the current approval, or under an earlier one. Revoking needs no
+signature. Checks continue to run and to report failures. A repair that has started continues,
+too: stop it with `wf cancel RUN`. To allow repairs again, sign a new approval.")]
 pub struct GoalTightenArgs {
     /// ID or file of the goal
     #[arg(value_name = "GOAL")]

@@ -23,7 +23,7 @@ pub struct KeyRevokeArgs {
     key: String,
 }
 
-/// Replace a revoked key by a new one
+/// Replace a key by a new one, and revoke the old one in approvers.yaml
 #[derive(Args, Debug)]
 pub struct KeyRotateArgs {
     /// Name of the key

@@ -8,8 +8,8 @@ use wf_sign::{BadKey, PublicKey, unhex};
 /// Verify an Ed25519 signature, as wf does everywhere
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verification is strict: non-canonical numbers and points and weak keys are rejected. Exit code 0: the
-signature is valid; 4: it is invalid.
+Verification is strict: non-canonical numbers and points and weak keys are rejected. Exit code 0:
+the signature is valid; 4: it is invalid.
 
 Example:
   wf key check-signature --public-key HEX --message HEX --signature HEX")]

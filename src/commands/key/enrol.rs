@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
             .hint(format!("add it by hand, below `approvers`: {line}"))
     })?;
     ui.print_info(&format!(
-        "whoever has the private key of {} can then approve in this workspace\n",
+        "the holder of the private key of {} can then approve in this workspace\n",
         key.text()
     ));
     confirm(ui, args.yes, &format!("Add `{}` to {shown}?", args.name))?;

@@ -10,9 +10,9 @@ use wf_report::unified_diff;
 /// Print the tools of an MCP server, and pin their digest in wf.yaml
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The server is started in a sandbox without network, as for a step without `allow`. Read what it prints: a description is an \
-instruction to the model. If the list that was pinned before was pinned here, the changes are printed, too. Nothing but \
-`mcp.NAME.digest` is changed in wf.yaml.
+The server is started in a sandbox without network, as for a step without `allow`. Read what it
+prints: a description is an instruction to the model. If the list that was pinned before was
+pinned here, the changes are printed, too. Nothing but `mcp.NAME.digest` is changed in wf.yaml.
 
 Examples:
   wf mcp pin files           print the tools of the server `files`, and pin them

@@ -10,9 +10,9 @@ use wf_mcp::{WfProgram, serve};
 /// Serve this workspace to an MCP client over standard input and output
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A coding agent starts it and calls its tools: list, check, graph, preview, run, status, runs, logs,
-verify, pending. Runs go on when it ends. A plan must have been approved in advance (wf approve):
-no tool approves, signs or changes keys. See docs/mcp.md.
+A coding agent starts it and calls its tools: list, check, graph, preview, run, status, runs,
+logs, verify, pending. Runs continue when it exits. A plan must have been approved in advance (wf
+approve): no tool approves, signs or changes keys. See docs/mcp.md.
 
 Examples:
   wf mcp serve                                 of the workspace of this directory

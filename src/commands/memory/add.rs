@@ -14,8 +14,10 @@ const USER: &str = "user";
 /// Add a note
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A note is found again by its words, by people (`wf memory search`) and by agents (their tool `memory`).
-`wf memory trust` says how far it is to be trusted. Examples:
+A note is found again by its words, by people (`wf memory search`) and by agents (their tool
+`memory`). `wf memory trust` sets how much it is trusted.
+
+Examples:
   wf memory add 'The mirror is down on Sundays' --kind fact --tag net:curl
   pbpaste | wf memory add - --raw --external")]
 pub struct MemoryAddArgs {
@@ -25,7 +27,7 @@ pub struct MemoryAddArgs {
     /// Kind, a word of your choice
     #[arg(long, value_name = "KIND", default_value = "general")]
     kind: String,
-    /// Word under which it is found, too
+    /// Tag to find it by
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Session that it belongs to, instead of the current one
@@ -34,7 +36,7 @@ pub struct MemoryAddArgs {
     /// Keep it for the record: only `wf memory search --raw` finds it
     #[arg(long)]
     raw: bool,
-    /// The text is somebody else's: a page, a message, a file from outside
+    /// The text was written by others: a page, a message, a file from outside
     #[arg(long)]
     external: bool,
 }

@@ -9,8 +9,8 @@ use wf_store::feed::WorkspaceAction;
 /// Contradict a rule
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The rule stays unchanged; the feedback is stored as evidence against it. `wf memory dream` drops the
-rule once the evidence about its cluster contradicts it.")]
+The rule stays unchanged; the feedback is stored as evidence against it. `wf memory dream` drops
+the rule once the evidence about its cluster contradicts it.")]
 pub struct MemoryFeedbackArgs {
     /// Rule ID or unique prefix
     #[arg(value_name = "ID")]

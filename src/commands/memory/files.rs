@@ -28,11 +28,11 @@ pub struct MemoryExportArgs {
 /// Import memory from a file, one megram or note per line
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Each line has the format of `wf memory export`; `id`, `level`, `f`, `sigma` and `k` are optional. If a
-line is invalid, nothing is imported. Existing entries are not changed.
+Each line has the format of `wf memory export`; `id`, `level`, `f`, `sigma` and `k` are optional.
+If a line is invalid, nothing is imported. Existing entries are not changed.
 
-What a file says of itself is a claim: its entries are text from outside, from today, and decide
-nothing, whatever level, trust, weight or date they have. One counts once you confirm it with
+The entries of a file are claims: text from outside, as of today, that decides nothing, whatever
+level, trust, weight or date the file gives them. An entry counts once you confirm it with
 `wf memory trust`; all of them count as they are written if an approver signed the file with
 `wf memory sign`.")]
 pub struct MemoryImportArgs {
@@ -44,8 +44,8 @@ pub struct MemoryImportArgs {
 /// Sign a file of memory, for those who import it
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Your signature says that you vouch for every line: where your key is listed in approvers.yaml, what
-the file says of its levels, trust and weights counts. Read it first.
+Your signature says that you vouch for every line: where your key is listed in approvers.yaml,
+what the file says of its levels, trust and weights counts. Read it first.
 
 Example:
   wf memory export memory.jsonl && wf memory sign memory.jsonl --key ada --out memory.dsse.json")]

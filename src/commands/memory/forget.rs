@@ -11,10 +11,13 @@ use wf_store::{MegramSelection, Store};
 /// Delete entries from memory, and their text from the log
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows the entries first. Their text leaves the database: the log keeps the hashes of the events that had
-it, so that it can still be verified. Not reached: backups, exports, the record and the logs of the run
-that an entry came from (`retention` prunes these), and a rule that was made from it, which is an entry
-of its own. The whole database is written anew, which takes a moment if it is large. Examples:
+Shows the entries first. Their text leaves the database: the log keeps the hashes of the events
+that had it, so that it can still be verified. Not reached: backups, exports, the record and the
+logs of the run that an entry came from (`retention` prunes these), and a rule that was made from
+it, which is an entry of its own. The whole database is written anew, which takes a moment if it
+is large.
+
+Examples:
   wf memory forget --id 3fa2
   wf memory forget --space tool:curl --entity path:api.example
   wf memory forget --all --yes")]

@@ -29,7 +29,7 @@ enum MegramLevelArg {
     CommonSense,
     /// Laws
     Thinking,
-    /// Claims of imported files that nobody vouched for
+    /// Claims of imported files that are not confirmed
     Claim,
 }
 

@@ -14,8 +14,11 @@ use wf_store::feed::WorkspaceAction;
 /// Share notes of a session with all sessions
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A note that was written in a session is found there alone, unless it is a failure or a preference. Who
-promotes it, and when, is recorded; shared notes that say something else are shown first, and stay. Examples:
+A note that was written in a session is found there alone, unless it is a failure or a preference.
+Who promotes it, and when, is recorded; shared notes that say something else are shown first, and
+stay.
+
+Examples:
   wf memory search --session feature-a       what was noted there
   wf memory promote 3fa2 9c01")]
 pub struct MemoryPromoteArgs {

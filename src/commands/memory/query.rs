@@ -11,7 +11,7 @@ use wf_core::memory::{Megram, MegramLevel};
 use wf_report::{ColumnAlign, TextTable};
 use wf_store::MegramSelection;
 
-/// Show what a planner would be told: the rules, and the advice from the evidence of each cluster
+/// Show the rules, and the advice from the evidence of each cluster, that a planner would get
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -14,10 +14,9 @@ use wf_store::StoreReader;
 /// Search notes, best first
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A note of a session is found in that session, and in others once it is shared: it was promoted, or is a
-failure or a preference.
-A note is found if it has one of the words, in any form (`mirrors` finds `mirror`), or as a tag. With
---explain, each note has the terms of its quality:
+A note of a session is found in that session, and in others once it is shared: it was promoted, or
+is a failure or a preference. A note is found if it has one of the words, in any form (`mirrors`
+finds `mirror`), or as a tag. With --explain, each note has the terms of its quality:
   0.35·similarity + 0.25·trust/100 + 0.25·freshness + 0.15·verified
 and a preference that follows from decisions of people its strength.
 Examples:
@@ -26,7 +25,7 @@ Examples:
   wf memory search timeout --raw               the raw lane")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct MemorySearchArgs {
-    /// Words [default: every note]
+    /// Words to search for [default: every note]
     #[arg(value_name = "WORD")]
     words: Vec<String>,
     /// Only notes of this kind

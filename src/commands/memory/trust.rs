@@ -11,16 +11,18 @@ use wf_store::feed::WorkspaceAction;
 /// Change the trust in a note, or in a claim of an imported file
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Agents and imports add entries with working trust; only people raise it. A note from outside becomes
-verified only so, and constitutional never. A megram of an imported file is a claim until then: a
-verified one is an outcome that counts from its import, a constitutional one a law. Examples:
+Agents and imports add entries with working trust; only people raise it. A note from outside
+becomes verified only so, and constitutional never. A megram of an imported file is a claim until
+then: a verified one is an outcome that counts from its import, a constitutional one a law.
+
+Examples:
   wf memory trust 3fa2 verified
   wf memory trust 3fa2 working --yes")]
 pub struct MemoryTrustArgs {
     /// Note or megram ID, or unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// New trust
+    /// New level of trust
     #[arg(value_name = "TRUST")]
     trust: NoteTrustArg,
     /// Do not ask for confirmation
@@ -31,11 +33,11 @@ pub struct MemoryTrustArgs {
 /// The degrees of trust.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum NoteTrustArg {
-    /// Somebody said so
+    /// Stated, and not confirmed
     Working,
-    /// You confirm it
+    /// Confirmed by you
     Verified,
-    /// It is a rule for everything
+    /// A rule that applies to everything
     Constitutional,
 }
 

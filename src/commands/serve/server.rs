@@ -17,10 +17,10 @@ const DEFAULT_LISTEN: &str = "localhost:8420";
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Prints a link that lets one browser in, and opens it on a desktop. The pages show runs as they go,
-requests that wait for people, what was done, goals with their slots, memory, skills, connections and
-the audit log. Requests are answered with a key of the browser or a passkey: see `wf key enrol`. Other
-machines reach the pages through a proxy with TLS only. See docs/web.md.
+Prints a link that logs in one browser, and opens it on a desktop. The pages show runs in
+progress, open requests, past activity, goals with their slots, memory, skills, connections and
+the audit log. Requests are answered with a key of the browser or a passkey: see `wf key enrol`.
+Other machines reach the pages through a proxy with TLS only. See docs/web.md.
 
 Examples:
   wf serve                             http://localhost:8420, until Ctrl-C

@@ -9,8 +9,9 @@ use wf_app::{CliExitCode, CommandError};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Runs, conversations of agents and notes belong to the session in which they begin: the current one, or
-the one that --session names. Nothing of a session is found in another one until it is promoted.
+Runs, conversations of agents and notes belong to the session in which they were started: the
+current one, or the one that --session names. Nothing of a session is found in another one until
+it is promoted.
 See docs/sessions.md."
 )]
 pub struct SessionArgs {

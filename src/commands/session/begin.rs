@@ -5,7 +5,7 @@ use wf_app::sessions::begin_session;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 
-/// Begin a session, which is current from then on
+/// Create a session and make it the current one
 #[derive(Args, Debug)]
 pub struct SessionNewArgs {
     /// Name: lower-case words joined by hyphens

@@ -11,10 +11,10 @@ use wf_core::memory::MemoryNote;
 use wf_core::session::{SessionChange, SessionRefusal};
 use wf_store::{StoreError, StoreReader};
 
-/// End a session whose work is done
+/// End a session as completed
 #[derive(Args, Debug)]
 #[command(after_help = "\
-What was noted in the session stays there, unless it is promoted. Examples:
+The notes of the session stay in it unless they are promoted. Examples:
   wf memory search --session feature-a
   wf session complete feature-a --promote 3fa2 --promote 9c01")]
 pub struct SessionCompleteArgs {
@@ -29,14 +29,14 @@ pub struct SessionCompleteArgs {
     yes: bool,
 }
 
-/// End a session whose work is given up
+/// End a session as failed
 #[derive(Args, Debug)]
 pub struct SessionFailArgs {
     /// Name of the session [default: the current one]
     #[arg(value_name = "NAME")]
     name: Option<SessionName>,
     /// Reason, for the record
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
 }
 

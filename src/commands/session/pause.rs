@@ -16,25 +16,25 @@ use wf_store::StoreReader;
 /// The interval between two looks at the runs under way.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Put a session aside: nothing begins in it until it is resumed
+/// Suspend a session: no run starts or continues in it until it is resumed
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Runs under way end the steps that they have begun, and begin no others; this command waits for that.
-With --now their steps are interrupted, as if the engine had died. `wf resume` goes on with such a run
-once the session is resumed. Requests to approvers can be answered meanwhile.")]
+Runs in progress finish the steps that they have started, and start no others; this command waits
+for them. With --now their steps are interrupted, as if the engine had died. `wf resume` continues
+such a run once the session is resumed. Approvers can answer requests meanwhile.")]
 pub struct SessionSuspendArgs {
     /// Name of the session [default: the current one]
     #[arg(value_name = "NAME")]
     name: Option<SessionName>,
     /// Reason, for the record
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
     /// Interrupt the steps under way
     #[arg(long)]
     now: bool,
 }
 
-/// Take a suspended session up again; it is current from then on
+/// Resume a suspended session and make it the current one
 #[derive(Args, Debug)]
 pub struct SessionResumeArgs {
     /// Name of the session
@@ -80,7 +80,7 @@ pub(super) fn resume(ui: &Ui, args: &SessionResumeArgs) -> Result<CliExitCode, C
     let rest = open.at_rest();
     if !args.runs {
         for run in rest {
-            ui.print_info_line(&format!("go on with: wf resume {}", run.short()));
+            ui.print_info_line(&format!("resume it with: wf resume {}", run.short()));
         }
         return Ok(CliExitCode::Ok);
     }

@@ -7,7 +7,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 use wf_store::StoreReader;
 
-/// Show where a session stands: its runs, what waits, its answers, files and notes
+/// Show a session: its runs, open requests, answers, files and notes
 #[derive(Args, Debug)]
 pub struct SessionShowArgs {
     /// Name of the session [default: the current one]

@@ -6,7 +6,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 use wf_core::session::SessionChange;
 
-/// Make another session current, or none; the one before stays active
+/// Make another session the current one, or none; the previous one stays active
 #[derive(Args, Debug)]
 pub struct SessionSwitchArgs {
     /// Name of the session

@@ -27,8 +27,8 @@ const DURATION_SAMPLES: usize = 50;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Uses a simulated clock and the scheduler of the daemon; no process is started and nothing is
-recorded. A reconciliation takes the time given by --takes, else the time of the latest ones of the
-goal, else no time.
+recorded. A reconciliation takes the time given by --takes, else the time of the latest ones of
+the goal, else no time.
 
 Examples:
   wf sim goals --from 2027-01-01T00:00:00Z --to 2028-01-01T00:00:00Z

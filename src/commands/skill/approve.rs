@@ -6,7 +6,7 @@ use wf_app::approve::SigningOptions;
 use wf_app::skills::approve_skill;
 use wf_app::{CliExitCode, CommandError};
 
-/// Review a locked skill in full, and sign for it
+/// Review a locked skill in full, and sign an approval of it
 #[derive(Args, Debug)]
 pub struct SkillApproveArgs {
     /// Name of the skill

@@ -13,8 +13,8 @@ use wf_skill::import::{ConversionOptions, SkillConversion, SkillFormat, adapt};
 /// Convert a skill of another format to the standard, and put it into skills/
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Reports how each field was converted, which files were left out, and what to review by hand. Markdown
-and scripts are not changed. No run uses the skill before `wf skill lock NAME`.
+Reports how each field was converted, which files were left out, and what to review by hand.
+Markdown and scripts are not changed. No run uses the skill before `wf skill lock NAME`.
 
 Examples:
   wf skill import ../.claude/skills/tables --dry-run

@@ -14,9 +14,9 @@ use wf_skill::SkillBundle;
 /// Inspect a skill, try its scripts in a sandbox, and put it into skills/
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The skill is inspected before any of it is executed, and nothing is written if a problem is found. Its
-files and approvers are recorded in skills.lock, to be committed to git. docs/skills.md lists what is
-rejected.
+The skill is inspected before any of it is executed, and nothing is written if a problem is found.
+Its files and approvers are recorded in skills.lock, to be committed to git. docs/skills.md lists
+what is rejected.
 
 Examples:
   wf skill install ../skills/tables

@@ -26,7 +26,7 @@ pub struct SkillLockArgs {
     /// Lock nothing; only check that all skills are as locked and approved
     #[arg(long)]
     check: bool,
-    /// Write JSON
+    /// Write one JSON document
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use wf_app::suggestions::suggestion_start;
 use wf_app::{CliExitCode, CommandError};
 use wf_store::StoreReader;
 
-/// Run the plan that a suggestion names, with the parameters that it has
+/// Run the plan of a suggestion, with its parameters
 #[derive(Args, Debug)]
 pub struct SuggestionAcceptArgs {
     /// Number of the suggestion

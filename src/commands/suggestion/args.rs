@@ -9,9 +9,9 @@ use wf_app::{CliExitCode, CommandError};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-A plan with `suggests` has an output in which its runs suggest further ones. A suggestion does nothing
-until a person accepts it; then its plan runs as with `wf run`, with the approvals that it needs. Few
-wait at a time, and none comes again soon: see docs/suggestions.md."
+A plan with `suggests` has an output in which its runs suggest further ones. A suggestion does
+nothing until a person accepts it; then its plan runs as with `wf run`, with the approvals that it
+needs. The number of pending ones is limited, and none is repeated soon: see docs/suggestions.md."
 )]
 pub struct SuggestionArgs {
     #[command(subcommand)]

@@ -4,7 +4,7 @@ use crate::Ui;
 use wf_app::suggestions::dismiss_suggestion;
 use wf_app::{ActOrigin, CliExitCode, CommandError};
 
-/// Dismiss a suggestion; its plan is not suggested for a while
+/// Dismiss a suggestion; its plan is not suggested during the `cooldown` of wf.yaml
 #[derive(Args, Debug)]
 pub struct SuggestionDismissArgs {
     /// Number of the suggestion

@@ -11,7 +11,7 @@ use wf_base::untrusted::{BOLD, DIM, NAME, paint, styled_line};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 use wf_store::{StoreReader, allow_no_state};
 
-/// List the suggestions that wait
+/// List the pending suggestions
 #[derive(Args, Debug)]
 pub struct SuggestionListArgs {
     /// List those that were accepted or dismissed, too

@@ -342,7 +342,7 @@ impl AnswerReview {
         if request.is_question() && before.iter().any(|one| one.key == key && differs(one)) {
             let message = format!("`{}` has your answer already, and it stays", self.request.name());
             let failure = CommandError::new(CliExitCode::Approval, message);
-            return Err(failure.hint(format!("let the agent go on: wf resume {}", self.outermost.short())));
+            return Err(failure.hint(format!("let the agent continue: wf resume {}", self.outermost.short())));
         }
         Ok(())
     }

@@ -152,7 +152,7 @@ fn with_review<T>(
         let message =
             format!("request {} of run {} does not wait for an answer", name.number, name.run.short());
         return Err(
-            CommandError::new(CliExitCode::Usage, message).hint("somebody answered it, or its time is over")
+            CommandError::new(CliExitCode::Usage, message).hint("it was answered, or its time is over")
         );
     };
     let step = posed.name();

@@ -268,7 +268,7 @@ impl SetupRelay<'_, '_> {
             }
             Ok(None) if self.prompt_end.is_some_and(|end| end <= Instant::now()) => {
                 let time = span(self.prompt_time().as_secs());
-                let message = format!("nobody entered the secret `{name}` within {time}");
+                let message = format!("the secret `{name}` was not entered within {time}");
                 let hint = "start it again, and enter the secret at /secrets on the pages of `wf serve`";
                 self.stop(CommandError::new(CliExitCode::RunFailed, message).hint(hint))
             }

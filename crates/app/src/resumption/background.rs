@@ -29,12 +29,12 @@ impl Continuation {
     pub fn text(&self, run: &RunId) -> String {
         let short = run.short();
         match self {
-            Self::Resumed => format!("run {short} goes on"),
-            Self::Daemon => format!("run {short} goes on by the daemon"),
+            Self::Resumed => format!("run {short} continues"),
+            Self::Daemon => format!("run {short} is resumed by the daemon"),
             Self::Manual => {
                 format!("run {short} waits for `wf resume {short}`: its plan says `resume: manual`")
             }
-            Self::Refused(reason) => format!("run {short} does not go on: {reason}"),
+            Self::Refused(reason) => format!("run {short} is not resumed: {reason}"),
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn notices(
     if let Some(reader) = reader {
         notices.extend(find_interrupted_runs(reader).map(|found| Notice {
             subject: "interrupted",
-            text: format!("nobody works on these runs any more: {}", found.found),
+            text: format!("no process works on these runs: {}", found.found),
             command: "wf resume".into(),
             page: Some("/runs?state=interrupted".into()),
         }));

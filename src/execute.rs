@@ -109,7 +109,7 @@ pub fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn Ru
 
 fn is_live(ui: &Ui) -> bool {
     let watched = ui.terminal.is_output && ui.volume != Verbosity::Quiet;
-    watched && ui.host.var("CI").is_none() && ui.host.var("TERM") != Some("dumb")
+    watched && !ui.host.in_ci() && ui.host.var("TERM") != Some("dumb")
 }
 
 /// Writes the requested reports about a run that ended, and returns its exit code.

@@ -153,7 +153,8 @@ impl Caller for Ui {
         self.print_message(&drawn);
         self.print_message(&summary(files));
         if self.host.in_actions() {
-            self.print_message(&annotations(files));
+            // They are commands for GitHub, with their own escapes.
+            let _ = io::stderr().lock().write_all(annotations(files).as_bytes());
         }
     }
 

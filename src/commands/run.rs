@@ -6,6 +6,7 @@ use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, start_run};
 use crate::{Ui, params};
+use wf_app::approve::check_approved_in_advance;
 use wf_app::backend::{backend_program, on_backend};
 use wf_app::run_start::RunStart;
 use wf_app::sessions::active_session;
@@ -107,12 +108,13 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     let ready = load::load_named(ui, &args.plan, begun)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
-        let forecast = Forecast::of(&ready.plan, &ready.path, params);
+        let forecast = Forecast::of(&ready.plan, &ready.path, params.clone());
         if args.telling.json {
             ui.print_json(&forecast.json())?;
         } else {
             ui.print(&forecast.render())?;
         }
+        check_approved_in_advance(ui, &ready, &params, &args.approval.demand())?;
         return Ok(Some(CliExitCode::Ok));
     }
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;

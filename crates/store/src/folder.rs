@@ -115,7 +115,7 @@ impl StateFolder {
 
 /// Creates a folder that only its owner may enter: output, requests and answers in it are for nobody else. One that is there
 /// stays as it is.
-fn create_private(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
     failpoint::point("folder.before");
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);

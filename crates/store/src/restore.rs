@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
 use super::carry::{self, CarriedUses};
+use super::folder::create_private;
 use super::log::LogTail;
 use super::mark::LogMarkFile;
 use super::{
@@ -47,7 +48,7 @@ pub fn restore(
     fs::create_dir_all(beside).map_err(failed)?;
     let staged = tempfile::Builder::new().prefix(".wf-restore-").tempdir_in(beside).map_err(failed)?;
     let fresh = staged.path().join("state");
-    fs::create_dir(&fresh).map_err(failed)?;
+    create_private(&fresh)?;
     let manifest = unpack(from, &fresh)?;
     finish_restore(&StateFolder::new(&fresh), from, &manifest, now)?;
     let retired = block_writes(dir)?;

@@ -43,6 +43,11 @@ pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
         ui.print_line(&format!("already in {shown}: {}", key.text()))?;
         return Ok(CliExitCode::Ok);
     }
+    let mut known = listed.iter().flat_map(|(file, _)| &file.approvers);
+    if known.any(|known| known.name.as_ref().is_some_and(|name| name.value == args.name)) {
+        let failure = usage(format!("{shown} has another approver named `{}`", args.name));
+        return Err(failure.hint("choose another name: names are unique, also those of revoked keys"));
+    }
     let source =
         listed.map_or_else(|| SourceText::new(shown.as_str(), "policy: owner\n"), |(_, source)| source);
     let text = mark::with_approver(&source, &args.name, &key).ok_or_else(|| {

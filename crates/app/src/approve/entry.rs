@@ -94,6 +94,21 @@ pub fn authorize(
     verify_token(caller, &start, &token, &alone, initiator, 0)
 }
 
+/// Checks that a run may start where an approval in advance is needed, and starts nothing.
+pub fn check_approved_in_advance(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    params: &JsonObject,
+    demand: &ApprovalDemand,
+) -> Result<(), CommandError> {
+    let rules = SigningRules::of(caller, &ready.workspace)?;
+    let is_demanded = demand.is_required || demand.file.is_some();
+    if is_demanded || rules.approvers.policy == ReviewPolicy::Reviewed {
+        authorize(caller, ready, &RunId::from_bytes([0; 16]), params, demand)?;
+    }
+    Ok(())
+}
+
 /// A run that other approvers signed for.
 fn authorize_by_token(
     caller: &dyn Caller,

@@ -40,7 +40,7 @@ pub use agree::{confirm, confirmed};
 pub use answer::{AnswerRequest, AnswerReview, ShowDecision};
 pub use before::text_by_digest;
 pub use bounds::ParamBoundsRequest;
-pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};
+pub use entry::{ApprovalDemand, RunAuthorization, authorize, check_approved_in_advance, usage_error};
 pub use form::AnswerForm;
 pub use lines::changed_lines;
 pub use owner::owner_signer;

@@ -128,12 +128,8 @@ fn notification(message: &Value, at: Moment) -> GoalNotification {
     let transition = text("news").unwrap_or_default();
     let (goal, reason) = (text("goal").unwrap_or_default(), text("reason").unwrap_or_default());
     let name = text("title").unwrap_or_else(|| goal.clone());
-    let summary = match (transition.as_str(), reason.as_str()) {
-        // Its approval expires, and not the goal.
-        ("expiring", _) => format!("{name}: {reason}"),
-        (_, "") => format!("{name} is {transition}"),
-        _ => format!("{name} is {transition}: {reason}"),
-    };
+    let colon = if reason.is_empty() { "" } else { ": " };
+    let summary = format!("{name} · {transition}{colon}{reason}");
     let runs = message.get("runs").and_then(Value::as_array);
     let runs = runs.into_iter().flatten().filter_map(Value::as_str);
     GoalNotification {

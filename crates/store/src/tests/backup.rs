@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::super::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
@@ -48,6 +49,7 @@ fn a_backup_brings_everything_back() {
         assert_eq!(put_back(&file, &state, true).unwrap(), made);
         assert_eq!(fs::read_to_string(accepted("mirror")).unwrap(), text);
         assert!(!state.join("goals/leader.lock").exists());
+        assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
         let reader = StoreReader::open(&state).unwrap();
         assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
         assert_eq!(reader.events(&run_id(2), 0).unwrap().len(), 1);

@@ -49,6 +49,9 @@ pub struct GlobalArgs {
     /// Also print the output of steps, and when they start
     #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = "Global options")]
     pub verbose: bool,
+    /// Begin each line with the time, and with the goal that the process works for
+    #[arg(long, value_name = "GOAL", global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub service_log: Option<String>,
 }
 
 /// A mode for what depends on the output being a terminal.

@@ -16,6 +16,7 @@ mod keys;
 mod later;
 mod log_calls;
 mod log_lines;
+mod log_prefix;
 mod model_findings;
 mod outlook;
 mod params;

@@ -31,6 +31,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => return report_error(&failure),
     };
     let ui = Ui::new(host, &cli.global);
+    let ui = if matches!(&cli.command, CliCommand::Daemon(args) if args.is_service()) {
+        ui.with_times()
+    } else {
+        ui
+    };
     match run(&ui, &cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {

@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::Terminal;
 use super::args::{ColorMode, GlobalArgs};
+use super::log_prefix::LogPrefix;
 use crate::terminal::{read_hidden, read_line};
 use wf_app::{Caller, CommandError, Host, LineReader};
 use wf_base::diag::{CheckedFile, Severity};
@@ -27,6 +28,7 @@ pub struct Ui {
     /// The verbosity.
     pub volume: Verbosity,
     color: ColorMode,
+    log: Option<LogPrefix>,
 }
 
 impl Ui {
@@ -38,23 +40,30 @@ impl Ui {
             _ => Verbosity::Normal,
         };
         let terminal = Terminal::find(host.var("COLUMNS"));
-        Self { host: host.with_state(global.state.as_deref()), terminal, volume, color: global.color }
+        let log = global.service_log.as_deref().map(|goal| LogPrefix::new(&host, goal));
+        Self { host: host.with_state(global.state.as_deref()), terminal, volume, color: global.color, log }
+    }
+
+    /// The same output, with the time before each line.
+    pub fn with_times(mut self) -> Self {
+        self.log.get_or_insert_with(|| LogPrefix::new(&self.host, ""));
+        self
     }
 
     /// Standard output, for whole texts; strips colours where they are not wanted.
     pub fn out(&self) -> impl Write + Send + use<> {
         let choice = self.color_choice(&io::stdout(), is_file(&io::stdout()));
-        self.guarded(AutoStream::new(io::stdout(), choice))
+        self.guarded(AutoStream::new(io::stdout(), choice), io::stdout())
     }
 
     /// Standard error, for whole texts; strips colours where they are not wanted.
     pub fn err(&self) -> impl Write + Send + use<> {
         let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
-        self.guarded(AutoStream::new(io::stderr(), choice))
+        self.guarded(AutoStream::new(io::stderr(), choice), io::stderr())
     }
 
-    fn guarded<W: Write>(&self, out: W) -> SanitizedWriter<W> {
-        SanitizedWriter { out, in_actions: self.host.in_actions() }
+    fn guarded<W: Write, S: AsFd>(&self, out: W, stream: S) -> SanitizedWriter<W, S> {
+        SanitizedWriter { out, stream, log: self.log.clone(), in_actions: self.host.in_actions() }
     }
 
     /// True if standard output shows colours.
@@ -160,10 +169,10 @@ impl Caller for Ui {
 
     fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
         let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
-        let in_actions = self.host.in_actions();
+        let (in_actions, log) = (self.host.in_actions(), self.log.clone());
         Box::new(move |text| {
-            let out = AutoStream::new(io::stderr(), choice);
-            let _ = SanitizedWriter { out, in_actions }.write_all(text.as_bytes());
+            let (out, stream) = (AutoStream::new(io::stderr(), choice), io::stderr());
+            let _ = SanitizedWriter { out, stream, log: log.clone(), in_actions }.write_all(text.as_bytes());
         })
     }
 
@@ -192,16 +201,22 @@ impl Caller for Ui {
 }
 
 /// A writer that passes only output that is safe to display. Each write is a whole text.
-struct SanitizedWriter<W> {
+struct SanitizedWriter<W, S> {
     out: W,
+    stream: S,
+    log: Option<LogPrefix>,
     in_actions: bool,
 }
 
-impl<W: Write> Write for SanitizedWriter<W> {
+impl<W: Write, S: AsFd> Write for SanitizedWriter<W, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let safe = styled(&text);
         let safe = if self.in_actions { Cow::Owned(without_commands(&safe)) } else { safe };
+        let safe = match &self.log {
+            Some(log) => Cow::Owned(log.add_to(&safe, &self.stream)),
+            None => safe,
+        };
         self.out.write_all(safe.as_bytes())?;
         Ok(bytes.len())
     }

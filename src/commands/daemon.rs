@@ -54,6 +54,13 @@ pub struct DaemonArgs {
     unit: Option<UnitOwnerArg>,
 }
 
+impl DaemonArgs {
+    /// True if it runs a daemon, whose lines go to a log.
+    pub fn is_service(&self) -> bool {
+        self.unit.is_none()
+    }
+}
+
 /// The owner of the service that a unit file is for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum UnitOwnerArg {

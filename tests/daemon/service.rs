@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt as _;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
@@ -34,6 +35,38 @@ fn with_a_branch_an_edit_does_nothing_until_it_is_committed() {
     soon("the commit counts", || sandbox.at("second").exists());
     daemon.ends();
     assert_eq!(ended(&sandbox, "healthy"), count(&sandbox, "SELECT count(*) FROM reconciliations"));
+}
+
+/// What a daemon that checks once at an instant prints, with what it starts, into one file.
+fn log_of(sandbox: &Sandbox, now: &str, is_journal: bool) -> String {
+    let log = std::fs::File::create(sandbox.at("daemon.log")).unwrap();
+    let mut command = sandbox.command(&["daemon", "--once"]);
+    command.env("WF_NOW", now).stdout(log.try_clone().unwrap());
+    if is_journal {
+        let found = log.metadata().unwrap();
+        command.env("JOURNAL_STREAM", format!("{}:{}", found.dev(), found.ino()));
+    }
+    command.stderr(log).status().unwrap();
+    sandbox.read("daemon.log")
+}
+
+#[test]
+fn each_line_has_the_time_and_the_goal_that_it_is_about() {
+    let sandbox = place();
+    goal(&sandbox, "schedule: \"* * * * *\"\nverify: [{name: ok, run: \"false\"}]\n");
+    sandbox.file("goals/torn.md", "---\nkind: goal\nid: torn\nschedul: x\n---\n");
+    log_of(&sandbox, "2026-11-21T09:30:05Z", false);
+    let log = log_of(&sandbox, "2026-11-21T09:31:05Z", false);
+    let stamp = "2026-11-21T09:31:05Z ";
+    assert!(log.lines().all(|line| line.starts_with(stamp)), "{log}");
+    for told in
+        ["goal kept · goals/kept.md", "goal kept · kept is failed", "goal torn · broken: goals/torn.md"]
+    {
+        assert!(log.contains(&format!("{stamp}{told}")), "{told}: {log}");
+    }
+    let journal = log_of(&sandbox, "2026-11-21T09:32:05Z", true);
+    assert!(!journal.contains("T09:32:05Z goal"), "the journal has the time: {journal}");
+    assert!(journal.contains("\ngoal kept · kept is failed"), "{journal}");
 }
 
 pub(super) fn get(address: &str, path: &str) -> String {
@@ -228,7 +261,7 @@ fn one_look_says_when_a_slot_could_not_begin() {
     at("2026-03-02T08:59:00Z").exits(0);
     // Who may approve cannot be read, so nothing may begin.
     sandbox.file("approvers.yaml", "policy: [\n");
-    at("2026-03-02T09:00:01Z").exits(1).says("not started: kept");
+    at("2026-03-02T09:00:01Z").exits(1).says("goal kept · not started: slot");
     std::fs::remove_file(sandbox.at("approvers.yaml")).unwrap();
     at("2026-03-02T09:00:02Z").exits(0);
     assert_eq!(ended(&sandbox, "healthy"), 1);

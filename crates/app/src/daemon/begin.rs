@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::children::{ChildExit, ChildPurpose, SpawnContext};
 use super::daemon::Daemon;
+use super::lines::prefix_with_goal;
 use super::look::{DueReconciliation, backoff_pause};
 use crate::CommandError;
 use crate::goals::resumable_reconciliations;
@@ -41,18 +42,40 @@ impl Daemon<'_> {
 
     /// Starts a process; a failure to start it is reported, and is no reason to exit.
     pub(super) fn spawn(&mut self, errand: ChildPurpose) -> bool {
+        let goal = self.goal_of(&errand);
         let way = SpawnContext {
             caller: self.caller,
             token: self.leadership.token,
             commit: self.goals.commit(),
             now: self.test_clock.as_ref().map(|_| self.caller.host().now()),
             follows: !self.options.once,
+            goal: goal.as_deref(),
         };
         let started = self.children.start(&way, errand);
         if let Err(failure) = &started {
-            self.caller.message(&failure.render());
+            self.report_failure(goal.as_deref(), failure);
         }
         started.is_ok()
+    }
+
+    /// Returns the goal that a process works for; `None`: it works for none, or for several.
+    fn goal_of(&self, errand: &ChildPurpose) -> Option<String> {
+        match errand {
+            ChildPurpose::Slot(start) => Some(start.goal.to_string()),
+            ChildPurpose::Adopt(run) => {
+                let cycle = self.leadership.reader.cycle(run).ok().flatten();
+                cycle.map(|cycle| cycle.goal.to_string())
+            }
+            ChildPurpose::Cancel(goal, _) => Some(goal.clone()),
+            ChildPurpose::Sync(goal) => Some(goal.to_string()),
+            ChildPurpose::Resume(_) | ChildPurpose::Notify => None,
+        }
+    }
+
+    /// Reports a failure, of a goal if it concerns one.
+    pub(super) fn report_failure(&self, goal: Option<&str>, failure: &CommandError) {
+        let text = failure.render();
+        self.caller.message(&goal.map_or(text.clone(), |goal| prefix_with_goal(goal, &text)));
     }
 
     /// Records the exit of a process.
@@ -74,9 +97,9 @@ impl Daemon<'_> {
         if still_due {
             self.back_off(start);
             let code = gone.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
-            let (bad, goal) = (paint(BAD, "not started:"), &start.goal);
-            let slot = start.slot.to_second();
-            self.caller.message_line(&format!("{bad} {goal}, slot {slot} (exited with {code})"));
+            let (bad, slot) = (paint(BAD, "not started:"), start.slot.to_second());
+            let line = format!("{bad} slot {slot} (exited with {code})");
+            self.caller.message_line(&prefix_with_goal(&start.goal, &line));
         } else {
             self.failed_starts.remove(&key);
         }
@@ -91,7 +114,7 @@ impl Daemon<'_> {
                 *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
             }
             ChildPurpose::Adopt(run) => cycle.run == *run,
-            ChildPurpose::Cancel(_)
+            ChildPurpose::Cancel(..)
             | ChildPurpose::Resume(_)
             | ChildPurpose::Notify
             | ChildPurpose::Sync(_) => false,
@@ -136,7 +159,7 @@ impl Daemon<'_> {
             return Ok(());
         }
         let last = cycle.and_then(|cycle| cycle.repair).unwrap_or_else(|| run.clone());
-        let errand = ChildPurpose::Cancel(last);
+        let errand = ChildPurpose::Cancel(goal.to_owned(), last);
         if !self.children.runs_for(&errand) {
             self.spawn(errand);
         }
@@ -175,7 +198,7 @@ impl Daemon<'_> {
             if before != Some(cycle.answers)
                 && let Err(failure) = self.resume_reconciliation(&cycle.run)
             {
-                self.caller.message(&failure.render());
+                self.report_failure(self.goal_of(&ChildPurpose::Adopt(cycle.run)).as_deref(), &failure);
             }
         }
         over

@@ -16,8 +16,8 @@ pub enum ChildPurpose {
     Slot(DueReconciliation),
     /// A reconciliation whose process died.
     Adopt(RunId),
-    /// A reconciliation to be cancelled.
-    Cancel(RunId),
+    /// A reconciliation of a goal to be cancelled, by its last run.
+    Cancel(String, RunId),
     /// A run to be resumed, since what it waits for is answered or over.
     Resume(RunId),
     /// Notifications to be sent.
@@ -54,6 +54,8 @@ pub struct SpawnContext<'a> {
     pub now: Option<Moment>,
     /// True if the records of deployed goals are followed.
     pub follows: bool,
+    /// The goal that the process works for.
+    pub goal: Option<&'a str>,
 }
 
 impl ChildProcesses {
@@ -146,6 +148,7 @@ impl ChildProcesses {
 impl SpawnContext<'_> {
     fn command(&self, errand: &ChildPurpose) -> Command {
         let mut command = keep::own_command(self.caller.host());
+        command.arg(self.goal.map_or("--service-log".to_owned(), |goal| format!("--service-log={goal}")));
         match errand {
             ChildPurpose::Slot(start) => {
                 command.args(["goal", "run", &start.path]);
@@ -163,7 +166,7 @@ impl SpawnContext<'_> {
                 // A pipe would break when the daemon exits, and what a run prints is in its record.
                 command.args(["resume", "--if-due", run.as_str()]).stdout(Stdio::null());
             }
-            ChildPurpose::Cancel(run) => {
+            ChildPurpose::Cancel(_, run) => {
                 command.args(["cancel", run.as_str()]);
             }
             ChildPurpose::Notify => {

@@ -252,7 +252,7 @@ impl Daemon<'_> {
                 if self.replaced.insert(run.clone())
                     && let Err(failure) = self.cancel(goal.id.as_str(), run)
                 {
-                    self.caller.message(&failure.render());
+                    self.report_failure(Some(goal.id.as_str()), &failure);
                 }
             }
         }
@@ -294,14 +294,14 @@ impl Daemon<'_> {
         // Watched first, then read: a change in between is seen as one more change.
         waits.file_watcher = self.watch();
         if let Err(failure) = self.goals.reload(self.caller).await {
-            self.caller.message(&failure.render());
+            self.report_failure(None, &failure);
         }
         self.mark_all_due();
         // Those that could not be resumed may be now.
         self.answers_at_resume.clear();
         self.due_at_resume.clear();
         if let Err(failure) = self.resume_abandoned() {
-            self.caller.message(&failure.render());
+            self.report_failure(None, &failure);
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ mod daemon;
 mod deployed;
 mod idle_runs;
 mod lead;
+mod lines;
 mod look;
 mod reload;
 mod report;
@@ -29,3 +30,4 @@ mod waits;
 
 pub use daemon::{DaemonOptions, run};
 pub(crate) use lead::already_led;
+pub use lines::prefix_with_goal;

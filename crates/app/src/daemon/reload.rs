@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::lines::prefix_with_goal;
 use crate::daemon_io::health::GoalBlockage;
 use crate::daemon_io::watch::FileWatcher;
 use crate::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE};
@@ -126,18 +127,22 @@ impl LoadedGoals {
                     let name = paint(NAME, goal.id.as_str());
                     caller.info_line(&format!("goal {name} · {}", found.path));
                     if let Some(waits) = &found.awaited_acceptance {
-                        caller.message_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
+                        caller.message_line(&prefix_with_goal(goal.id.as_str(), &paint(WARN, waits)));
                     }
                 }
                 Err(reason) => {
                     let broken = paint(BAD, "broken:");
-                    caller.message_line(&format!("{broken} {} is skipped: {reason}", found.path));
+                    let line = format!("{broken} {} is skipped: {reason}", found.path);
+                    caller.message_line(
+                        &found.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)),
+                    );
                 }
             }
         }
         for gone in before {
             if self.goal_files.iter().all(|found| found.path != gone.path) {
-                caller.info_line(&format!("{} was removed", gone.path));
+                let line = format!("{} was removed", gone.path);
+                caller.info_line(&gone.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)));
             }
         }
     }

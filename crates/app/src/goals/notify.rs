@@ -57,7 +57,7 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
         };
         if let Err(reason) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
-            caller.message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
+            caller.message_line(&format!("{warning} cannot send a notification about goal {goal}: {reason}"));
         }
         let last = row.tries + 1 >= MAX_SEND_ROUNDS;
         let noted = store.notification_sent(row.id, told.err(), last, caller.host().now());

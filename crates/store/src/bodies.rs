@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
@@ -39,26 +39,38 @@ pub enum BodyFault {
     },
 }
 
-/// Compares every stored text and file with its digest; every body that an event names must exist.
-pub(super) fn stored(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
-    let mut faults = texts(reader)?;
-    faults.extend(files(reader)?);
+/// Compares stored texts and files with their digests; every body that an event names must exist. Behind an event, by its
+/// number: those of runs with later events; from 0 on: all.
+pub(super) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
+    let mut faults = texts(reader, after)?;
+    let kept = match after {
+        0 => all_files(reader, &mut faults),
+        _ => BTreeSet::new(),
+    };
+    named_files(reader, after, &kept, &mut faults)?;
     Ok(faults)
 }
 
-/// Returns the runs with an event without a body that the log does not record as pruned.
-pub(super) fn events(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
+/// Returns the runs with an event behind one that has no body and that the log does not record as pruned.
+pub(super) fn events(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
     let gone = state_event::gone(reader.connection())?;
-    let sql = "SELECT DISTINCT run FROM events WHERE body IS NULL ORDER BY run";
+    let sql = "SELECT DISTINCT run FROM events WHERE body IS NULL AND seq > ?1 ORDER BY run";
     let mut statement = reader.connection().prepare(sql)?;
-    let runs: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let runs: Vec<i64> = statement.query_map([after], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let unpruned = runs.into_iter().filter(|run| !gone.keys.contains(run));
     Ok(unpruned.map(BodyFault::Unpruned).collect())
 }
 
-fn texts(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
-    let mut statement = reader.connection().prepare("SELECT digest, text FROM source_texts")?;
-    let mut rows = statement.query([])?;
+/// The condition that a run has events behind one, if it is not the beginning.
+const RUN_GOES_ON: &str = "(?1 = 0 OR run IN (SELECT run FROM events WHERE seq > ?1))";
+
+fn texts(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
+    let sql = format!(
+        "SELECT digest, text FROM source_texts
+         WHERE ?1 = 0 OR digest IN (SELECT text FROM main.run_sources WHERE {RUN_GOES_ON})"
+    );
+    let mut statement = reader.connection().prepare(&sql)?;
+    let mut rows = statement.query([after])?;
     let mut faults = Vec::new();
     while let Some(row) = rows.next()? {
         let found = Sha256Digest::of_bytes(row.get_ref(1)?.as_str()?.as_bytes());
@@ -68,10 +80,12 @@ fn texts(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
             faults.push(BodyFault::TextAltered(named));
         }
     }
-    let gone = "SELECT id, run_sources.path FROM main.run_sources JOIN main.runs ON key = run
-                WHERE text NOT IN (SELECT digest FROM source_texts) ORDER BY run, position";
-    let mut statement = reader.connection().prepare(gone)?;
-    let gone = statement.query_map([], |row| {
+    let gone = format!(
+        "SELECT id, run_sources.path FROM main.run_sources JOIN main.runs ON key = run
+         WHERE {RUN_GOES_ON} AND text NOT IN (SELECT digest FROM source_texts) ORDER BY run, position"
+    );
+    let mut statement = reader.connection().prepare(&gone)?;
+    let gone = statement.query_map([after], |row| {
         let (run, path) = (row.get(0)?, row.get(1)?);
         Ok(BodyFault::TextGone { run, path })
     })?;
@@ -81,8 +95,9 @@ fn texts(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
     Ok(faults)
 }
 
-fn files(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
-    let (mut faults, dir) = (Vec::new(), reader.folder().blobs());
+/// Compares all stored files with their digests, and returns those that are as they were.
+fn all_files(reader: &StoreReader, faults: &mut Vec<BodyFault>) -> BTreeSet<PathBuf> {
+    let dir = reader.folder().blobs();
     let mut kept = BTreeSet::new();
     // A file outside of the shelves is a copy that was never finished.
     let entries = WalkDir::new(&dir).min_depth(2).sort_by_file_name();
@@ -90,25 +105,44 @@ fn files(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
         let named = entry.path().strip_prefix(&dir).unwrap_or(entry.path());
         let named: String = named.iter().filter_map(|part| part.to_str()).collect();
         let found = entry.file_type().is_file();
-        let found = found.then(|| File::open(entry.path()).and_then(Sha256Digest::of_reader).ok());
-        if found.flatten().is_some_and(|found| found.to_string() == named) {
+        if found && digest_of(entry.path()).is_some_and(|found| found.to_string() == named) {
             kept.insert(entry.into_path());
         } else {
             faults.push(BodyFault::FileAltered(entry.into_path()));
         }
     }
-    let blobs = BlobStore::new(dir, StoreDurability::Normal);
-    let sql = "SELECT id, artifacts.path, digest FROM main.artifacts JOIN main.runs ON key = run";
-    let mut statement = reader.connection().prepare(sql)?;
-    let mut rows = statement.query([])?;
+    kept
+}
+
+fn digest_of(path: &Path) -> Option<Sha256Digest> {
+    File::open(path).and_then(Sha256Digest::of_reader).ok()
+}
+
+/// Compares the files that runs with events behind one name, unless they are known to be as they were.
+fn named_files(
+    reader: &StoreReader,
+    after: i64,
+    kept: &BTreeSet<PathBuf>,
+    faults: &mut Vec<BodyFault>,
+) -> rusqlite::Result<()> {
+    let blobs = BlobStore::new(reader.folder().blobs(), StoreDurability::Normal);
+    let sql = format!(
+        "SELECT id, artifacts.path, digest FROM main.artifacts JOIN main.runs ON key = run WHERE {RUN_GOES_ON}"
+    );
+    let mut statement = reader.connection().prepare(&sql)?;
+    let mut rows = statement.query([after])?;
     while let Some(row) = rows.next()? {
         let digest: Option<Sha256Digest> = row.get_ref(2)?.as_str()?.parse().ok();
         let path = digest.map(|digest| blobs.path(&digest));
-        // An altered file is reported already.
-        if path.is_none_or(|path| !kept.contains(&path) && !path.exists()) {
+        if let Some(path) = path.filter(|path| path.exists()) {
+            // Where all files were read, an altered one is reported already.
+            if after > 0 && !kept.contains(&path) && digest_of(&path) != digest {
+                faults.push(BodyFault::FileAltered(path));
+            }
+        } else {
             let (run, path) = (row.get(0)?, row.get(1)?);
             faults.push(BodyFault::FileGone { run, path });
         }
     }
-    Ok(faults)
+    Ok(())
 }

@@ -2,7 +2,7 @@ use rusqlite::{Connection, Row};
 
 use super::events::EventRange;
 use super::log::{BEGINNING, RunPosition, hash};
-use super::{StoreError, StoreReader, mark};
+use super::{LogPosition, StoreError, StoreReader, mark};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 
@@ -40,10 +40,18 @@ pub enum ChainFault {
 /// Events cut from the very end leave no gap. They are detected if the projections know a run, or
 /// the end of one, that the log does not, and by the mark of the log's last event.
 pub fn verify_chain(reader: &StoreReader) -> Result<Result<u64, BrokenChain>, StoreError> {
+    verify_chain_after(reader, None)
+}
+
+/// Does the same for the events behind one that was verified before, with all before it.
+pub fn verify_chain_after(
+    reader: &StoreReader,
+    verified: Option<LogPosition>,
+) -> Result<Result<u64, BrokenChain>, StoreError> {
     let failed = |error| reader.failed(&error);
     // One transaction: the log and the projections as of one instant.
     let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
-    let checked = walk(reader)
+    let checked = walk(reader, verified)
         .and_then(|walked| match walked {
             // A log that ends at its mark has lost nothing, whatever a table says.
             Ok(count) if mark::is_at_end(reader.connection(), reader.folder())? => Ok(Ok(count)),
@@ -70,11 +78,22 @@ pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, S
     Ok(hashes.last().copied())
 }
 
-/// Follows the hashes; returns the number of events, or the event and run at which they break.
-fn walk(reader: &StoreReader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
-    let mut events = reader.connection().prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
-    let mut rows = events.query([])?;
-    let mut walk = ChainWalk::default();
+/// Follows the hashes from an event on; returns the number of events, or the event and run at which they break.
+fn walk(
+    reader: &StoreReader,
+    verified: Option<LogPosition>,
+) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
+    let (mut walk, mut after) = (ChainWalk::default(), i64::MIN);
+    if let Some(LogPosition { seq, hash }) = verified {
+        let stored = mark::hash_of(reader.connection(), seq.cast_signed())?;
+        if stored != Some(hash) {
+            return Ok(Err((seq.cast_signed(), 0, ChainFault::Unlinked)));
+        }
+        (walk, after) = (ChainWalk { last: hash, count: seq }, seq.cast_signed());
+    }
+    let sql = format!("SELECT {COLUMNS} FROM events WHERE seq > ?1 ORDER BY seq");
+    let mut events = reader.connection().prepare(&sql)?;
+    let mut rows = events.query([after])?;
     while let Some(row) = rows.next()? {
         if let Some(fault) = walk.step(row)? {
             return Ok(Err((row.get(0)?, row.get(1)?, fault)));

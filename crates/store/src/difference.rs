@@ -73,12 +73,15 @@ struct TableRows {
 }
 
 /// Rebuilds the projections from the log, run by run, and compares them with those of the database, row by
-/// row.
-pub(super) fn all(reader: &StoreReader) -> rusqlite::Result<Result<Vec<ProjectionDifference>, BrokenChain>> {
+/// row: those of runs with events behind one, by its number, and those of no run.
+pub(super) fn all(
+    reader: &StoreReader,
+    after: i64,
+) -> rusqlite::Result<Result<Vec<ProjectionDifference>, BrokenChain>> {
     let connection = reader.connection();
     let fold = ShadowProjections::new(connection)?;
     let mut found = Vec::new();
-    for key in keys(connection)? {
+    for key in keys(connection, after)? {
         match fold.key(connection, key)? {
             Ok(()) => {}
             // A missing body is reported as such, and says nothing about the tables.
@@ -120,17 +123,21 @@ fn of_rows(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> Fo
     Ok(Ok(()))
 }
 
-/// Returns the keys of all runs known to the log or a projection.
-fn keys(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut sql = format!(
-        "{} SELECT key FROM keys WHERE key IS NOT NULL UNION SELECT key FROM main.runs",
-        state_event::KEYS
-    );
+/// Returns the keys of the runs known to the log or a projection that have events behind one. The key of a run is the number
+/// of its first event.
+fn keys(connection: &Connection, after: i64) -> rusqlite::Result<Vec<i64>> {
+    let logged = match after {
+        0 => format!("{} SELECT key FROM keys WHERE key > ?1", state_event::KEYS),
+        _ => "SELECT run FROM events WHERE seq > ?1".to_owned(),
+    };
+    let mut sql = format!("{logged} UNION SELECT key FROM main.runs WHERE key > ?1");
     for table in FOLDED.iter().filter(|table| is_by_key(table)) {
-        sql += &format!(" UNION SELECT run FROM main.{table}");
+        sql += &format!(" UNION SELECT run FROM main.{table} WHERE run > ?1");
     }
     let mut statement = connection.prepare(&sql)?;
-    statement.query_map([], |row| row.get(0))?.collect()
+    // A row may have any key, whoever wrote it.
+    let after = if after == 0 { i64::MIN } else { after };
+    statement.query_map([after], |row| row.get(0))?.collect()
 }
 
 /// True if a table names the run by its key.

@@ -21,6 +21,12 @@ pub enum StateFault {
 /// the projections row by row with the events, every stored body with its digest. The log itself
 /// must have been verified.
 pub fn examine(reader: &StoreReader) -> Result<Vec<StateFault>, StoreError> {
+    examine_after(reader, 0)
+}
+
+/// Does the same for the runs with events behind one, by its number, and for what belongs to no run. What other runs have
+/// in tables, texts and stored files is not read.
+pub fn examine_after(reader: &StoreReader, seq: u64) -> Result<Vec<StateFault>, StoreError> {
     let failed = |error| reader.failed(&error);
     let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
     let schema = schema::faults(reader.connection()).map_err(failed)?;
@@ -28,10 +34,11 @@ pub fn examine(reader: &StoreReader) -> Result<Vec<StateFault>, StoreError> {
         // Data read through another schema proves nothing.
         return Ok(schema.into_iter().map(StateFault::Schema).collect());
     }
-    let bodies = bodies::events(reader).map_err(failed)?;
-    let stored = bodies::stored(reader).map_err(failed)?;
+    let after = seq.cast_signed();
+    let bodies = bodies::events(reader, after).map_err(failed)?;
+    let stored = bodies::stored(reader, after).map_err(failed)?;
     let path = reader.folder().database();
-    let rows = difference::all(reader).map_err(failed)?;
+    let rows = difference::all(reader, after).map_err(failed)?;
     let rows = rows.map_err(|broken| StoreError::Broken { path, broken })?;
     drop(snapshot);
     mark::check(Some(reader.connection()), reader.folder())?;

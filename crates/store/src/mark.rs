@@ -85,12 +85,13 @@ pub(super) fn is_at_end(connection: &Connection, folder: &StateFolder) -> rusqli
 
 /// Returns the hash of an event, if it exists, and the number of the last one.
 fn event_and_last(connection: &Connection, seq: i64) -> rusqlite::Result<(Option<Sha256Digest>, i64)> {
-    let hash = connection
-        .query_row("SELECT hash FROM events WHERE seq = ?1", [seq], |row| {
-            row.get::<_, [u8; 32]>(0).map(Sha256Digest::from)
-        })
-        .optional()?;
-    Ok((hash, LogTail::read(connection)?.seq))
+    Ok((hash_of(connection, seq)?, LogTail::read(connection)?.seq))
+}
+
+/// Returns the stored hash of an event, if it exists.
+pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Sha256Digest>> {
+    let hash = |row: &rusqlite::Row<'_>| row.get::<_, [u8; 32]>(0).map(Sha256Digest::from);
+    connection.query_row("SELECT hash FROM events WHERE seq = ?1", [seq], hash).optional()
 }
 
 fn read(folder: &StateFolder) -> Option<LogMark> {

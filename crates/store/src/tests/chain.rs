@@ -1,5 +1,7 @@
 use super::super::log::{RunPosition, hash};
-use super::super::{BrokenChain, ChainFault, StoreError, StoreReader, verify_chain};
+use super::super::{
+    BrokenChain, ChainFault, StoreError, StoreReader, examine_after, verify_chain, verify_chain_after,
+};
 use super::fixture::{first, new_run, next, open, run_id, started, story, stranger};
 use rusqlite::Connection;
 use wf_base::digest::Sha256Digest;
@@ -144,4 +146,38 @@ fn stores_that_write_at_once_keep_one_chain() {
     });
     let reader = StoreReader::open(dir.path()).unwrap();
     assert_eq!(verify_chain(&reader).unwrap(), Ok(303));
+}
+
+#[test]
+fn behind_a_verified_event_every_tampering_is_found_and_before_it_none() {
+    use ChainFault::{Changed, Unlinked};
+    for (sql, found, rows) in [
+        ("", Ok(25), 0),
+        ("UPDATE events SET body = replace(body, 'fetch', 'patch') WHERE seq = 5", Ok(25), 0),
+        ("DELETE FROM events WHERE seq = 5", Ok(25), 0),
+        ("UPDATE steps SET state = 'failed' WHERE run = 1", Ok(25), 0),
+        ("UPDATE steps SET state = 'skipped' WHERE run = 23 AND step = 'send'", Ok(25), 1),
+        ("UPDATE runs SET plan = 'other' WHERE key = 23", Ok(25), 1),
+        ("UPDATE events SET body = replace(body, 'fetch', 'patch') WHERE seq = 24", Err((24, Changed)), 0),
+        ("DELETE FROM events WHERE seq = 24", Err((25, Unlinked)), 0),
+        ("UPDATE events SET hash = zeroblob(32) WHERE seq = 22", Err((22, Unlinked)), 0),
+        ("DELETE FROM events WHERE seq = 22", Err((22, Unlinked)), 0),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
+        let verified = store.reader().unwrap().log_end().unwrap();
+        let facts = vec![started("fetch"), started("send")];
+        store.append(first(&run_id(2), new_run("report"), facts)).wait().unwrap();
+        drop(store);
+        stranger(dir.path()).execute_batch(sql).unwrap();
+        let reader = StoreReader::open(dir.path()).unwrap();
+        let checked = verify_chain_after(&reader, verified).unwrap();
+        let checked = checked.map_err(|BrokenChain { seq, fault, .. }| (seq, fault));
+        assert_eq!(checked, found, "{sql}");
+        if checked.is_ok() {
+            let faults = examine_after(&reader, 22).unwrap();
+            assert_eq!(faults.len(), rows, "{sql}: {faults:?}");
+        }
+    }
 }

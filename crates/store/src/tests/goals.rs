@@ -92,7 +92,7 @@ fn shown(reader: &StoreReader) -> String {
 fn differences(dir: &Path) -> Vec<String> {
     let reader = StoreReader::open(dir).unwrap();
     verify_chain(&reader).unwrap().unwrap();
-    let found = difference::all(&reader).unwrap().unwrap();
+    let found = difference::all(&reader, 0).unwrap().unwrap();
     found.iter().map(ToString::to_string).collect()
 }
 

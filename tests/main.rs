@@ -6,6 +6,7 @@ mod answer_deaths;
 mod approvals;
 mod attest;
 mod audit;
+mod audit_segments;
 mod auditor;
 mod bad_input;
 mod bad_models;

@@ -1,6 +1,7 @@
 //! The audit log as people see it: verified, and record by record from its end.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
@@ -45,13 +46,13 @@ pub fn latest_lines(
     limit: usize,
     is_wanted: &dyn Fn(&AuditLine) -> bool,
 ) -> io::Result<AuditLinePage> {
-    let end = std::fs::metadata(path).map_or(0, |log| log.len());
+    let Range { start, end } = audit::range(path)?;
     let mut before = before.unwrap_or(end).min(end);
-    let last = before.saturating_sub(MAX_BYTES);
+    let last = before.saturating_sub(MAX_BYTES).max(start);
     let mut page = AuditLinePage::default();
     while before > last {
-        let from = before.saturating_sub(WINDOW);
-        let lines = lines_between(path, from, before)?;
+        let from = before.saturating_sub(WINDOW).max(start);
+        let lines = lines_between(path, start, from, before)?;
         // A line longer than a window is passed over in the same way.
         let first = lines.first().map_or(from, |(offset, _)| *offset);
         for (offset, line) in lines.into_iter().rev() {
@@ -60,42 +61,44 @@ pub fn latest_lines(
             }
             page.lines.push(line);
             if page.lines.len() >= limit {
-                page.older = (offset > 0).then_some(offset);
+                page.older = (offset > start).then_some(offset);
                 return Ok(page);
             }
         }
         before = first;
     }
-    page.older = (before > 0).then_some(before);
+    page.older = (before > start).then_some(before);
     Ok(page)
 }
 
 /// Returns the record with a number; `None` if no unaltered line has it.
 pub fn find_record(path: &Path, number: u64) -> io::Result<Option<AuditRecord>> {
-    let (mut low, mut high) = (0, std::fs::metadata(path).map_or(0, |log| log.len()));
+    let Range { start, end } = audit::range(path)?;
+    let (mut low, mut high) = (start, end);
     // Numbers grow with offsets: each look halves the part of the log in which the record is.
     while high - low > WINDOW {
         let middle = low + (high - low) / 2;
-        let first = lines_between(path, middle, (middle + WINDOW).min(high))?.into_iter();
+        let first = lines_between(path, start, middle, (middle + WINDOW).min(high))?.into_iter();
         match first.into_iter().find_map(|(offset, line)| Some((offset, line.ok()?.n))) {
             Some((offset, found)) if found <= number => low = offset,
             _ => high = middle,
         }
     }
     // The last line of the part may end after it.
-    let lines = lines_between(path, low, high.saturating_add(WINDOW))?;
+    let lines = lines_between(path, start, low, high.saturating_add(WINDOW))?;
     Ok(lines.into_iter().filter_map(|(_, line)| line.ok()).find(|record| record.n == number))
 }
 
-/// Returns the lines that begin between two offsets, each with its own; the rest of a line before them is left out.
-fn lines_between(path: &Path, from: u64, until: u64) -> io::Result<Vec<(u64, AuditLine)>> {
+/// Returns the lines of a log, from its own offset on, that begin between two offsets, each with its own; the rest of a line
+/// before them is left out.
+fn lines_between(path: &Path, start: u64, from: u64, until: u64) -> io::Result<Vec<(u64, AuditLine)>> {
+    let mut is_rest = from > start;
     // The line that begins exactly there is preceded by the end of another one.
-    let start = from.saturating_sub(1);
-    let Some(mut text) = AuditLogLines::open(path, start)? else {
+    let mut offset = from - u64::from(is_rest);
+    let Some(mut text) = AuditLogLines::open(path, offset)? else {
         return Ok(Vec::new());
     };
-    let (mut offset, mut lines) = (start, Vec::new());
-    let mut is_rest = from > 0;
+    let mut lines = Vec::new();
     while offset < until
         && let Some(line) = text.next_line()?
     {
@@ -118,6 +121,7 @@ pub fn record_details(entry: &AuditEntry) -> String {
 fn is_shown_field(kind: &str, key: &str) -> bool {
     match kind {
         "report" => key == "trigger",
+        "segment_started" => key == "bytes",
         _ => key != "boot",
     }
 }

@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use crate::test_clock::TestClock;
 use crate::{CliExitCode, CommandError, Workspace};
+use wf_audit::AuditorConfig;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, FixedClock, Moment, SystemClock};
 use wf_store::LEASE;
 
 /// The variables that control the clock, the ids and the death of `wf` itself, for its tests.
-pub const FOR_TESTS: [&str; 5] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP"];
+pub const FOR_TESTS: [&str; 6] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP", "WF_SEGMENT"];
 
 /// The environment of a process of `wf`, read once: its variables, its folder, its clock and its randomness.
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](wf_base::failpoint) and
-/// `WF_LEASE` is the length of leases in milliseconds. With `WF_WARP` (an instant) a daemon moves its
+/// `WF_LEASE` is the length of leases in milliseconds, `WF_SEGMENT` that of a segment of the audit log in bytes. With `WF_WARP` (an instant) a daemon moves its
 /// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for
 /// use refuses them, because knowing the seed means knowing every key that is made.
 #[derive(Clone)]
@@ -153,6 +154,12 @@ impl Host {
             CommandError::new(CliExitCode::Usage, format!("WF_LEASE={text}: expected milliseconds"))
         })?;
         Ok(Duration::from_millis(millis))
+    }
+
+    /// The length of a segment of the audit log, in bytes.
+    pub fn audit_segment(&self) -> u64 {
+        let chosen = self.var("WF_SEGMENT").and_then(|bytes| bytes.parse().ok());
+        chosen.unwrap_or(AuditorConfig::SEGMENT)
     }
 
     /// An id for a new run.

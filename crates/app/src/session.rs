@@ -220,6 +220,10 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) 
             let runs = pruned.runs as u64;
             let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
             session.publish(BusMessage::act(caller.host().now(), WorkspaceAction::Pruned { runs, db }));
+            let pruned = wf_audit::prune(&ready.workspace.state, keep, caller.host().now());
+            if let Err(error) = pruned {
+                report_prune_failure(caller, &error);
+            }
         }
         Ok(_) => {}
         Err(error) => report_prune_failure(caller, &error),

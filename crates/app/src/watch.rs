@@ -59,6 +59,7 @@ pub fn start_audit(caller: &dyn Caller, ready: &LoadedPlan) -> Result<AuditedBus
         state: ready.workspace.state.clone(),
         clock: caller.host().clock(),
         window: ready.config.audit_window,
+        segment: caller.host().audit_segment(),
     };
     let auditor = Auditor::start(&start, bus.tap())?;
     Ok(AuditedBus { bus, auditor: Some(auditor), print_message: Box::new(caller.message_printer()) })

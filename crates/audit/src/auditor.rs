@@ -21,6 +21,13 @@ pub struct AuditorConfig {
     pub clock: Arc<dyn Clock>,
     /// The length of activity after which a report is written.
     pub window: Duration,
+    /// The length of a segment of the log, in bytes.
+    pub segment: u64,
+}
+
+impl AuditorConfig {
+    /// The usual length of a segment: the records of some hundred runs.
+    pub const SEGMENT: u64 = 4 << 20;
 }
 
 /// Watches a bus from a thread of its own, and records its messages.

@@ -88,6 +88,16 @@ impl Default for AuditChainVerifier {
 }
 
 impl AuditChainVerifier {
+    /// Starts behind a record, which is not read.
+    pub(super) fn after(n: u64, hash: Sha256Digest) -> Self {
+        Self { expected: n + 1, prev: Some(hash), ..Self::default() }
+    }
+
+    /// True if there is no fault so far.
+    pub(super) fn is_whole(&self) -> bool {
+        self.faults.is_empty() && self.missing.is_empty()
+    }
+
     /// Takes the next line; returns its record, if it is one.
     pub fn line(&mut self, text: &str) -> Option<AuditRecord> {
         self.line += 1;

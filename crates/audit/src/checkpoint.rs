@@ -1,10 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use super::record::AuditRecord;
-use super::verify::AuditedDatabase;
+use super::audited::AuditedDatabase;
+use super::record::{AuditRecord, BEGINNING};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_sign::canonical;
+use wf_store::LogPosition;
 use wf_store::feed::LogAnchor;
 
 /// The type in a checkpoint's own text.
@@ -39,18 +40,29 @@ pub struct AuditHead {
     pub hash: Sha256Digest,
 }
 
+impl AuditHead {
+    /// Returns the head of a log that ends with a record; `None`: it has none.
+    pub(super) fn of(last: Option<&AuditRecord>) -> Self {
+        last.map_or_else(Self::default, |last| Self { n: last.n, hash: last.hash })
+    }
+}
+
+impl Default for AuditHead {
+    fn default() -> Self {
+        Self { n: 0, hash: BEGINNING.into() }
+    }
+}
+
 impl Checkpoint {
     /// Makes a checkpoint of logs that were just verified.
-    pub(super) fn new(at: Moment, database: Option<LogAnchor>, last: Option<&AuditRecord>) -> Self {
-        Self {
-            kind: TYPE.into(),
-            at,
-            database,
-            log: AuditHead {
-                n: last.map_or(0, |last| last.n),
-                hash: last.map_or(super::record::BEGINNING.into(), |last| last.hash),
-            },
-        }
+    pub fn new(at: Moment, database: Option<LogPosition>, log: AuditHead) -> Self {
+        let database = database.map(|event| LogAnchor { seq: event.seq, hash: event.hash });
+        Self { kind: TYPE.into(), at, database, log }
+    }
+
+    /// Returns the last event of the database.
+    pub fn event(&self) -> Option<LogPosition> {
+        self.database.map(|event| LogPosition { seq: event.seq, hash: event.hash })
     }
 
     /// Returns the text: canonical JSON.

@@ -27,6 +27,7 @@ const NEAR: u64 = 16 * 1024;
 pub(super) struct AuditWriter {
     clock: Arc<dyn Clock>,
     length: Duration,
+    segment: u64,
     /// The session of this auditor: the number of the record by which it opened, and its process.
     session: AuditorSession,
     backfill: AuditBackfill,
@@ -68,6 +69,7 @@ impl AuditWriter {
         Ok(Self {
             clock: Arc::clone(&start.clock),
             length: start.window,
+            segment: start.segment,
             backfill: AuditBackfill::new(start.state.clone(), me.n),
             session: me,
             events: Vec::new(),
@@ -169,8 +171,11 @@ impl AuditWriter {
     ) {
         match turn.window() {
             Ok(window) if due(window) => {
-                let report = window.report(trigger, Some(self.session.n));
-                turn.add(AuditEntry::new(self.clock.now(), REPORT).with_summary(&report));
+                let (report, now) = (window.report(trigger, Some(self.session.n)), self.clock.now());
+                // A report begins a segment, since the next one needs it. Where no segment can be started, on a file
+                // system without links for example, the log goes on as it is.
+                let _ = turn.start_segment(self.segment, now);
+                turn.add(AuditEntry::new(now, REPORT).with_summary(&report));
             }
             Ok(_) => {}
             Err(error) => self.record_write_error(Err(error)),

@@ -16,6 +16,8 @@ pub struct AuditFindings {
     pub notes: Vec<AuditNote>,
     /// The heads of both logs.
     pub heads: Checkpoint,
+    /// The checkpoint from which on the logs were verified; `None`: they were verified as a whole.
+    pub since: Option<Checkpoint>,
 }
 
 /// A sign of tampering.
@@ -38,6 +40,22 @@ pub enum TamperEvidence {
     /// The chain of the audit log is broken.
     #[error("{0}")]
     Log(LogFault),
+    /// A file of the audit log does not continue the one before.
+    #[error(
+        "record {0} of the audit log, the first of its file, says something else than the records before it"
+    )]
+    OtherSegment(u64),
+    /// The beginning of the audit log is gone, though what it is about is not.
+    #[error(
+        "records 1 to {to} of the audit log were removed as pruned, but the database has a run from that time \
+         (event {run}): the audit log was cut off at its beginning"
+    )]
+    PrunedTooFar {
+        /// The last record that is gone.
+        to: u64,
+        /// The event that records the run.
+        run: u64,
+    },
     /// There is no audit log.
     #[error("no audit log, but the database has {0} events")]
     NoLog(u64),
@@ -158,6 +176,14 @@ pub enum AuditNote {
     /// Some events were read from the database, and an auditor may still confirm them.
     #[error("{0} events were read from the database before their processes reported them")]
     Unconfirmed(usize),
+    /// The beginning of the audit log was pruned.
+    #[error("records 1 to {0} of the audit log were pruned, with the runs that they are about")]
+    Pruned(u64),
+    /// The record of the checkpoint was pruned.
+    #[error(
+        "record {0} of the checkpoint was pruned from the audit log; only the database is compared with the checkpoint"
+    )]
+    CheckpointPruned(u64),
     /// A checkpoint vouches for events that were not watched.
     #[error("no auditor ran before event {}; the checkpoint covers it", .0 + 1)]
     VouchedFor(u64),

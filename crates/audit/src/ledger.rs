@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use super::record::{AuditRecord, AuditSource, BEGINNING};
+use super::segments::SegmentHead;
 use super::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
-    LogCreatedBody, STATE_RESTORED, UNPUBLISHED,
+    LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED, UNPUBLISHED,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,12 @@ impl AuditLogState {
                         // The auditors that could have confirmed them have ended.
                         self.unconfirmed.clear();
                     }
+                }
+            }
+            SEGMENT_STARTED => {
+                if let Some(head) = SegmentHead::of(entry) {
+                    let (n, hash, at) = (self.n, self.hash, self.at);
+                    *self = Self { n, hash, at, ..head.ledger };
                 }
             }
             STATE_RESTORED => {

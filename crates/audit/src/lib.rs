@@ -13,6 +13,7 @@
 //! that no auditor heard is read from the database, and marked as such.
 
 mod act;
+mod audited;
 mod auditor;
 mod chain;
 mod checkpoint;
@@ -23,9 +24,12 @@ mod known;
 mod ledger;
 mod log;
 mod mark;
+mod prune;
 mod read;
 mod record;
 mod restore;
+mod rotate;
+mod segments;
 mod since;
 pub mod stats;
 mod summary;
@@ -40,10 +44,11 @@ mod tests;
 pub use act::record as record_act;
 pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
 pub use chain::{AuditChainVerifier, LogFault};
-pub use checkpoint::{Checkpoint, PAYLOAD, TYPE};
+pub use checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
 pub use found::{AuditFindings, AuditNote, TamperEvidence};
 pub use log::{FOLDER, LOG};
-pub use read::{AuditLogLines, path};
+pub use prune::prune;
+pub use read::{AuditLogLines, path, range};
 pub use record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
 pub use restore::restore;
-pub use verify::verify;
+pub use verify::{verify, verify_since};

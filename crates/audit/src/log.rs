@@ -13,6 +13,7 @@ use super::stats::{ReportWindow, UnconfirmedEvents};
 use super::tail;
 use super::view::LazyReportWindow;
 use super::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
+use wf_base::time::Moment;
 use wf_store::own_file;
 
 /// The auditor's folder in the state folder.
@@ -24,10 +25,10 @@ pub const LOG: &str = "log.jsonl";
 /// The log, open for appending. Several processes may have it open.
 #[derive(Debug)]
 pub(super) struct AuditLog {
-    dir: PathBuf,
-    file: File,
-    known: AuditCursor,
-    view: LazyReportWindow,
+    pub(super) dir: PathBuf,
+    pub(super) file: File,
+    pub(super) known: AuditCursor,
+    pub(super) view: LazyReportWindow,
 }
 
 /// The log, locked against other processes.
@@ -169,6 +170,15 @@ impl LockedAuditLog<'_> {
         self.lines.push('\n');
         self.ledger.add(&record);
         self.new_records.push((record, self.lines.len()));
+    }
+
+    /// Starts a new segment of the log, if the present one has a length and nothing was added in this turn.
+    pub(super) fn start_segment(&mut self, length: u64, now: Moment) -> io::Result<()> {
+        if self.log.known.length >= length && self.new_records.is_empty() {
+            self.log.start_segment(now)?;
+            self.ledger = self.log.known.ledger.clone();
+        }
+        Ok(())
     }
 
     /// Completes a whole last line, or removes an incomplete one, and records it.

@@ -1,11 +1,14 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Take};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::log::{FOLDER, LOG};
+use super::segments::{self, Segment, SegmentReader};
 use wf_store::own_file;
 
-/// Returns the path of the log of a state folder.
+/// Returns the path of the log of a state folder: of the segment that is written.
 pub fn path(state: &Path) -> PathBuf {
     state.join(FOLDER).join(LOG)
 }
@@ -13,28 +16,85 @@ pub fn path(state: &Path) -> PathBuf {
 /// The lines of a log as of one instant, while others may add to it.
 #[derive(Debug)]
 pub struct AuditLogLines {
-    text: BufReader<Take<File>>,
+    text: BufReader<SegmentReader>,
     /// True if the last line is incomplete: a process died, or the disk was full, while it was
     /// written. It is not returned.
     pub torn: bool,
 }
 
+/// The files of a log as of one instant.
+struct AuditLogFiles {
+    closed: Vec<Segment>,
+    written: File,
+    /// The length of the written one.
+    length: u64,
+    /// The number of the first record of the written one.
+    first: u64,
+    /// The length of the pruned part, in bytes.
+    pruned: u64,
+}
+
+impl AuditLogFiles {
+    /// Opens a log; `None` if there is none.
+    fn open(path: &Path) -> io::Result<Option<Self>> {
+        own_file(path)?;
+        let dir = path.parent().unwrap_or(path);
+        loop {
+            let written = match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                opened => opened?,
+            };
+            // Writers hold the lock: the log is complete once it is ours.
+            written.lock_shared()?;
+            let found = written.metadata()?;
+            if fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (found.dev(), found.ino()))
+            {
+                let first = segments::first_record(path)?.map_or(0, |record| record.n);
+                let closed = segments::list_closed(dir, first)?;
+                let oldest = closed.first().map_or(path, |segment| &segment.path);
+                let pruned = segments::bytes_before(segments::first_record(oldest)?.as_ref());
+                written.unlock()?;
+                return Ok(Some(Self { closed, written, length: found.len(), first, pruned }));
+            }
+        }
+    }
+
+    /// Returns the offsets of the log, from the pruned part on.
+    fn range(&self) -> Range<u64> {
+        let closed: u64 = self.closed.iter().map(|segment| segment.length).sum();
+        self.pruned..self.pruned + closed + self.length
+    }
+
+    /// Returns the lines from an offset on.
+    fn lines(mut self, from: u64) -> io::Result<AuditLogLines> {
+        let mut before = from.saturating_sub(self.pruned);
+        let passed = self.closed.iter().take_while(|segment| {
+            let is_passed = segment.length <= before;
+            before -= if is_passed { segment.length } else { 0 };
+            is_passed
+        });
+        let passed = passed.count();
+        let closed = self.closed.split_off(passed);
+        let text = SegmentReader::new(closed, self.written, self.length, before)?;
+        Ok(AuditLogLines { text: BufReader::new(text), torn: false })
+    }
+}
+
 impl AuditLogLines {
     /// Opens a log; `None` if there is none. `from` is the offset of the first line to read, in
-    /// bytes.
+    /// bytes: offsets count from the beginning of the log, whatever was pruned of it.
     pub fn open(path: &Path, from: u64) -> io::Result<Option<Self>> {
-        use std::io::Seek;
-        own_file(path)?;
-        let mut file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened?,
-        };
-        // Writers hold the lock: the log is complete once it is ours.
-        file.lock_shared()?;
-        let length = file.metadata()?.len();
-        file.unlock()?;
-        file.seek(io::SeekFrom::Start(from))?;
-        Ok(Some(Self { text: BufReader::new(file.take(length.saturating_sub(from))), torn: false }))
+        AuditLogFiles::open(path)?.map(|files| files.lines(from)).transpose()
+    }
+
+    /// Opens a log at the start of the segment that a record is in.
+    pub(super) fn open_at_record(path: &Path, n: u64) -> io::Result<Option<Self>> {
+        let Some(mut files) = AuditLogFiles::open(path)? else { return Ok(None) };
+        let before = files.closed.iter().filter(|segment| segment.first <= n).count();
+        let passed = if files.first <= n { files.closed.len() } else { before.saturating_sub(1) };
+        files.closed.drain(..passed);
+        files.pruned = 0;
+        files.lines(0).map(Some)
     }
 
     /// Returns the next line, without its end. Bytes that are not UTF-8 are replaced.
@@ -49,4 +109,14 @@ impl AuditLogLines {
         }
         Ok(Some(String::from_utf8_lossy(&line).into_owned()))
     }
+}
+
+/// Lists the closed segments of a log, oldest first.
+pub(super) fn list_closed_segments(path: &Path) -> io::Result<Vec<Segment>> {
+    Ok(AuditLogFiles::open(path)?.map(|files| files.closed).unwrap_or_default())
+}
+
+/// Returns the offsets of a log, in bytes: from the pruned part on. Empty if there is no log.
+pub fn range(path: &Path) -> io::Result<Range<u64>> {
+    Ok(AuditLogFiles::open(path)?.map_or(0..0, |files| files.range()))
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::ledger::AuditLogState;
 use super::log::{AuditLog, FOLDER, LOG};
+use super::read::{AuditLogLines, path};
 use super::record::{AuditEntry, AuditRecord, AuditSource};
 use super::stats::{AuditReport, ReportTrigger, ReportWindow};
 use super::words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT};
@@ -22,6 +23,8 @@ enum Act {
     Event,
     Read,
     Report,
+    /// Starts a new file of the log.
+    Segment,
     /// Dies between the log and its mark: the mark is unchanged.
     Die,
     /// The mark is gone, or is nonsense, while the log is short enough to be read whole.
@@ -35,6 +38,7 @@ fn acts() -> impl Strategy<Value = Vec<(usize, Act)>> {
         6 => Just(Act::Event),
         3 => Just(Act::Read),
         2 => Just(Act::Report),
+        1 => Just(Act::Segment),
         1 => Just(Act::Die),
         1 => any::<bool>().prop_map(Act::Unmark),
     ];
@@ -52,8 +56,12 @@ fn length(state: &Path) -> u64 {
 
 /// Returns the records of the log, and checks each against its hash.
 fn records(state: &Path) -> Vec<AuditRecord> {
-    let text = fs::read_to_string(state.join(FOLDER).join(LOG)).unwrap();
-    text.lines().map(|line| AuditRecord::parse(line).unwrap()).collect()
+    let mut lines = AuditLogLines::open(&path(state), 0).unwrap().unwrap();
+    let mut records = Vec::new();
+    while let Some(line) = lines.next_line().unwrap() {
+        records.push(AuditRecord::parse(&line).unwrap());
+    }
+    records
 }
 
 /// Returns the known state of a log, from all of it.
@@ -97,8 +105,11 @@ fn act(log: &mut AuditLog, act: Act) {
                 let gone = open.remove(0).n;
                 turn.add(AuditEntry::new(at, AUDITOR_STOPPED).with_summary(&shift(gone, open, seq)));
             }
-            Act::Report => {
+            Act::Report | Act::Segment => {
                 let report = turn.window().unwrap().report(ReportTrigger::End, None);
+                if matches!(act, Act::Segment) {
+                    turn.start_segment(1, at).unwrap();
+                }
                 turn.add(AuditEntry::new(at, REPORT).with_summary(&report));
             }
             Act::Read => {

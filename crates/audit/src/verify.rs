@@ -1,24 +1,16 @@
-use std::io;
 use std::path::Path;
 
-use super::chain::AuditChainVerifier;
-use super::checkpoint::Checkpoint;
+use super::audited::AuditedDatabase;
+use super::chain::LogFault;
+use super::checkpoint::{AuditHead, Checkpoint};
 use super::fill::only_unpublished;
 use super::found::{AuditFindings, AuditNote, TamperEvidence};
-use super::ledger::restored;
 use super::log::FOLDER;
 use super::mark;
 use super::read::{self, AuditLogLines};
-use super::record::AuditRecord;
-use super::stats::UnconfirmedEvents;
-use super::words::{
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
-    LogTruncatedBody, PARTIAL_RECORD, STATE_RESTORED,
-};
-use wf_base::digest::Sha256Digest;
+use super::segments::SegmentsPrunedBody;
 use wf_base::time::Moment;
-use wf_store::feed::LogAnchor;
-use wf_store::{LogPosition, StoreError, StoreReader, examine, verify_chain};
+use wf_store::{LogPosition, StoreError, StoreReader, examine_after, verify_chain_after};
 
 /// The number of positions of the database read at once.
 const PLACES: usize = 10_000;
@@ -27,27 +19,6 @@ const PLACES: usize = 10_000;
 fn last_event(state: &Path) -> u64 {
     let end = StoreReader::open(state).and_then(|reader| reader.log_end());
     end.ok().flatten().map_or(0, |end| end.seq)
-}
-
-/// The database as the audit log describes it.
-#[derive(Debug, Default)]
-pub(super) struct AuditedDatabase {
-    /// The last event of the database before the audit log was read.
-    events_before: u64,
-    /// The hashes of the events after the base, as the auditor saw them.
-    hashes: Vec<Option<Sha256Digest>>,
-    base: Option<LogAnchor>,
-    last_record: Option<AuditRecord>,
-    unconfirmed: UnconfirmedEvents,
-    faults: Vec<TamperEvidence>,
-    notes: Vec<AuditNote>,
-    /// The events that the records skip.
-    omitted_events: Vec<u64>,
-    /// The record of the last restored backup.
-    pub restored: Option<u64>,
-    /// The records with a hash known from elsewhere: the number, the hash, and true if they agree.
-    known_records: Vec<(u64, Sha256Digest, bool)>,
-    broken: bool,
 }
 
 /// Verifies the database's log, the audit log, and each against the other and against a checkpoint.
@@ -60,145 +31,76 @@ pub fn verify(
     checkpoint: Option<&Checkpoint>,
     now: Moment,
 ) -> Result<AuditFindings, StoreError> {
-    let failed = |error| StoreError::io("read", &read::path(state), &error);
-    let dir = state.join(FOLDER);
-    mark::check_regular_file(&dir).map_err(failed)?;
-    let mark = mark::read(&dir);
-    let mut story = AuditedDatabase { events_before: last_event(state), ..AuditedDatabase::default() };
-    let pinned = checkpoint.map(|checkpoint| (checkpoint.log.n, checkpoint.log.hash));
-    let marked = mark.as_ref().map(|mark| (mark.n, mark.hash));
-    story.known_records.extend(pinned.iter().chain(&marked).map(|(n, hash)| (*n, *hash, *n == 0)));
-    story.read(state).map_err(failed)?;
-    if let Some(mark) = &mark {
-        story.check_mark(mark);
-    }
-    let end = story.check_database(state)?;
+    let (mut story, end) = AuditedDatabase::examine(state, checkpoint, None)?;
+    let reader = StoreReader::open(state).ok();
+    story.check_beginning(reader.as_ref())?;
     if let Some(checkpoint) = checkpoint {
-        let reader = StoreReader::open(state).ok();
         story.check_checkpoint(checkpoint, reader.as_ref())?;
-    } else if let Some(base) = story.base {
-        story.faults.push(TamperEvidence::BeganLate(base.seq));
+    } else if let Some(seq) = story.began_late {
+        story.faults.push(TamperEvidence::BeganLate(seq));
     }
-    let bound = end.map(|end| LogAnchor { seq: end.seq, hash: end.hash });
-    Ok(AuditFindings {
-        events: end.map_or(0, |end| end.seq),
-        records: story.last_record.as_ref().map_or(0, |last| last.n),
-        heads: Checkpoint::new(now, bound, story.last_record.as_ref()),
-        faults: story.faults,
-        notes: story.notes,
-    })
+    Ok(story.findings(end, now))
+}
+
+/// Verifies the part of the logs behind a checkpoint of an earlier verification: every event of the database behind it, the
+/// tables of the runs that have one, and the file of the audit log that the checkpoint is in, with those that follow.
+///
+/// `None` where the logs do not continue the checkpoint, or anything is wrong: that is for a verification of everything to say.
+pub fn verify_since(
+    state: &Path,
+    checkpoint: &Checkpoint,
+    now: Moment,
+) -> Result<Option<AuditFindings>, StoreError> {
+    let (story, end) = AuditedDatabase::examine(state, Some(checkpoint), Some(checkpoint))?;
+    let continues = story.is_known_record(checkpoint.log.n, checkpoint.log.hash);
+    let continues = continues && !story.is_before(checkpoint.log.n);
+    if !continues || story.began_late.is_some() || !story.faults.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(AuditFindings { since: Some(checkpoint.clone()), ..story.findings(end, now) }))
 }
 
 impl AuditedDatabase {
-    fn read(&mut self, state: &Path) -> io::Result<()> {
-        let Some(mut lines) = AuditLogLines::open(&read::path(state), 0)? else {
-            return Ok(());
+    /// Reads the audit log, and verifies the database by it: all of it, or from a checkpoint on; returns the last event, too.
+    /// The records of the checkpoint to compare with, and of the mark, are looked for.
+    fn examine(
+        state: &Path,
+        checkpoint: Option<&Checkpoint>,
+        since: Option<&Checkpoint>,
+    ) -> Result<(Self, Option<LogPosition>), StoreError> {
+        let failed = |error| StoreError::io("read", &read::path(state), &error);
+        let dir = state.join(FOLDER);
+        mark::check_regular_file(&dir).map_err(failed)?;
+        let mark = mark::read(&dir);
+        let mut story = Self { events_before: last_event(state), ..Self::default() };
+        let pinned = checkpoint.map(|checkpoint| (checkpoint.log.n, checkpoint.log.hash));
+        let marked = mark.as_ref().map(|mark| (mark.n, mark.hash));
+        story.known_records.extend(pinned.iter().chain(&marked).map(|(n, hash)| (*n, *hash, *n == 0)));
+        let path = read::path(state);
+        let lines = match since {
+            None => AuditLogLines::open(&path, 0),
+            Some(since) => AuditLogLines::open_at_record(&path, since.log.n),
         };
-        let mut chain = AuditChainVerifier::default();
-        while let Some(line) = lines.next_line()? {
-            if let Some(record) = chain.line(&line) {
-                self.record(record);
-            }
+        if let Some(lines) = lines.map_err(failed)? {
+            story.read(lines).map_err(failed)?;
         }
-        if lines.torn {
-            self.notes.push(AuditNote::HalfLine);
+        if let Some(mark) = &mark {
+            story.check_mark(mark);
         }
-        let faults = chain.end();
-        self.broken = !faults.is_empty();
-        // The events of missing records are reported already.
-        let left_out = std::mem::take(&mut self.omitted_events).into_iter();
-        let left_out = left_out.filter(|_| !self.broken).map(TamperEvidence::LeftOut);
-        self.faults.extend(left_out);
-        self.faults.splice(0..0, faults.into_iter().map(TamperEvidence::Log));
-        Ok(())
+        let end = story.check_database(state, since.and_then(Checkpoint::event))?;
+        Ok((story, end))
     }
 
-    /// Returns the last event of the database in the audit log.
-    fn end(&self) -> u64 {
-        self.base.map_or(0, |base| base.seq) + self.hashes.len() as u64
-    }
-
-    fn roll_back_to(&mut self, seq: u64) {
-        let base = self.base.map_or(0, |base| base.seq);
-        let kept = usize::try_from(seq.saturating_sub(base)).unwrap_or(usize::MAX);
-        self.hashes.truncate(kept);
-    }
-
-    /// Returns the hash of an event, if known.
-    fn hash(&self, seq: u64) -> Option<Sha256Digest> {
-        let base = self.base.map_or(0, |base| base.seq);
-        if let Some(end) = self.base.filter(|base| base.seq == seq) {
-            return Some(end.hash);
+    /// Returns the findings of a verification that ends now.
+    fn findings(self, end: Option<LogPosition>, now: Moment) -> AuditFindings {
+        AuditFindings {
+            events: end.map_or(0, |end| end.seq),
+            records: self.last_record.as_ref().map_or(0, |last| last.n),
+            heads: Checkpoint::new(now, end, AuditHead::of(self.last_record.as_ref())),
+            faults: self.faults,
+            notes: self.notes,
+            since: None,
         }
-        let at = usize::try_from(seq.checked_sub(base + 1)?).ok()?;
-        self.hashes.get(at).copied().flatten()
-    }
-
-    fn record(&mut self, record: AuditRecord) {
-        for (n, hash, found) in &mut self.known_records {
-            *found |= *n == record.n && *hash == record.hash;
-        }
-        self.unconfirmed.add(&record);
-        if let Some(db) = record.entry.db {
-            self.event(db);
-        }
-        let (n, entry) = (record.n, &record.entry);
-        match entry.kind.as_str() {
-            LOG_CREATED => self.base = entry.read::<LogCreatedBody>().and_then(|begun| begun.end),
-            STATE_RESTORED => {
-                if let Some(end) = restored(entry) {
-                    self.restore(&record, end);
-                }
-            }
-            DATABASE_ROLLED_BACK => {
-                if let Some(DatabaseRolledBackBody { from, to }) = entry.read() {
-                    let what = (from, to);
-                    self.faults.push(TamperEvidence::Rewound { n, what });
-                    self.roll_back_to(to);
-                }
-            }
-            LOG_TRUNCATED => match entry.read() {
-                Some(LogTruncatedBody { rebooted: true, .. }) => self.notes.push(AuditNote::PowerLost(n)),
-                Some(LogTruncatedBody { had, has, .. }) => {
-                    self.faults.push(TamperEvidence::LogCut { had, has });
-                }
-                None => {}
-            },
-            PARTIAL_RECORD => self.notes.push(AuditNote::Torn(n)),
-            _ => {}
-        }
-        self.last_record = Some(record);
-    }
-
-    fn event(&mut self, db: LogAnchor) {
-        let next = self.end() + 1;
-        if db.seq < next {
-            self.roll_back_to(db.seq.saturating_sub(1));
-        }
-        // Bounded: a number that is far too large is not a gap of this log.
-        for seq in next..db.seq.min(next + (1 << 20)) {
-            if seq == next {
-                self.omitted_events.push(seq);
-            }
-            self.hashes.push(None);
-        }
-        self.hashes.push(Some(db.hash));
-    }
-
-    fn restore(&mut self, record: &AuditRecord, end: LogAnchor) {
-        let from = self.end();
-        let known = self.hash(end.seq);
-        if known.is_some_and(|known| known != end.hash) || end.seq > from {
-            self.faults.push(TamperEvidence::OtherBackup(record.n));
-        }
-        self.notes.push(AuditNote::Restored { at: record.entry.at, from, to: end.seq });
-        self.roll_back_to(end.seq);
-        self.restored = Some(record.n);
-    }
-
-    fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
-        let same = |known: &&(u64, Sha256Digest, bool)| (known.0, known.1) == (n, hash);
-        self.known_records.iter().find(same).is_some_and(|known| known.2)
     }
 
     fn check_mark(&mut self, mark: &mark::AuditLogMark) {
@@ -208,12 +110,48 @@ impl AuditedDatabase {
                 let had = cut.had;
                 self.faults.push(TamperEvidence::LogCut { had, has });
             }
-        } else if !self.broken && !self.is_known_record(mark.n, mark.hash) {
+        } else if !self.broken && !self.is_before(mark.n) && !self.is_known_record(mark.n, mark.hash) {
             self.faults.push(TamperEvidence::LogReplaced(mark.n));
         }
     }
 
-    fn check_database(&mut self, state: &Path) -> Result<Option<LogPosition>, StoreError> {
+    /// True if a record lies before the first one that was read.
+    fn is_before(&self, n: u64) -> bool {
+        self.beginning.is_some_and(|(first, _)| n < first)
+    }
+
+    /// Tells a pruned beginning of the audit log from one that was cut off: the log says what was pruned, and the database
+    /// has no run from that time.
+    fn check_beginning(&mut self, reader: Option<&StoreReader>) -> Result<(), StoreError> {
+        let Some((first, hash)) = self.beginning.filter(|(first, _)| *first > 1) else {
+            return Ok(());
+        };
+        let to = first - 1;
+        // A process that died while it pruned has left some of the files.
+        let is_it = |pruned: &SegmentsPrunedBody| pruned.to > to || pruned.to == to && pruned.hash == hash;
+        let Some((n, _)) = self.pruned.iter().find(|(_, pruned)| is_it(pruned)) else {
+            self.faults.insert(0, TamperEvidence::Log(LogFault::Dropped { from: 1, to }));
+            return Ok(());
+        };
+        // A backup brings runs back from the time that is gone.
+        let is_restored = self.restored.is_some_and(|restored| restored > *n);
+        self.notes.push(AuditNote::Pruned(to));
+        if is_restored {
+            return Ok(());
+        }
+        let kept = reader.map(StoreReader::first_kept_run).transpose()?.flatten();
+        let base = self.base.map_or(0, |base| base.seq);
+        if let Some(run) = kept.filter(|run| *run <= base) {
+            self.faults.push(TamperEvidence::PrunedTooFar { to, run });
+        }
+        Ok(())
+    }
+
+    fn check_database(
+        &mut self,
+        state: &Path,
+        verified: Option<LogPosition>,
+    ) -> Result<Option<LogPosition>, StoreError> {
         let reader = match StoreReader::open(state) {
             Ok(reader) => reader,
             Err(StoreError::NoState(_)) => {
@@ -226,23 +164,21 @@ impl AuditedDatabase {
             }
             Err(error) => return Err(error),
         };
-        match verify_chain(&reader) {
-            Ok(Ok(_)) => self.check_other_state(&reader)?,
+        // Events may be added meanwhile, which the next verification is about.
+        let end = reader.log_end()?;
+        match verify_chain_after(&reader, verified) {
+            Ok(Ok(_)) => {
+                let faults = examine_after(&reader, verified.map_or(0, |event| event.seq))?;
+                self.faults.extend(faults.into_iter().map(TamperEvidence::State));
+            }
             Ok(Err(broken)) => self.faults.push(TamperEvidence::Database(broken)),
             Err(StoreError::Lost { kept, known, .. }) => {
                 self.faults.push(TamperEvidence::Lost { kept, known });
             }
             Err(error) => return Err(error),
         }
-        let end = reader.log_end()?;
-        self.compare(&reader, end.map_or(0, |end| end.seq))?;
+        self.compare(&reader, reader.log_end()?.map_or(0, |end| end.seq))?;
         Ok(end)
-    }
-
-    fn check_other_state(&mut self, reader: &StoreReader) -> Result<(), StoreError> {
-        let faults = examine(reader)?.into_iter();
-        self.faults.extend(faults.map(TamperEvidence::State));
-        Ok(())
     }
 
     fn check_rolled_back(&mut self, has: u64, saw: u64) {
@@ -275,18 +211,18 @@ impl AuditedDatabase {
         }
         self.check_rolled_back(events, has);
         if self.events_before > has {
-            if self.unconfirmed.active_auditors().is_empty() && !only_unpublished(reader, has)? {
+            if self.fold.unseen.active_auditors().is_empty() && !only_unpublished(reader, has)? {
                 self.faults.push(TamperEvidence::LogOlder { has, events });
             } else {
                 self.notes.push(AuditNote::Pending(events.saturating_sub(has)));
             }
         }
-        let behind = self.unconfirmed.unexplained_events(None);
+        let behind = self.fold.unseen.unexplained_events(None);
         if !behind.is_empty() {
             self.faults.push(TamperEvidence::Behind(behind));
         }
-        if self.unconfirmed.pending_count() > 0 {
-            self.notes.push(AuditNote::Unconfirmed(self.unconfirmed.pending_count()));
+        if self.fold.unseen.pending_count() > 0 {
+            self.notes.push(AuditNote::Unconfirmed(self.fold.unseen.pending_count()));
         }
         Ok(())
     }
@@ -297,14 +233,16 @@ impl AuditedDatabase {
         reader: Option<&StoreReader>,
     ) -> Result<(), StoreError> {
         let holds = self.is_known_record(checkpoint.log.n, checkpoint.log.hash);
-        if !holds {
+        if self.is_before(checkpoint.log.n) {
+            self.notes.push(AuditNote::CheckpointPruned(checkpoint.log.n));
+        } else if !holds {
             self.faults.push(TamperEvidence::LogNotOfCheckpoint(checkpoint.log.n));
         }
-        if let Some(base) = self.base {
+        if let Some(seq) = self.began_late {
             if holds && checkpoint.log.n > 0 {
-                self.notes.push(AuditNote::VouchedFor(base.seq));
+                self.notes.push(AuditNote::VouchedFor(seq));
             } else {
-                self.faults.push(TamperEvidence::BeganLate(base.seq));
+                self.faults.push(TamperEvidence::BeganLate(seq));
             }
         }
         let Some(then) = checkpoint.database else {

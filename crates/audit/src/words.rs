@@ -33,6 +33,10 @@ pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 pub(super) const RESULT_CACHED: &str = "result_cached";
 /// The events that no bus has: an auditor reads them in the database.
 pub(super) const UNPUBLISHED: [&str; 4] = [ROWS_RECORDED, ROWS_ERASED, CONNECTION_APPROVED, RESULT_CACHED];
+/// A new file of the log begins: what the records before it come to.
+pub(super) const SEGMENT_STARTED: &str = "segment_started";
+/// The oldest files of the log were pruned.
+pub(super) const SEGMENTS_PRUNED: &str = "segments_pruned";
 /// The state was replaced with a backup.
 pub(super) const STATE_RESTORED: &str = "restored";
 /// A report on a window.

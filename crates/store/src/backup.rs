@@ -103,6 +103,9 @@ fn pack(
     let mut archive = BackupArchive { tar: tar::Builder::new(BufWriter::new(to)), files: 0, bytes: 0 };
     archive.add(&copy.database(), Path::new(DATABASE)).map_err(failed)?;
     let root = reader.folder().path();
+    // Held until the function returns: no process starts a new file of the audit log while its files are copied.
+    let audit_log = File::open(root.join("audit/log.jsonl"));
+    let _turn = audit_log.and_then(|log| log.lock_shared().map(|()| log));
     for name in FOLDERS {
         archive.add_all(root, name).map_err(failed)?;
     }

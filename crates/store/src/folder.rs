@@ -1,8 +1,8 @@
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::StoreError;
+use super::{StoreError, connect};
 use wf_base::failpoint;
 use wf_base::name::{RunId, SessionName};
 
@@ -24,6 +24,11 @@ impl StateFolder {
     /// Returns the path of the database.
     pub fn database(&self) -> PathBuf {
         self.0.join("state.db")
+    }
+
+    /// Holds back whoever prunes, or makes a backup, until the file is dropped; `None`: somebody does so already.
+    pub fn try_lock_pruning(&self) -> Option<File> {
+        connect::try_lock_schema(self)
     }
 
     /// Returns the path of the mark of the log's last event.

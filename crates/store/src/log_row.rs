@@ -1,6 +1,7 @@
 use rusqlite::Row;
 
 use super::fold::GoneBodiesOnDemand;
+use super::state_event::KEYS;
 use super::{LogPosition, StateEvent, StateFact, StoreError, StoreReader};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
@@ -54,6 +55,16 @@ impl StoreReader {
             });
         }
         Ok(())
+    }
+
+    /// Returns the number of the event that records the oldest run which was not pruned.
+    pub fn first_kept_run(&self) -> Result<Option<u64>, StoreError> {
+        let sql = format!(
+            "{KEYS} SELECT key FROM keys JOIN events ON run = key AND run_seq = 0
+             WHERE body IS NOT NULL AND kind IS NULL LIMIT 1"
+        );
+        let found: Option<i64> = self.query_one(&sql, [], |row| row.get(0))?;
+        Ok(found.map(i64::unsigned_abs))
     }
 
     /// Returns at most `most` positions of the log after one, in order.

@@ -3,9 +3,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{AuditRecord, AuditSource};
+use crate::segments::SegmentHead;
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
-    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, UNPUBLISHED,
+    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, SEGMENT_STARTED, UNPUBLISHED,
 };
 
 /// The events that no auditor heard of on the bus, and the auditors that may still confirm them.
@@ -53,6 +54,12 @@ impl UnconfirmedEvents {
             AUDITOR_STARTED | AUDITOR_STOPPED | AUDITOR_DIED => {
                 if let Some(shift) = entry.read::<AuditorLifecycleBody>() {
                     self.add_lifecycle_record(&entry.kind, &shift);
+                }
+            }
+            SEGMENT_STARTED => {
+                if let Some(head) = SegmentHead::of(entry) {
+                    let behind = std::mem::take(&mut self.behind);
+                    *self = Self { behind, ..head.unseen };
                 }
             }
             EVENTS_CONFIRMED => {
@@ -146,7 +153,7 @@ impl UnconfirmedEvents {
 impl UnconfirmedEvents {
     /// Forgets the reported events, and keeps the state needed to judge later ones.
     #[must_use]
-    pub(super) fn without_reported(mut self) -> Self {
+    pub(crate) fn without_reported(mut self) -> Self {
         self.behind.clear();
         self
     }

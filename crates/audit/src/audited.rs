@@ -1,0 +1,189 @@
+//! The database as the records of the audit log describe it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::chain::AuditChainVerifier;
+use super::found::{AuditNote, TamperEvidence};
+use super::ledger::restored;
+use super::read::AuditLogLines;
+use super::record::AuditRecord;
+use super::rotate::SegmentFold;
+use super::segments::{SegmentHead, SegmentsPrunedBody};
+use super::words::{
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
+    LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
+};
+use wf_base::digest::Sha256Digest;
+use wf_store::feed::LogAnchor;
+
+/// The database as the audit log describes it.
+#[derive(Debug, Default)]
+pub(super) struct AuditedDatabase {
+    /// The last event of the database before the audit log was read.
+    pub(super) events_before: u64,
+    /// The hashes of the events after the base, as the auditor saw them.
+    pub(super) hashes: Vec<Option<Sha256Digest>>,
+    pub(super) base: Option<LogAnchor>,
+    /// The last event before the log was created, if there were any.
+    pub(super) began_late: Option<u64>,
+    /// The number and the previous hash of the first record, where that is the head of a segment.
+    pub(super) beginning: Option<(u64, Sha256Digest)>,
+    /// The records of prunings, by their numbers.
+    pub(super) pruned: BTreeMap<u64, SegmentsPrunedBody>,
+    pub(super) last_record: Option<AuditRecord>,
+    /// The fold of the records.
+    pub(super) fold: SegmentFold,
+    /// The length of the log up to the last record, in bytes.
+    pub(super) bytes: u64,
+    pub(super) faults: Vec<TamperEvidence>,
+    pub(super) notes: Vec<AuditNote>,
+    /// The events that the records skip.
+    pub(super) omitted_events: Vec<u64>,
+    /// The record of the last restored backup.
+    pub(super) restored: Option<u64>,
+    /// The records with a hash known from elsewhere: the number, the hash, and true if they agree.
+    pub(super) known_records: Vec<(u64, Sha256Digest, bool)>,
+    pub(super) broken: bool,
+}
+
+impl AuditedDatabase {
+    pub(super) fn read(&mut self, mut lines: AuditLogLines) -> io::Result<()> {
+        let mut chain = None;
+        while let Some(line) = lines.next_line()? {
+            let chain = chain.get_or_insert_with(|| self.start(&line));
+            let Some(record) = chain.line(&line) else { continue };
+            if chain.is_whole() && !self.continues(&record) {
+                self.faults.push(TamperEvidence::OtherSegment(record.n));
+            }
+            self.bytes += line.len() as u64 + 1;
+            self.record(record);
+        }
+        let chain = chain.unwrap_or_default();
+        if lines.torn {
+            self.notes.push(AuditNote::HalfLine);
+        }
+        let faults = chain.end();
+        self.broken = !faults.is_empty();
+        // The events of missing records are reported already.
+        let left_out = std::mem::take(&mut self.omitted_events).into_iter();
+        let left_out = left_out.filter(|_| !self.broken).map(TamperEvidence::LeftOut);
+        self.faults.extend(left_out);
+        self.faults.splice(0..0, faults.into_iter().map(TamperEvidence::Log));
+        Ok(())
+    }
+
+    /// Starts at the first line: the records before the head of a segment are not read.
+    fn start(&mut self, line: &str) -> AuditChainVerifier {
+        let Ok(record) = AuditRecord::parse(line) else { return AuditChainVerifier::default() };
+        // The first record of all is no head of a segment, whoever says so.
+        let head = SegmentHead::of(&record.entry).filter(|_| record.n > 1);
+        let Some(head) = head else { return AuditChainVerifier::default() };
+        (self.base, self.bytes) = (head.end, head.bytes);
+        self.beginning = Some((record.n, record.prev));
+        AuditChainVerifier::after(record.n - 1, record.prev)
+    }
+
+    /// True if a record is no head of a segment, or has what the records before it come to.
+    fn continues(&self, record: &AuditRecord) -> bool {
+        // The first record of all continues none.
+        let is_first = self.last_record.is_none() && record.n > 1;
+        let head = SegmentHead::of(&record.entry).filter(|_| !is_first);
+        head.is_none_or(|head| self.fold.head(self.bytes).as_ref() == Some(&head))
+    }
+
+    /// Returns the last event of the database in the audit log.
+    pub(super) fn end(&self) -> u64 {
+        self.base.map_or(0, |base| base.seq) + self.hashes.len() as u64
+    }
+
+    fn roll_back_to(&mut self, seq: u64) {
+        let base = self.base.map_or(0, |base| base.seq);
+        let kept = usize::try_from(seq.saturating_sub(base)).unwrap_or(usize::MAX);
+        self.hashes.truncate(kept);
+    }
+
+    /// Returns the hash of an event, if known.
+    pub(super) fn hash(&self, seq: u64) -> Option<Sha256Digest> {
+        let base = self.base.map_or(0, |base| base.seq);
+        if let Some(end) = self.base.filter(|base| base.seq == seq) {
+            return Some(end.hash);
+        }
+        let at = usize::try_from(seq.checked_sub(base + 1)?).ok()?;
+        self.hashes.get(at).copied().flatten()
+    }
+
+    fn record(&mut self, record: AuditRecord) {
+        for (n, hash, found) in &mut self.known_records {
+            *found |= *n == record.n && *hash == record.hash;
+        }
+        self.fold.add(&record);
+        if let Some(db) = record.entry.db {
+            self.event(db);
+        }
+        let (n, entry) = (record.n, &record.entry);
+        match entry.kind.as_str() {
+            LOG_CREATED => {
+                self.base = entry.read::<LogCreatedBody>().and_then(|begun| begun.end);
+                self.began_late = self.base.map(|base| base.seq);
+            }
+            SEGMENTS_PRUNED => self.pruned.extend(SegmentsPrunedBody::of(entry).map(|body| (n, body))),
+            STATE_RESTORED => {
+                if let Some(end) = restored(entry) {
+                    self.restore(&record, end);
+                }
+            }
+            DATABASE_ROLLED_BACK => {
+                if let Some(DatabaseRolledBackBody { from, to }) = entry.read() {
+                    let what = (from, to);
+                    self.faults.push(TamperEvidence::Rewound { n, what });
+                    self.roll_back_to(to);
+                }
+            }
+            LOG_TRUNCATED => match entry.read() {
+                Some(LogTruncatedBody { rebooted: true, .. }) => self.notes.push(AuditNote::PowerLost(n)),
+                Some(LogTruncatedBody { had, has, .. }) => {
+                    self.faults.push(TamperEvidence::LogCut { had, has });
+                }
+                None => {}
+            },
+            PARTIAL_RECORD => self.notes.push(AuditNote::Torn(n)),
+            _ => {}
+        }
+        self.last_record = Some(record);
+    }
+
+    fn event(&mut self, db: LogAnchor) {
+        let next = self.end() + 1;
+        if db.seq < next {
+            self.roll_back_to(db.seq.saturating_sub(1));
+        }
+        // Bounded: a number that is far too large is not a gap of this log.
+        for seq in next..db.seq.min(next + (1 << 20)) {
+            if seq == next {
+                self.omitted_events.push(seq);
+            }
+            self.hashes.push(None);
+        }
+        self.hashes.push(Some(db.hash));
+    }
+
+    fn restore(&mut self, record: &AuditRecord, end: LogAnchor) {
+        let from = self.end();
+        let known = self.hash(end.seq);
+        if known.is_some_and(|known| known != end.hash) || end.seq > from {
+            self.faults.push(TamperEvidence::OtherBackup(record.n));
+        }
+        self.notes.push(AuditNote::Restored { at: record.entry.at, from, to: end.seq });
+        self.roll_back_to(end.seq);
+        if self.base.is_some_and(|base| end.seq < base.seq) {
+            self.base = Some(end);
+        }
+        self.restored = Some(record.n);
+    }
+
+    pub(super) fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
+        let same = |known: &&(u64, Sha256Digest, bool)| (known.0, known.1) == (n, hash);
+        self.known_records.iter().find(same).is_some_and(|known| known.2)
+    }
+}

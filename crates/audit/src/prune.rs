@@ -1,0 +1,125 @@
+//! The removal of the oldest files of the log, together with the history that they are about.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::log::{AuditLog, FOLDER};
+use super::read::{self, list_closed_segments};
+use super::record::AuditEntry;
+use super::segments::{SegmentHead, SegmentsPrunedBody, first_record};
+use super::words::SEGMENTS_PRUNED;
+use wf_base::digest::Sha256Digest;
+use wf_base::failpoint;
+use wf_base::time::Moment;
+use wf_store::{RunRetention, StateFolder, StoreError, StoreReader};
+
+/// The end of a closed segment, as the head of the next one has it.
+#[derive(Clone, Debug)]
+struct SegmentEnd {
+    path: PathBuf,
+    /// The number of its first record.
+    first: u64,
+    /// The number of its last record.
+    last: u64,
+    /// The hash of its last record.
+    hash: Sha256Digest,
+    /// The time at which it ended.
+    at: Moment,
+    /// The last event of the database in it.
+    seq: u64,
+}
+
+/// Prunes the segments of the log that are older than the history that is kept, and records which. Nothing is pruned while a
+/// backup is made.
+pub fn prune(state: &Path, keep: RunRetention, now: Moment) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io("prune the audit log in", &state.join(FOLDER), &error);
+    let Some(_turn) = StateFolder::new(state).try_lock_pruning() else { return Ok(()) };
+    let mut ends = list_ends(state).map_err(failed)?;
+    if ends.is_empty() {
+        return Ok(());
+    }
+    let oldest = StoreReader::open(state)?.first_kept_run()?;
+    ends.truncate(count_prunable(&ends, oldest, keep.max_age.map(|age| subtract(now, age))));
+    let (Some(first), Some(last)) = (ends.first(), ends.last()) else { return Ok(()) };
+    let body = SegmentsPrunedBody { from: first.first, to: last.last, hash: last.hash };
+    let mut log = AuditLog::open(state).map_err(failed)?;
+    // Recorded first: what is gone without a record is missing.
+    failpoint::point("audit.before");
+    log.add(|turn| turn.add(AuditEntry::new(now, SEGMENTS_PRUNED).with_summary(&body))).map_err(failed)?;
+    failpoint::point("audit.after");
+    for end in &ends {
+        failpoint::point("unlink.before");
+        match fs::remove_file(&end.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => failpoint::point("unlink.after"),
+        }
+    }
+    Ok(())
+}
+
+fn subtract(now: Moment, age: Duration) -> Moment {
+    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    Moment::from_millis(now.millis().saturating_sub(age))
+}
+
+/// Returns the number of segments, from the oldest, that end before the first run that is kept began, and before a time.
+fn count_prunable(ends: &[SegmentEnd], oldest_run: Option<u64>, before: Option<Moment>) -> usize {
+    let goes = |end: &&SegmentEnd| {
+        oldest_run.is_none_or(|run| end.seq < run) && before.is_none_or(|before| end.at < before)
+    };
+    ends.iter().take_while(goes).count()
+}
+
+/// Lists the ends of the closed segments, up to one that the next one does not continue.
+fn list_ends(state: &Path) -> io::Result<Vec<SegmentEnd>> {
+    let path = read::path(state);
+    let closed = list_closed_segments(&path)?;
+    let next = closed.iter().skip(1).map(|segment| segment.path.as_path()).chain([path.as_path()]);
+    let mut ends = Vec::new();
+    for (segment, next) in closed.iter().zip(next) {
+        let Some(record) = first_record(next)? else { break };
+        let Some(head) = SegmentHead::of(&record.entry) else { break };
+        ends.push(SegmentEnd {
+            path: segment.path.clone(),
+            first: segment.first,
+            last: head.ledger.n,
+            hash: record.prev,
+            at: record.entry.at,
+            seq: head.ledger.seq,
+        });
+    }
+    Ok(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SegmentEnd, count_prunable};
+    use wf_base::time::Moment;
+
+    #[test]
+    fn a_segment_goes_with_all_runs_that_it_is_about() {
+        let end = |seq: u64, at: i64| SegmentEnd {
+            path: "log".into(),
+            first: 1,
+            last: seq,
+            hash: [0; 32].into(),
+            at: Moment::from_millis(at),
+            seq,
+        };
+        let ends = [end(10, 100), end(20, 200), end(30, 300)];
+        let time = |at: i64| Some(Moment::from_millis(at));
+        for (run, before, count) in [
+            (Some(11), None, 1),
+            (Some(10), None, 0),
+            (Some(31), None, 3),
+            (None, None, 3),
+            (Some(31), time(250), 2),
+            (Some(11), time(250), 1),
+            (None, time(100), 0),
+        ] {
+            assert_eq!(count_prunable(&ends, run, before), count, "{run:?} {before:?}");
+        }
+    }
+}

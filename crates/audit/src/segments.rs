@@ -1,0 +1,150 @@
+//! The files of the log: segments that are closed, oldest first, and the one that is written.
+//!
+//! A closed segment is `log-N.jsonl`, where N is the number of its first record; `log.jsonl` is the one that is written. Each
+//! but the first of all begins with a record [`SEGMENT_STARTED`] that has what its writer and a verification must know of the
+//! records before. So a segment can be read without those before it, which may be pruned.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::AuditLogState;
+use super::record::{AuditEntry, AuditRecord};
+use super::stats::UnconfirmedEvents;
+use super::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
+use wf_base::digest::Sha256Digest;
+use wf_store::feed::LogAnchor;
+use wf_store::own_file;
+
+/// The content of [`SEGMENT_STARTED`]: what the records before it come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SegmentHead {
+    /// The length of the log before it, with what was pruned, in bytes.
+    pub bytes: u64,
+    /// The last event of the database that is in the log; absent: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<LogAnchor>,
+    /// The state that the next record depends on.
+    pub ledger: AuditLogState,
+    /// The events that an auditor may still confirm.
+    pub unseen: UnconfirmedEvents,
+}
+
+impl SegmentHead {
+    /// Reads the head of a segment; `None` if the record is none.
+    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
+        (entry.kind == SEGMENT_STARTED).then(|| entry.read()).flatten()
+    }
+}
+
+/// The content of [`SEGMENTS_PRUNED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SegmentsPrunedBody {
+    /// The number of the first record.
+    pub from: u64,
+    /// The number of the last record.
+    pub to: u64,
+    /// The hash of the last record.
+    pub hash: Sha256Digest,
+}
+
+impl SegmentsPrunedBody {
+    /// Reads the record of a pruning; `None` if the record is none.
+    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
+        (entry.kind == SEGMENTS_PRUNED).then(|| entry.read()).flatten()
+    }
+}
+
+/// A file of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// The number of its first record.
+    pub first: u64,
+    /// The path.
+    pub path: PathBuf,
+    /// The length in bytes.
+    pub length: u64,
+}
+
+/// Returns the path of a closed segment.
+pub(super) fn closed_path(dir: &Path, first: u64) -> PathBuf {
+    dir.join(format!("log-{first:012}.jsonl"))
+}
+
+/// Lists the closed segments of a folder, oldest first. One that begins as the written one does is left out: a process
+/// died while it closed that.
+pub(super) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(first) = name.to_str().and_then(first_of_name) else { continue };
+        let path = entry.path();
+        own_file(&path)?;
+        if first < written || written == 0 {
+            found.push(Segment { first, path, length: entry.metadata()?.len() });
+        }
+    }
+    found.sort_by_key(|segment| segment.first);
+    Ok(found)
+}
+
+/// Reads the number in the name of a closed segment.
+fn first_of_name(name: &str) -> Option<u64> {
+    name.strip_prefix("log-")?.strip_suffix(".jsonl")?.parse().ok()
+}
+
+/// Reads the first record of a file of the log, unverified; `None` if there is none.
+pub(super) fn first_record(path: &Path) -> io::Result<Option<AuditRecord>> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
+    Ok(AuditRecord::parse_unverified(&line))
+}
+
+/// Returns the length of the log before a record, as the first one of a file.
+pub(super) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
+    first.and_then(|record| SegmentHead::of(&record.entry)).map_or(0, |head| head.bytes)
+}
+
+/// The bytes of several files, one after the other. Each but the last is opened when it is read.
+#[derive(Debug)]
+pub(super) struct SegmentReader {
+    ahead: VecDeque<(PathBuf, u64)>,
+    now: Take<File>,
+    last: Option<Take<File>>,
+}
+
+impl SegmentReader {
+    /// Starts at an offset of the first of the closed segments; the written one is open.
+    pub(super) fn new(closed: Vec<Segment>, written: File, length: u64, from: u64) -> io::Result<Self> {
+        let mut ahead: VecDeque<_> = closed.into_iter().map(|one| (one.path, one.length)).collect();
+        let mut last = Some(written.take(length));
+        let mut now = match ahead.pop_front() {
+            Some((path, length)) => File::open(path)?.take(length),
+            None => last.take().ok_or_else(|| io::Error::other("no segment"))?,
+        };
+        now.get_mut().seek(SeekFrom::Start(from))?;
+        now.set_limit(now.limit().saturating_sub(from));
+        Ok(Self { ahead, now, last })
+    }
+}
+
+impl Read for SegmentReader {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.now.read(bytes)?;
+            if read > 0 || bytes.is_empty() {
+                return Ok(read);
+            }
+            let next = match self.ahead.pop_front() {
+                Some((path, length)) => Some(File::open(path)?.take(length)),
+                None => self.last.take(),
+            };
+            let Some(next) = next else { return Ok(0) };
+            self.now = next;
+        }
+    }
+}

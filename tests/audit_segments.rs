@@ -12,7 +12,7 @@ fn rotate(sandbox: &Sandbox) -> Did {
 }
 
 fn full(sandbox: &Sandbox) -> Did {
-    verify(sandbox)
+    sandbox.wf(&["audit", "verify", "--full"])
 }
 
 /// The closed segments, oldest first.
@@ -62,7 +62,12 @@ fn a_log_of_several_files_is_one_log() {
         records(&sandbox).into_iter().filter(|record| record.entry.kind == "report").collect();
     let runs = |record: &AuditRecord| record.entry.about["history"]["plan"]["runs"].as_u64();
     assert_eq!(reports.iter().map(runs).collect::<Vec<_>>(), [Some(1), Some(2), Some(3), Some(4)]);
+    // A verification from a checkpoint on reads the file in which that is.
+    verify(&sandbox).exits(0).says("since the verification of");
+    rotate(&sandbox).exits(0);
+    verify(&sandbox).exits(0).says("since the verification of");
     std::fs::write(&closed(&sandbox)[0], "").unwrap();
+    verify(&sandbox).exits(0);
     full(&sandbox).exits(1);
 }
 

@@ -7,6 +7,7 @@ mod approvals;
 mod attest;
 mod audit;
 mod audit_segments;
+mod audit_since;
 mod auditor;
 mod bad_input;
 mod bad_models;

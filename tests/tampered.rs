@@ -95,8 +95,8 @@ fn texts(sandbox: &Sandbox, query: &str) -> Vec<String> {
 /// backed up.
 #[track_caller]
 pub(crate) fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
-    let doctor = sandbox.wf(&["doctor"]);
-    let audit = sandbox.wf(&["audit", "verify"]);
+    let doctor = sandbox.wf(&["doctor", "--full"]);
+    let audit = sandbox.wf(&["audit", "verify", "--full"]);
     assert_eq!((doctor.code, audit.code), (Some(6), Some(1)), "{attack}\n{}{}", doctor.all(), audit.all());
     let backup = sandbox.wf(&["backup", "tampered.tar"]);
     assert_eq!(backup.code, Some(6), "{attack}\n{}", backup.all());
@@ -110,9 +110,9 @@ pub(crate) fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
 #[track_caller]
 pub(crate) fn clean(sandbox: &Sandbox) {
     let state = |did: &Did| did.all().lines().find(|line| line.contains("state")).map(str::to_owned);
-    let doctor = sandbox.wf(&["doctor"]);
+    let doctor = sandbox.wf(&["doctor", "--full"]);
     assert!(state(&doctor).is_some_and(|line| line.contains("hash chain OK")), "{}", doctor.all());
-    sandbox.wf(&["audit", "verify"]).exits(0);
+    sandbox.wf(&["audit", "verify", "--full"]).exits(0);
 }
 
 /// The files below a folder.

@@ -33,8 +33,11 @@ pub struct DoctorArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
+    /// Verify the whole history, also what was verified before
+    #[arg(long)]
+    full: bool,
     /// Rebuild tables that differ from the log, instead of checking the environment
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "full"])]
     repair: bool,
 }
 
@@ -50,7 +53,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
         approvers(ui),
     ]);
     findings.extend(misnamed(&ui.host));
-    findings.extend(doctor::check_state(&ui.host));
+    findings.extend(doctor::check_state(&ui.host, args.full));
     findings.extend(check_goals_scheduled(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
     {

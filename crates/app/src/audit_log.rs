@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::kept_checkpoint::{keep_checkpoint, read_checkpoint};
 use crate::{CommandError, Host};
 use wf_audit::{self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault};
 use wf_store::{StoreError, StoreReader};
@@ -26,8 +27,13 @@ pub struct AuditLinePage {
     pub older: Option<u64>,
 }
 
-/// Verifies both logs.
-pub fn verify_logs(host: &Host, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
+/// Verifies both logs: from the kept checkpoint on, unless everything is to be verified or compared with another checkpoint. A
+/// verification from a checkpoint on that finds anything is followed by one of everything.
+pub fn verify_logs(
+    host: &Host,
+    checkpoint: Option<&Checkpoint>,
+    is_full: bool,
+) -> Result<AuditFindings, CommandError> {
     let state = host.workspace().state;
     if !audit::path(&state).exists()
         && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
@@ -35,7 +41,27 @@ pub fn verify_logs(host: &Host, checkpoint: Option<&Checkpoint>) -> Result<Audit
     {
         return Err(error.into());
     }
-    Ok(audit::verify(&state, checkpoint, host.now())?)
+    let kept = if is_full || checkpoint.is_some() { None } else { read_checkpoint(host) };
+    let short = kept.and_then(|kept| audit::verify_since(&state, &kept, host.now()).ok().flatten());
+    match short {
+        Some(found) => Ok(found),
+        None => Ok(audit::verify(&state, checkpoint, host.now())?),
+    }
+}
+
+/// Keeps the checkpoint of a verification, if that found nothing without the help of another checkpoint.
+pub fn keep_verification(host: &Host, found: &AuditFindings) {
+    if found.faults.is_empty() {
+        keep_checkpoint(host, &found.heads);
+    }
+}
+
+/// Says from where on the logs were verified; `None`: from their beginning.
+pub fn describe_start(found: &AuditFindings) -> Option<String> {
+    let since = found.since.as_ref()?;
+    let (event, record) = (since.database.map_or(0, |event| event.seq) + 1, since.log.n + 1);
+    let at = since.at.to_second();
+    Some(format!("the verification of {at}: from event {event} and record {record} on"))
 }
 
 /// Returns the latest lines before an offset that are wanted, newest first. The log is searched backwards, and no further than some

@@ -5,6 +5,7 @@ use std::path::Path;
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
+use crate::kept_checkpoint::{keep_database, read_checkpoint};
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
@@ -14,6 +15,7 @@ use wf_core::machine::LockHolder;
 use wf_exec::supervisor;
 use wf_store::{
     self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
+    verify_chain_after,
 };
 
 /// The maximum number of runs and locks that are named.
@@ -52,10 +54,10 @@ pub enum DoctorStatus {
     Bad,
 }
 
-/// Checks the state.
-pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
+/// Checks the state: the history since the kept checkpoint, or all of it.
+pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     let dir = host.workspace().state;
-    let mut findings = vec![check_integrity(host, &dir)];
+    let mut findings = vec![check_integrity(host, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
@@ -68,13 +70,14 @@ pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
 }
 
 /// Checks that the state is usable and unaltered.
-fn check_integrity(host: &Host, dir: &Path) -> DoctorFinding {
+fn check_integrity(host: &Host, dir: &Path, is_full: bool) -> DoctorFinding {
     let shown = relative_path(dir, host.cwd());
     let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
     if !writable(dir) {
         return bad(format!("{shown} · not writable · check its owner, or use --state"));
     }
-    match verify_database(dir) {
+    let short = if is_full { None } else { verify_since_checkpoint(host, dir) };
+    match short.map_or_else(|| verify_database(host, dir), Ok) {
         Ok(found) => DoctorFinding::new("state", DoctorStatus::Good, format!("{shown} · {found}")),
         Err(StoreError::NoState(_)) => {
             let found = format!("{shown} · no runs yet");
@@ -84,14 +87,32 @@ fn check_integrity(host: &Host, dir: &Path) -> DoctorFinding {
     }
 }
 
+/// Verifies what was added since the kept checkpoint; `None`: there is none, or anything is wrong, which is for the verification
+/// of everything to say.
+fn verify_since_checkpoint(host: &Host, dir: &Path) -> Option<String> {
+    let kept = read_checkpoint(host)?;
+    let verified = kept.event()?;
+    let reader = StoreReader::open(dir).ok()?;
+    let end = reader.log_end().ok()??;
+    let events = verify_chain_after(&reader, Some(verified)).ok()?.ok()?;
+    if reader.find_damage().ok()?.is_some() || !store::examine_after(&reader, verified.seq).ok()?.is_empty() {
+        return None;
+    }
+    keep_database(host, end);
+    let since = format!("verified since {}, from event {} on", kept.at.to_second(), verified.seq + 1);
+    let (size, schema) = (size(reader.size().ok()?), reader.schema().ok()?);
+    Some(format!("{events} events, hash chain OK · {since} (everything: --full) · {size} · schema {schema}"))
+}
+
 /// Reads all of the database, follows the log to its end, and compares all files beside it.
-fn verify_database(dir: &Path) -> Result<String, StoreError> {
+fn verify_database(host: &Host, dir: &Path) -> Result<String, StoreError> {
     let reader = StoreReader::open(dir)?;
     let path = StateFolder::new(dir).database();
     if let Some(cause) = reader.find_damage()? {
         return Err(StoreError::Corrupt { path, cause });
     }
     let broken = |broken| StoreError::Broken { path: path.clone(), broken };
+    let end = reader.log_end()?;
     let events = verify_chain(&reader)?.map_err(broken)?;
     let faults = store::examine(&reader)?;
     if let Some(first) = faults.first() {
@@ -99,6 +120,9 @@ fn verify_database(dir: &Path) -> Result<String, StoreError> {
         let more = (faults.len() > 1).then(|| format!(", and {more}"));
         let what = format!("{first}{}", more.unwrap_or_default());
         return Err(StoreError::of_faults(path, what, &faults));
+    }
+    if let Some(end) = end {
+        keep_database(host, end);
     }
     let size = size(reader.size()?);
     let schema = reader.schema()?;

@@ -32,6 +32,7 @@ pub mod given;
 pub mod goals;
 mod host;
 pub mod keep;
+mod kept_checkpoint;
 pub mod keys;
 pub mod lineage;
 pub mod load;

@@ -34,7 +34,7 @@ pub struct AuditCheckpointArgs {
 /// Creates a checkpoint.
 pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandError> {
     let signer = args.key.as_ref().map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
-    let found = verify_logs(&ui.host, None)?;
+    let found = verify_logs(&ui.host, None, true)?;
     // A log that began late is what a checkpoint is made for, too.
     if let Some(fault) = found.faults.iter().find(|fault| !fault.is_pinned_by_a_checkpoint()) {
         let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::Ui;
 use crate::commands::attest::{public, read};
-use wf_app::audit_log::verify_logs;
+use wf_app::audit_log::{describe_start, keep_verification, verify_logs};
 use wf_app::{CliExitCode, CommandError};
 use wf_audit::{AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};
 use wf_base::units::plural;
@@ -15,12 +15,14 @@ use wf_store::StateFault;
 /// Verify that the history is unaltered
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verifies every event of the database and every record of the audit log, and compares the two. Exit
-code 1: something was changed, dropped, inserted, reordered or rolled back; 6: something cannot be
-read. A checkpoint that is stored elsewhere also detects the replacement of both logs.
+Verifies the events of the database and the records of the audit log, and compares the two: those
+added since the last verification that found nothing. With --full, or with a checkpoint that is
+stored elsewhere, it verifies all; the latter also detects the replacement of both logs. Exit code
+1: something was changed, dropped, inserted, reordered or rolled back; 6: something cannot be read.
 
 Examples:
-  wf audit verify
+  wf audit verify                    what was added since the last time
+  wf audit verify --full
   wf audit verify --checkpoint audit.dsse.json --public-key public.pem")]
 pub struct AuditVerifyArgs {
     /// Also compare with a checkpoint
@@ -29,6 +31,9 @@ pub struct AuditVerifyArgs {
     /// Public key that must have signed it: a PEM file, or 64 hexadecimal digits
     #[arg(long, value_name = "FILE|HEX", requires = "checkpoint")]
     public_key: Option<String>,
+    /// Verify everything, also what was verified before
+    #[arg(long)]
+    full: bool,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
@@ -39,7 +44,10 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
     let key = args.public_key.as_deref();
     let checkpoint = args.checkpoint.as_ref().map(|path| load(ui, path, key)).transpose()?;
     let (checkpoint, signed) = checkpoint.unzip();
-    let found = verify_logs(&ui.host, checkpoint.as_ref())?;
+    let found = verify_logs(&ui.host, checkpoint.as_ref(), args.full)?;
+    if args.checkpoint.is_none() {
+        keep_verification(&ui.host, &found);
+    }
     if args.json {
         ui.print_json(&json(&found))?;
     } else {
@@ -95,6 +103,9 @@ fn text(found: &AuditFindings) -> String {
         let faults = plural(found.faults.len(), "fault");
         format!("{} {faults} in {what}\n", paint(BAD, "invalid:"))
     };
+    if let Some(since) = describe_start(found) {
+        text += &format!("  {} {since}; everything: wf audit verify --full\n", paint(NAME, "since"));
+    }
     for fault in &found.faults {
         text += &format!("  {} {fault}\n", paint(BAD, "fault"));
     }
@@ -120,6 +131,7 @@ fn json(found: &AuditFindings) -> String {
         "faults": all(found.faults.iter().map(ToString::to_string).collect()),
         "notes": all(found.notes.iter().map(ToString::to_string).collect()),
         "heads": found.heads,
+        "since": found.since,
     });
     format!("{document:#}\n")
 }

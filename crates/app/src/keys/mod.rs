@@ -8,8 +8,9 @@ mod passphrase;
 
 pub use own::{
     NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
-    open_key, own_keys, require_signing_key, store_key,
+    open_key, own_keys, require_signing_key, store_key, unattended_signer,
 };
 pub use passphrase::{
-    KeyProtection, from_file as from_private_file, passphrase, store_in_keyring, stored_passphrase,
+    KeyProtection, from_file as from_private_file, keyring_passphrase, passphrase, store_in_keyring,
+    stored_passphrase,
 };

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{KeyProtection, store_in_keyring, stored_passphrase};
+use super::{KeyProtection, keyring_passphrase, store_in_keyring, stored_passphrase};
 use crate::Caller;
 use crate::Host;
 use crate::{CliExitCode, CommandError, watch};
@@ -135,6 +135,18 @@ pub fn store_key(
     let (key, named) = (public.id(), name.to_owned());
     watch::record_quietly(caller, WorkspaceAction::KeyMade { key, name: named });
     Ok(OwnKey { name: name.to_owned(), public })
+}
+
+/// Opens the key that signs by default, if that needs no person: it is not encrypted, or its passphrase is in the keyring.
+pub fn unattended_signer(host: &Host) -> Option<Signer> {
+    let keys = key_folder(host).ok()?;
+    let key = choose_signing_key(host, &keys, None).ok()??;
+    let pem = keys.private(&key.name).ok()?;
+    let signer = match Signer::from_pem(&pem) {
+        Err(BadKey::Encrypted) => Signer::from_encrypted_pem(&pem, &keyring_passphrase(&key)?),
+        other => other,
+    };
+    signer.ok().filter(|signer| signer.public() == key.public)
 }
 
 /// Opens a key, with its passphrase if it has one.

@@ -30,6 +30,11 @@ pub fn store_in_keyring(key: &PublicKey, secret: &str) -> Result<(), CommandErro
     })
 }
 
+/// The passphrase of a key in the system keyring; `None` if there is none, or it cannot be read.
+pub fn keyring_passphrase(key: &OwnKey) -> Option<String> {
+    String::from_utf8(recall(KEYRING_SERVICE, &key.public.hex()).ok()?).ok()
+}
+
 /// The passphrase of a key: from a file, else from the system keyring, else from the user.
 pub fn stored_passphrase(
     caller: &dyn Caller,

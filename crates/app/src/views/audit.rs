@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::state_reader;
-use crate::audit_log::{AuditLine, find_record, latest_lines, record_details, verify_logs};
+use crate::audit_log::{AuditLine, describe_start, find_record, latest_lines, record_details, verify_logs};
 use crate::{Caller, CommandError};
 use wf_audit::AuditRecord;
 use wf_base::name::RunId;
@@ -95,13 +95,17 @@ pub fn audit_verification(caller: &dyn Caller) -> Result<Option<AuditVerificatio
     if !has_log && state_reader(caller)?.is_none() {
         return Ok(None);
     }
-    let found = verify_logs(caller.host(), None)?;
+    let found = verify_logs(caller.host(), None, false)?;
     Ok(Some(AuditVerification {
         holds: found.faults.is_empty(),
         events: found.events,
         records: found.records,
         faults: found.faults.iter().map(ToString::to_string).collect(),
-        notes: found.notes.iter().map(ToString::to_string).collect(),
+        notes: describe_start(&found)
+            .map(|since| format!("since {since}"))
+            .into_iter()
+            .chain(found.notes.iter().map(ToString::to_string))
+            .collect(),
     }))
 }
 

@@ -4,6 +4,23 @@ use crate::audit::{LOG, checkpoint, events, lines, lived, put, run, verify, veri
 use crate::support::{Sandbox, until};
 
 #[test]
+fn a_backup_is_restored_though_the_audit_log_was_behind_when_it_was_made() {
+    let sandbox = Sandbox::new();
+    // A command without an auditor writes to the database, and nothing to the audit log.
+    sandbox.wf(&["memory", "add", "a note"]).exits(0);
+    sandbox.file("plan.md", "---\nkind: plan\nid: p\nsteps: [{id: a, run: 'true'}]\n---\n");
+    sandbox.wf(&["run", "plan.md"]).exits(0);
+    sandbox.wf(&["memory", "add", "another"]).exits(0);
+    sandbox.wf(&["backup", "state.tar"]).exits(0);
+    sandbox.wf(&["memory", "add", "a third"]).exits(0);
+    sandbox.wf(&["restore", "state.tar", "--force"]).exits(0);
+    verify(&sandbox).exits(0).says("from a backup");
+    std::fs::remove_dir_all(sandbox.at(".wf")).unwrap();
+    sandbox.wf(&["restore", "state.tar"]).exits(0);
+    verify(&sandbox).exits(0).says("from a backup");
+}
+
+#[test]
 fn a_restored_backup_is_told_as_what_it_is() {
     let sandbox = lived(1);
     sandbox.wf(&["backup", "state.tar"]).exits(0);

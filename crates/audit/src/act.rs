@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::desk::initial_body;
 use super::fill::AuditBackfill;
-use super::log::AuditLog;
+use super::log::{AuditLog, FOLDER, LOG};
 use super::record::AuditEntry;
 use super::summary;
 use super::words::LOG_CREATED;
@@ -33,4 +33,16 @@ pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
         turn.add(summary::of_message(message));
     });
     written.map_err(failed)
+}
+
+/// Adds the events of a state that its audit log does not have yet, as the next auditor would. Nothing is written if there is
+/// no audit log.
+pub(super) fn catch_up(state: &Path) -> Result<(), StoreError> {
+    if !state.join(FOLDER).join(LOG).exists() {
+        return Ok(());
+    }
+    let failed = |error| StoreError::io("write the audit log in", state, &error);
+    let mut backfill = AuditBackfill::new(state.to_owned(), NOBODY);
+    let mut log = AuditLog::open(state).map_err(failed)?;
+    log.add(|turn| backfill.add_missing_events(turn, None, false)).map_err(failed)
 }

@@ -14,8 +14,12 @@ pub fn restore(from: &Path, state: &Path, replace: bool, now: Moment) -> Result<
     store::restore(from, state, replace, now, &|fresh, manifest, carried| {
         let failed = |error| StoreError::io("keep the audit log of", state, &error);
         let (own, theirs) = (state.join(FOLDER), fresh.join(FOLDER));
+        // The audit log may be behind the database: what a command without an auditor wrote is added by the next.
         if own.join(LOG).exists() {
+            act::catch_up(state)?;
             carry(&own, &theirs).map_err(failed)?;
+        } else {
+            act::catch_up(fresh)?;
         }
         let end = LogAnchor { seq: manifest.events, hash: manifest.head };
         let made = manifest.created;
@@ -34,7 +38,10 @@ fn carry(from: &Path, to: &Path) -> io::Result<()> {
     own_file(&from.join(LOG))?;
     let log = fs::File::open(from.join(LOG))?;
     log.lock_shared()?;
-    fs::create_dir_all(to)?;
+    match fs::remove_dir_all(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => fs::create_dir_all(to)?,
+    }
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {

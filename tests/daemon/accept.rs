@@ -217,8 +217,10 @@ fn a_signed_job_is_the_same_job_when_its_data_changes() {
 fn goals_of_one_workspace_do_not_disturb_each_other() {
     let sandbox = place();
     sandbox.file("wf.yaml", "# checks have a sandbox\n");
-    sandbox.file("stamp", "0\n");
-    let busy = "run: 'for i in 1 2 3 4; do date +%N >> stamp; sleep 0.1; done', writes: [stamp]";
+    for file in ["stamp", "other"] {
+        sandbox.file(file, "0\n");
+    }
+    let busy = "run: 'for i in 1 2 3 4; do date +%N >> stamp; cp stamp other; sleep 0.1; done', writes: [stamp, other]";
     sandbox.file(
         "goals/busy.md",
         format!(
@@ -226,7 +228,10 @@ fn goals_of_one_workspace_do_not_disturb_each_other() {
              verify: [{{name: never, run: 'false'}}]\nrepair: {{steps: [{{id: stamp, {busy}}}]}}\n---\n"
         ),
     );
-    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: there, run: test -s stamp}}]\n"));
+    goal(
+        &sandbox,
+        &format!("{EACH_SECOND}data: [stamp]\nverify: [{{name: there, run: test -s stamp && cat *}}]\n"),
+    );
     sandbox.accept();
     let daemon = daemon(&sandbox, &[]);
     let seen = "SELECT count(*) FROM reconciliations WHERE goal = 'kept' AND ended IS NOT NULL";
@@ -234,4 +239,33 @@ fn goals_of_one_workspace_do_not_disturb_each_other() {
     daemon.ends();
     let unknown = "SELECT reason FROM reconciliations WHERE goal = 'kept' AND health <> 'healthy'";
     assert_eq!(words(&sandbox, unknown), [""; 0]);
+}
+
+#[test]
+fn programs_that_the_settings_and_agents_of_a_goal_start_are_accepted_with_it() {
+    let sandbox = place();
+    for program in ["key", "absolute", "variable", "agent"] {
+        sandbox.file(program, "#!/bin/sh\necho one\n");
+    }
+    let config = "sandbox: off\nmodels: {m: {api: openai, model: x, base_url: 'http://127.0.0.1:1', \
+                  key: {from: command, run: [./key]}}}\nroles: {worker: m}\n";
+    sandbox.file("wf.yaml", config);
+    let absolute = sandbox.at("absolute").display().to_string();
+    sandbox.file(
+        "goals/kept.md",
+        format!(
+            "---\nkind: goal\nid: kept\nschedule: \"0 6 * * *\"\non_failure: spawn_plan\napproval: none\n\
+             verify: [{{name: a, run: '{absolute}'}}, {{name: b, run: '$WF_WORKSPACE/variable'}}]\n\
+             repair: {{steps: [{{id: w, agent: {{role: worker, engine: command, command: [./agent]}}}}]}}\n---\n\
+             ## w\n\nWork.\n"
+        ),
+    );
+    sandbox.accept();
+    let waits = || Did::of(&mut sandbox.unaccepted(&["goal", "list"])).exits(0).all();
+    assert!(!waits().contains("blocked"), "{}", waits());
+    for program in ["key", "absolute", "variable", "agent"] {
+        sandbox.file(program, "#!/bin/sh\necho two\n");
+        assert!(waits().contains(&format!("{program} changed")), "{program}: {}", waits());
+        sandbox.file(program, "#!/bin/sh\necho one\n");
+    }
 }

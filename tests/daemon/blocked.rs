@@ -98,3 +98,40 @@ fn an_approval_is_warned_of_before_it_is_used_up() {
     assert_eq!(news(&sandbox), ["repaired", "expiring"], "once");
     daemon.ends();
 }
+
+#[test]
+fn a_goal_whose_reconciliations_cannot_start_is_no_healthy_goal() {
+    let sandbox = place();
+    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n"));
+    sandbox.accept();
+    let (daemon, address) = daemon(&sandbox);
+    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let config = sandbox.read("wf.yaml");
+    sandbox.file("wf.yaml", format!("{config}foo: bar\n"));
+    soon("it is not ready", || !is_ready(&address));
+    assert!(get(&address, "/readyz").contains("wf goal run kept"));
+    sandbox.file("wf.yaml", config);
+    soon("it is ready again", || is_ready(&address));
+    daemon.ends();
+}
+
+#[test]
+fn a_goal_that_is_paused_is_not_blocked_and_a_pipe_is_no_approval() {
+    let sandbox = place();
+    let front = format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n");
+    goal(&sandbox, &front);
+    sandbox.accept();
+    let (daemon, address) = daemon(&sandbox);
+    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let pipe = sandbox.at("goals/kept.approval.json");
+    let (mode, pipe_type) = (rustix::fs::Mode::RUSR, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, pipe_type, mode, 0).unwrap();
+    let before = ended(&sandbox, "healthy");
+    soon("it goes on", || ended(&sandbox, "healthy") > before + 1);
+    sandbox.wf(&["goal", "pause", "kept"]).exits(0);
+    goal(&sandbox, &front.replace("'true'", "'true # and more'"));
+    soon("the change is read", || get(&address, "/readyz").contains("\"ok\":true"));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(is_ready(&address), "a pause is meant");
+    daemon.ends();
+}

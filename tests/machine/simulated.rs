@@ -37,6 +37,10 @@ fn a_world_that_broke_a_law_keeps_it_now() {
         (40_937, Faults::ALL),
         (52_276, Faults::ALL),
         (56_637, Faults::ALL),
+        (61_902, Faults::ALL),
+        (89_572, Faults::ALL),
+        (114_213, Faults::ALL),
+        (133_239, Faults::ALL),
     ] {
         let told = simulate(&Options { faults, ..options(seed) });
         assert!(told.broken.is_none(), "seed {seed}: {:?}", told.broken);

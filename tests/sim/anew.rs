@@ -3,7 +3,7 @@
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::ggs::Directive;
-use wf_core::machine::{Round, RunPhase, StepState, TaskId};
+use wf_core::machine::{Round, RunPhase, Standing, StepState, TaskId};
 
 use super::ledger::{Book, Ledger};
 
@@ -62,13 +62,14 @@ impl Book {
     /// Another round begins. What failed is told what its last attempt lacked, if that is known to
     /// be of the same work.
     fn begins_anew(&mut self, same: bool, at: Moment) {
-        let end = self.ended.take().map(|end| end.state);
-        let told = same && end == Some(StepState::Failed);
+        let end = self.ended.take();
+        let told = same && end.as_ref().is_some_and(|end| end.state == StepState::Failed);
         let history = std::mem::take(&mut self.history);
         *self = Self {
             attempts: self.attempts,
             base: self.attempts,
             again: Some(at),
+            refuted: end.is_some_and(|end| end.standing == Standing::Refuted),
             history: if told { history } else { Vec::new() },
             ..Self::default()
         };

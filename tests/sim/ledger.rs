@@ -97,6 +97,8 @@ pub struct Book {
     pub sent_back: u32,
     /// The verdicts on the last attempt: passed, not passed.
     pub verdicts: (usize, usize),
+    /// True if it ended refuted in the round before.
+    pub refuted: bool,
     /// All attempts, those of the cache as 0, and what was ruled on them.
     pub history: Vec<Tried>,
     /// The digest of the file of the last attempt, as it was checked.

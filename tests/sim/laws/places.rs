@@ -215,7 +215,8 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
         (StepState::Succeeded, Standing::Reported) => {
             step.verify.is_empty() || cut_short || book.is_ignored() || is_other
         }
-        (StepState::Failed, Standing::Refuted) => refuted > 0,
+        // An agent that is stuck may end in a later round without another attempt.
+        (StepState::Failed, Standing::Refuted) => refuted > 0 || passed == 0 && book.refuted,
         (StepState::Failed, Standing::Unchecked) => passed + refuted == 0,
         (StepState::Failed | StepState::Cancelled, Standing::Reported)
         | (StepState::Skipped | StepState::Cancelled, Standing::Unchecked) => true,

@@ -8,7 +8,7 @@ use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, R
 
 use super::super::agents;
 use super::super::engine::{Engine, Job};
-use super::super::ledger::step_of;
+use super::super::ledger::{Ledger, step_of};
 use super::super::look::{Look, Seen};
 use super::ensure;
 
@@ -64,6 +64,11 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// True if nothing of a run goes on any more.
+fn is_halted(known: &Ledger) -> bool {
+    known.ending() || known.stopping
+}
+
 pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
     let Seen::Act(effect) = look.seen else {
         return Ok(());
@@ -93,7 +98,8 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             let guided = book.consults.is_some() || book.stuck.is_some();
             book.awaits || book.live.is_some() || guided || over(place)
         }
-        Effect::Unlock { place, .. } => over(place) || known.ending() || known.stopping,
+        // One that was to have its locks again asks for them anew when its next attempt is due.
+        Effect::Unlock { place } => over(place) || is_halted(known) || known.book(place).due.is_some(),
         Effect::Remember { place, .. } => over(place),
         // It may have ended by itself, and its round with it.
         Effect::Kill { attempt, .. } => {
@@ -102,7 +108,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
                 let agent = known.agents.at(&attempt.place);
                 agent.children.iter().any(|child| child.begun)
             });
-            known.ending() || known.stopping || !known.rounds.is_empty() || late || parent
+            is_halted(known) || !known.rounds.is_empty() || late || parent
         }
         // More is asked of them elsewhere.
         Effect::CallModel { attempt, .. }

@@ -1,5 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::pins::{pin, with_texts};
 use super::token::read_token;
 use super::{SigningRules, token_path};
@@ -29,9 +31,23 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
 
 /// Returns the digest of the settings that the runs of a goal depend on, those of its repairs included.
 pub(super) fn settings_digest(ready: &LoadedPlan) -> Sha256Digest {
+    Sha256Digest::of_bytes(canonical(&bound_config(ready)).as_bytes())
+}
+
+fn bound_config(ready: &LoadedPlan) -> Value {
     let config = ready.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
     let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
-    Sha256Digest::of_bytes(canonical(&bound_settings(config, plan)).as_bytes())
+    bound_settings(config, plan, ready.goal.as_ref().map(|of| &*of.goal))
+}
+
+/// Returns the strings in a value.
+fn strings(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(all) => all.iter().flat_map(strings).collect(),
+        Value::Object(all) => all.values().flat_map(strings).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
 }
 
 /// Returns the content of a goal that an acceptance is compared with.
@@ -138,6 +154,9 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
             named.extend(pinned::files_named_by(argv, root).map_err(unreadable)?);
         }
     }
+    // Programs that print keys, servers of tools, replies from files.
+    let settings = strings(&bound_config(ready));
+    named.extend(pinned::files_named_by(&settings, root).map_err(unreadable)?);
     let (programs, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
     let known = if others.is_empty() { None } else { tracked_files(host, &ready.workspace)? };

@@ -52,6 +52,10 @@ pub fn draft_statement(
 /// Reads a token.
 pub fn read_token(workspace: &Workspace, path: &Path) -> Result<ApprovalToken, ApprovalRefusal> {
     let shown = workspace.name(path);
+    // Reading a pipe would wait for a writer, maybe for ever.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(ApprovalRefusal::NoToken(format!("{shown} is not a regular file; remove it")));
+    }
     match std::fs::read_to_string(path) {
         Ok(text) => ApprovalToken::parse(&text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ApprovalRefusal::Missing(shown)),

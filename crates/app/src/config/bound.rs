@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use wf_base::source::Span;
 use wf_lang::decode::DiagnosticList;
 use wf_lang::yaml;
-use wf_model::Plan;
-use wf_model::summary::of_plan;
+use wf_model::summary::{SummaryLine, of_goal, of_plan};
+use wf_model::{Goal, Plan};
 
 /// The keys that change what any run executes, or what its steps may reach.
 const BOUND: [&str; 6] = ["policy", "retry", "replan", "sandbox", "gates", "env_pass"];
@@ -23,8 +23,8 @@ const OWN_ROLES: [&str; 4] = ["executor", "judge", "planner", "compactor"];
 const MODEL_WORDS: [&str; 7] =
     ["agent", "llm", "judge", "planner", "consult_planner", "escalate", "generated"];
 
-/// Returns the part of a configuration that the runs of a plan depend on; an unreadable one as its text.
-pub fn bound_settings(config: &str, plan: &Plan) -> Value {
+/// Returns the part of a configuration that the runs of a plan, or of a goal, depend on; an unreadable one as its text.
+pub fn bound_settings(config: &str, plan: &Plan, goal: Option<&Goal>) -> Value {
     let mut mistakes = DiagnosticList::default();
     let start = if config.starts_with('\u{feff}') { 3 } else { 0 };
     let tree = yaml::read(config, Span::new(start, config.len()), &mut mistakes);
@@ -33,7 +33,8 @@ pub fn bound_settings(config: &str, plan: &Plan) -> Value {
         Some(Value::Null) => Map::new(),
         _ => return config.into(),
     };
-    let named = NamedSettings::of(&settings, plan);
+    let lines: Vec<SummaryLine> = goal.map(of_goal).into_iter().flatten().chain(of_plan(plan, "")).collect();
+    let named = NamedSettings::of(&settings, &lines);
     let part = settings.into_iter().filter_map(|(key, value)| {
         if BOUND.contains(&key.as_str()) {
             return Some((key, value));
@@ -52,13 +53,13 @@ struct NamedSettings {
     models: BTreeSet<String>,
     roles: BTreeSet<String>,
     servers: BTreeSet<String>,
+    backends: BTreeSet<String>,
 }
 
 impl NamedSettings {
     /// Finds them: a plan uses a name only where its summary has it as a word, besides [`OWN_ROLES`]. A word that means
     /// something else binds more than is needed, and never less.
-    fn of(settings: &Map<String, Value>, plan: &Plan) -> Self {
-        let lines = of_plan(plan, "");
+    fn of(settings: &Map<String, Value>, lines: &[SummaryLine]) -> Self {
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
         let texts =
             lines.iter().filter(|line| !line.is_default).flat_map(|line| [&line.part, &line.key, &line.text]);
@@ -80,9 +81,15 @@ impl NamedSettings {
                 open.extend(fallbacks.into_iter().flatten().filter_map(Value::as_str));
             }
         }
-        let servers =
-            section("mcp").map(|(server, _)| server.clone()).filter(|server| words.contains(server.as_str()));
-        Self { models, roles: roles.into_keys().map(str::to_owned).collect(), servers: servers.collect() }
+        let named_below = |key: &str| -> BTreeSet<String> {
+            section(key).map(|(name, _)| name.clone()).filter(|name| words.contains(name.as_str())).collect()
+        };
+        Self {
+            models,
+            roles: roles.into_keys().map(str::to_owned).collect(),
+            servers: named_below("mcp"),
+            backends: named_below("backends"),
+        }
     }
 
     /// Returns those below a key; `None`: its entries are not bound by name.
@@ -91,6 +98,7 @@ impl NamedSettings {
             "models" => Some(&self.models),
             "roles" => Some(&self.roles),
             "mcp" => Some(&self.servers),
+            "backends" => Some(&self.backends),
             _ => None,
         }
     }
@@ -108,7 +116,7 @@ mod tests {
     use wf_lang::{InMemoryFiles, load, lower};
 
     /// The keys that change what is kept, counted, proposed or waited for, and nothing that a run executes.
-    const UNBOUND: [&str; 10] = [
+    const UNBOUND: [&str; 9] = [
         "limits",
         "durability",
         "logs",
@@ -118,7 +126,6 @@ mod tests {
         "suggestions",
         "planning",
         "memory",
-        "backends",
     ];
 
     const CONFIG: &str = "policy: {max_parallel: 2}\nenv_pass: [CI]\nretention: {max_runs: 9}\n\
@@ -131,7 +138,7 @@ mod tests {
         let text = format!("---\nkind: plan\nid: p\nsteps: [{{id: a, {step}}}]\n---\n## a\nWork.\n");
         let files = InMemoryFiles([("p.md".to_owned(), text.into_bytes())].into());
         let plan = lower(&load(&files, "p.md"), &WorkspaceConfig::default().defaults).unwrap();
-        bound_settings(config, &plan)
+        bound_settings(config, &plan, None)
     }
 
     #[test]
@@ -140,7 +147,7 @@ mod tests {
         let keys: BTreeSet<&str> =
             schema.get("properties").unwrap().as_object().unwrap().keys().map(String::as_str).collect();
         let listed: BTreeSet<&str> =
-            BOUND.iter().chain(&["models", "roles", "mcp"]).chain(&UNBOUND).copied().collect();
+            BOUND.iter().chain(&["models", "roles", "mcp", "backends"]).chain(&UNBOUND).copied().collect();
         assert_eq!(keys, listed);
     }
 

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use super::daemon::Daemon;
 use super::look::GoalExamination;
-use crate::daemon_io::health::GoalHealth;
+use crate::daemon_io::health::{GoalBlockage, GoalHealth};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_base::units::plural;
+use wf_core::goal::GoalLedgerState;
 
 /// The counters of one goal: scheduled times by result, and reconciliations by outcome.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +39,13 @@ impl Daemon<'_> {
         for (goal, _) in &looked.turns {
             let reader = &self.leadership.reader;
             let refused = reader.blocked(&goal.id).unwrap_or_default();
-            let blocked = self.goals.blockage(&goal.id, refused);
             let next = self.agenda.wake_of(&goal.id);
+            let known = reader.known(&goal.id).ok().flatten();
+            let is_paused = known.as_ref().is_some_and(|known| known.paused.is_some());
+            let blocked = self.goals.blockage(&goal.id, refused);
+            let blocked = blocked.or_else(|| self.start_failure(&goal.id, known.as_ref()?));
+            // What is not to be run is not missed.
+            let blocked = blocked.filter(|_| next.is_some() && !is_paused);
             let health = GoalHealth::of(self.caller, goal, Some(reader), next, blocked);
             let now = self.count_goal(&goal.id);
             let before = self.accounts.insert(goal.id.clone(), now.clone());
@@ -53,6 +59,14 @@ impl Daemon<'_> {
                 replace_counts(&mut health.cycles, &before.cycles, &now.cycles);
             }
         });
+    }
+
+    /// Returns the block of a goal whose due reconciliations exit before they start.
+    fn start_failure(&self, goal: &PlanId, known: &GoalLedgerState) -> Option<GoalBlockage> {
+        let has_failed = |slot| self.failed_starts.contains_key(&(goal.to_string(), slot));
+        let slot = known.open_slots.iter().map(|open| open.slot).find(|slot| has_failed(*slot))?;
+        let reason = format!("its reconciliations cannot start; this shows why: wf goal run {goal}");
+        Some(GoalBlockage { since: Some(slot), reason })
     }
 
     fn count_goal(&self, goal: &PlanId) -> GoalCounters {

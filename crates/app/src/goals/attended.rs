@@ -26,7 +26,11 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
     findings.extend(found.iter().filter_map(|one| {
         let goal = one.goal.as_ref().ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
         let now = caller.host().now();
-        let warning = standing_approval(&workspace, &goal.id, &one.path, now).ok()?.ok()?.warning(now)?;
+        let approval = standing_approval(&workspace, &goal.id, &one.path, now).ok()?.ok()?;
+        let warning = match approval.state(now) {
+            "holds" => approval.warning(now)?,
+            ended => format!("its standing approval is {ended}: nothing is repaired under it"),
+        };
         let told = format!("{}: {warning}; wf approve {}", goal.id, one.path);
         Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
     }));

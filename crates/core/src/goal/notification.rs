@@ -76,7 +76,11 @@ pub fn notifications(
     cycle: Option<NotifiedReconciliation<'_>>,
     at: Moment,
 ) -> Vec<Value> {
-    let wants = |notify: &&NotificationRule| news.is_for_all() || notify.on.contains(&news);
+    // What waits for people is not as desired either, and no repair has restored it.
+    let is_failure = news == GoalEvent::Waiting;
+    let wants = |notify: &&NotificationRule| {
+        news.is_for_all() || notify.on.contains(&news) || is_failure && notify.on.contains(&GoalEvent::Failed)
+    };
     let runs = cycle.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
     let runs: Vec<String> = runs.flatten().map(ToString::to_string).collect();
     let message = json!({

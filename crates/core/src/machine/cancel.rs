@@ -127,12 +127,19 @@ impl Machine {
 
     /// Lets a task that waits for its lock after a resume go on without it: it is about to end.
     fn stop_waiting(&mut self, task: TaskIx) {
-        if let Some(TaskRequest::Return { approved }) = self.flight.request(task) {
-            self.flight.set(task, None);
-            let place = state::task_id(&self.plan, task);
-            self.turn.effects.push(Effect::Unlock { place });
+        if let Some(approved) = self.withdraw_return(task) {
             self.resume_activity(task, approved);
         }
+    }
+
+    /// Withdraws the locks that a task was to have again after a resume. Returns if it was approved meanwhile; `None`: it
+    /// does not wait for any.
+    pub(super) fn withdraw_return(&mut self, task: TaskIx) -> Option<bool> {
+        let TaskRequest::Return { approved } = self.flight.request(task)? else { return None };
+        self.flight.set(task, None);
+        let place = state::task_id(&self.plan, task);
+        self.turn.effects.push(Effect::Unlock { place });
+        Some(approved)
     }
 
     /// Withdraws the request that an attempt waits for, and ends the attempt if the request is its work.

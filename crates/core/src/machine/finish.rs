@@ -104,6 +104,10 @@ impl Machine {
         reason: String,
         looped: Option<ReworkLoop>,
     ) {
+        if let Some(task) = self.task_ix(&attempt.place) {
+            // It asks for its locks in its turn.
+            self.withdraw_return(task);
+        }
         self.emit(EventKind::RetryScheduled { attempt: attempt.clone(), due, reason, looped });
         self.set_timer(TimerKind::Retry(attempt), due);
     }

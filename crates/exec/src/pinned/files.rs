@@ -10,7 +10,9 @@ use crate::{WorkError, environment, planner, shell};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::expr::Template;
-use wf_model::{Check, CheckProbe, Gate, GateProvider, JsonObject, Plan, SecretSource, Step, StepWork};
+use wf_model::{
+    Check, CheckProbe, Gate, GateProvider, JsonObject, Plan, SecretSource, ShellScript, Step, StepWork,
+};
 use wf_skill as skill;
 
 /// Returns the files of the workspace that a plan, and all plans that it uses, name literally, and
@@ -59,7 +61,7 @@ pub fn files(
 pub fn files_named_by(argv: &[String], root: &Path) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
     let words = argv.iter().map(|word| Template::literal(word)).collect();
     let mut found = BTreeMap::new();
-    for path in named(&text(CheckProbe::Exec(words), None)) {
+    for path in named(&text(relative(CheckProbe::Exec(words), root), None)) {
         let Some(path) = path.to_str() else { continue };
         found.extend(path_digests(path, resolve_path(root, path, true))?);
     }
@@ -123,8 +125,23 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
             let known = words.iter().filter_map(|word| word.render(&known).ok());
             *words = known.map(|word| Template::literal(&word)).collect();
         }
+        if check.cwd.is_none() {
+            check.probe = check.probe.take().map(|probe| relative(probe, root));
+        }
     }
     all
+}
+
+/// Returns a command that names the files of the workspace by their relative paths where it had the absolute ones.
+fn relative(probe: CheckProbe, root: &Path) -> CheckProbe {
+    let tops = [format!("{}/", root.display()), "$WF_WORKSPACE/".into(), "${WF_WORKSPACE}/".into()];
+    let shorter = |text: &str| tops.iter().fold(text.to_owned(), |text, top| text.replace(top, "./"));
+    match probe {
+        CheckProbe::Run(script) => CheckProbe::Run(ShellScript { text: shorter(&script.text), ..script }),
+        CheckProbe::Exec(words) => {
+            CheckProbe::Exec(words.iter().map(|word| Template::literal(&shorter(word.source()))).collect())
+        }
+    }
 }
 
 fn text(probe: CheckProbe, cwd: Option<&str>) -> Check {
@@ -147,6 +164,9 @@ fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> 
     let in_folder = |cwd: Option<String>| {
         let cwd = cwd.as_deref();
         let probe = match &step.work {
+            StepWork::Agent(work) if !work.command.is_empty() => {
+                CheckProbe::Exec(work.command.iter().map(|word| Template::literal(word)).collect())
+            }
             StepWork::Skill(call) => {
                 let words = shell::with_interpreter(call, root).program(cwd);
                 let words = words.iter().map(|word| Template::literal(word));

@@ -107,6 +107,25 @@ impl DifferenceRules for PreapprovedStepRules<'_> {
     }
 }
 
+/// The permitted differences for a check of a run without steps, which changes nothing: all but in the files that the check
+/// names, unless they are data.
+pub(super) struct WorklessCheckRules<'a>(pub(super) &'a CheckRules<'a>);
+
+impl DifferenceRules for WorklessCheckRules<'_> {
+    fn may_change(&self, path: &Path) -> bool {
+        let is_own = self.0.named.contains(path) || self.0.is_fixed(path);
+        !is_own || self.0.declared.is_data(path)
+    }
+
+    fn is_named(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn may_appear(&self, _: &Path, _: bool) -> bool {
+        true
+    }
+}
+
 /// The permitted differences for an unconfined check.
 pub(super) struct UnconfinedCheckRules<'a>(pub(super) &'a CheckRules<'a>);
 

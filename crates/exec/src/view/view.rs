@@ -12,7 +12,7 @@ use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 use super::declared::{DeclaredProducts, family};
 use super::ignored::IgnoreRules;
 use super::kept_files::KeptFiles;
-use super::rules::{CheckRules, PreapprovedStepRules, UnconfinedCheckRules};
+use super::rules::{CheckRules, PreapprovedStepRules, UnconfinedCheckRules, WorklessCheckRules};
 use super::{remedy, tree};
 use crate::sandbox::KeptCopy;
 
@@ -271,6 +271,11 @@ impl WorkspaceView {
         files
     }
 
+    /// True if only others change the workspace, and no approval bound it: what they change is no product.
+    fn sees_others(&self) -> bool {
+        self.is_workless && !self.is_bound
+    }
+
     /// Returns the view for repeated checks after the run: the workspace as it is, as without a sandbox.
     #[must_use]
     pub fn open(self) -> Self {
@@ -305,7 +310,8 @@ impl WorkspaceView {
     pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
         let now = self.manifest()?;
         let rules = CheckRules::new(self, check, products);
-        if self.is_workless && !self.is_bound {
+        if self.sees_others() {
+            self.permitted_difference(&now, &WorklessCheckRules(&rules))?;
             return self.sight(now, &rules, Vec::new());
         }
         let found = self.permitted_difference(&now, &rules)?;
@@ -333,8 +339,8 @@ impl WorkspaceView {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
         let own = UnconfinedCheckRules(&scope);
-        if self.is_workless {
-            return Ok(());
+        if self.sees_others() {
+            return self.permitted_difference(&self.manifest()?, &WorklessCheckRules(&scope)).map(drop);
         }
         self.permitted_difference(&self.manifest()?, &own).map(drop)
     }
@@ -375,6 +381,14 @@ impl WorkspaceView {
             let reason = remedy::undeclared(&format!("{verb} while it was checked"), found);
             Err(WorkError::environmental(reason))
         };
+        if self.sees_others() {
+            let difference =
+                ManifestDifference::between(&before.manifest, &after, &WorklessCheckRules(&scope));
+            return match difference.changed.as_slice() {
+                [] => Ok(()),
+                changed => meanwhile("changed", changed),
+            };
+        }
         let moved = ManifestDifference::moved(&before.manifest, &after);
         if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {
             return meanwhile("changed", &[folder]);

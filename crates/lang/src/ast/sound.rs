@@ -12,7 +12,9 @@ const PROBES: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q
 /// Notes data that covers everything.
 pub(super) fn check_data(data: &[Spanned<PathGlob>], decoder: &mut SpecDecoder<'_>) {
     let covers = |glob: &&Spanned<PathGlob>| {
-        let glob = globset::Glob::new(&glob.value.0).map(|glob| glob.compile_matcher());
+        // `./**` covers as much as `**`.
+        let parts = glob.value.0.split('/').filter(|part| *part != ".").collect::<Vec<_>>();
+        let glob = globset::Glob::new(&parts.join("/")).map(|glob| glob.compile_matcher());
         glob.is_ok_and(|glob| PROBES.iter().any(|probe| glob.is_match(probe)))
     };
     for glob in data.iter().filter(covers) {

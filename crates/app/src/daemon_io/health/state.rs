@@ -87,13 +87,18 @@ impl GoalHealth {
             .filter(|approval| approval.withdrawn.is_none());
         Self {
             next,
-            holds: last_end.filter(|_| blocked.is_none()).and_then(|(_, health)| health.holds()),
+            holds: last_end
+                .filter(|_| blocked.is_none() && !goal.is_job)
+                .and_then(|(_, health)| health.holds()),
             last_success: reader.and_then(|reader| reader.last_success(&goal.id).ok().flatten()),
             last_end,
             blocked,
             approval: approval.map(|approval| ApprovalRest {
                 expires: approval.statement.expires,
-                repairs: approval.statement.executions.saturating_sub(approval.used),
+                repairs: match approval.state(now) {
+                    "holds" => approval.statement.executions.saturating_sub(approval.used),
+                    _ => 0,
+                },
             }),
         }
     }

@@ -230,7 +230,7 @@ fn goals_of_one_workspace_do_not_disturb_each_other() {
     );
     goal(
         &sandbox,
-        &format!("{EACH_SECOND}data: [stamp]\nverify: [{{name: there, run: test -s stamp && cat *}}]\n"),
+        &format!("{EACH_SECOND}data: [stamp]\nverify: [{{name: there, run: test -s stamp && ls}}]\n"),
     );
     sandbox.accept();
     let daemon = daemon(&sandbox, &[]);

@@ -198,8 +198,7 @@ impl Ledger {
             EventKind::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");
                 self.items.insert(step.clone(), count);
-                let keys = items.iter().map(|item| item.key.clone()).collect();
-                self.keys.insert(step.clone(), keys);
+                self.keys.insert(step.clone(), items.iter().map(|item| item.key.clone()).collect());
                 self.at(&TaskId::of_step(step)).expanded = Some(event.at);
                 for (item, known) in (0..).zip(items) {
                     let kept = self.kept.get(&(step.clone(), known.key.clone())).copied();
@@ -299,8 +298,7 @@ impl Ledger {
         self.ready(plan, place).max(let_in)
     }
 
-    /// Since when a place waits for its turn: since all it depends on has ended, or its items are
-    /// known.
+    /// Since when a place waits for its turn: since all it depends on has ended, or its items are known.
     pub fn ready(&self, plan: &Plan, place: &TaskId) -> Option<Moment> {
         let step = step_of(plan, place);
         let over = |id: &Name| self.places.get(&TaskId::of_step(id)).and_then(|book| book.ended_at);

@@ -338,11 +338,9 @@ impl WorkspaceView {
     pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
-        let own = UnconfinedCheckRules(&scope);
-        if self.sees_others() {
-            return self.permitted_difference(&self.manifest()?, &WorklessCheckRules(&scope)).map(drop);
-        }
-        self.permitted_difference(&self.manifest()?, &own).map(drop)
+        let (own, others) = (UnconfinedCheckRules(&scope), WorklessCheckRules(&scope));
+        let rules: &dyn DifferenceRules = if self.sees_others() { &others } else { &own };
+        self.permitted_difference(&self.manifest()?, rules).map(drop)
     }
 
     /// Returns the difference from the start of the run. Fails on changes that are not permitted.
@@ -382,12 +380,9 @@ impl WorkspaceView {
             Err(WorkError::environmental(reason))
         };
         if self.sees_others() {
-            let difference =
-                ManifestDifference::between(&before.manifest, &after, &WorklessCheckRules(&scope));
-            return match difference.changed.as_slice() {
-                [] => Ok(()),
-                changed => meanwhile("changed", changed),
-            };
+            let rules = WorklessCheckRules(&scope);
+            let changed = ManifestDifference::between(&before.manifest, &after, &rules).changed;
+            return if changed.is_empty() { Ok(()) } else { meanwhile("changed", &changed) };
         }
         let moved = ManifestDifference::moved(&before.manifest, &after);
         if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {

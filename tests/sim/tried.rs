@@ -47,6 +47,8 @@ impl Ledger {
                     _ => {}
                 }
                 (book.live, book.due) = (None, Some((attempt.attempt, *due)));
+                // Locks that it got are lost with an engine that dies before the attempt begins.
+                book.awaits = false;
             }
             EventKind::GuidanceRequested(start) => {
                 let book = self.at(&start.attempt.place);

@@ -89,7 +89,7 @@ fn a_goal_is_checked_and_repaired_while_nothing_lives_at_its_workspace() {
     until_more_runs(&farm, 4);
     assert!(!farm.path("space/out/sum.txt").exists(), "nothing was recorded here yet");
     let told = std::fs::read_to_string(farm.path("told")).unwrap();
-    assert!(told.contains("sum is repaired") && told.lines().count() == 1, "{told}");
+    assert!(told.contains("sum · repaired") && told.lines().count() == 1, "{told}");
     let all = settle(&farm);
     let healths = healths(&all);
     assert_eq!(healths[0], "repaired", "{healths:?}");

@@ -1,7 +1,7 @@
 //! What is no tampering is not taken for it, and what the auditor writes is for everybody.
 
 use crate::audit::{LOG, checkpoint, events, lines, lived, put, run, verify, verify_with_checkpoint};
-use crate::support::{Sandbox, until};
+use crate::support::{Did, Sandbox, until};
 
 #[test]
 fn a_backup_is_restored_though_the_audit_log_was_behind_when_it_was_made() {
@@ -18,6 +18,23 @@ fn a_backup_is_restored_though_the_audit_log_was_behind_when_it_was_made() {
     std::fs::remove_dir_all(sandbox.at(".wf")).unwrap();
     sandbox.wf(&["restore", "state.tar"]).exits(0);
     verify(&sandbox).exits(0).says("from a backup");
+}
+
+#[test]
+fn what_a_killed_restore_leaves_is_named() {
+    let sandbox = lived(1);
+    sandbox.wf(&["backup", "state.tar"]).exits(0);
+    let restore = |crash: String| {
+        let mut command = sandbox.command(&["restore", "state.tar", "--force"]);
+        Did::of(command.env("WF_CRASH", crash))
+    };
+    restore("engine:list=points".into()).exits(0);
+    let names = sandbox.read("points");
+    let point = names.lines().position(|name| name == "restore.before").unwrap() + 1;
+    assert!(!sandbox.wf(&["doctor"]).all().contains("killed"));
+    assert_eq!(restore(format!("engine:{point}")).code, None);
+    sandbox.wf(&["doctor"]).says(".wf-restore-").says("is left by a restore that was killed");
+    verify(&sandbox).exits(0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::Ui;
 use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
-use wf_app::goals::{check_goals_scheduled, read_deployment};
+use wf_app::goals::{check_goals_scheduled, check_standing_approvals, read_deployment};
 use wf_app::repair::repair_state;
 use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
 use wf_base::diag::CheckedFile;
@@ -55,6 +55,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     findings.extend(misnamed(&ui.host));
     findings.extend(doctor::check_state(&ui.host, args.full));
     findings.extend(check_goals_scheduled(ui));
+    findings.extend(check_standing_approvals(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
     {
         findings.push(program(&ui.host, name, need));

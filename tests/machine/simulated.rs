@@ -42,6 +42,8 @@ fn a_world_that_broke_a_law_keeps_it_now() {
         (114_213, Faults::ALL),
         (133_239, Faults::ALL),
         (686_281, Faults::ALL),
+        (857_130, Faults::ALL),
+        (893_401, Faults::ALL),
     ] {
         let told = simulate(&Options { faults, ..options(seed) });
         assert!(told.broken.is_none(), "seed {seed}: {:?}", told.broken);

@@ -26,8 +26,8 @@ use super::world::World;
 const ON_BLOCK: [&str; 10] =
     ["respond", "report", "retry", "rephrase", "suppress", "human", "queue", "nowhere", "nobody", "task"];
 
-/// After how many requests of a run its people deny what they are asked.
-const PATIENCE: u32 = 200;
+/// After how many attempts of an agent people give it no further guidance.
+const PATIENCE: u32 = 20;
 
 /// A decision that a step is for.
 pub fn approve(dice: &mut Dice, steady: bool) -> StepWork {
@@ -149,13 +149,13 @@ impl World {
         self.engine(at).spawn(Job::Ask { ask }, due);
     }
 
-    /// What people decided. What they are asked changes once at most, and they lose patience: an agent that can never
-    /// finish would ask them for ever.
+    /// What people decided. What they are asked changes once at most, and they lose patience with an agent: one that can
+    /// never finish would ask them for ever.
     pub fn answered(&mut self, at: usize, ask: &ApprovalRequest) -> InputKind {
         let mut dice = self.fates.people(at, ask, 0);
         let whole = (at, (ask.place.clone(), ask.point, ask.phase));
         let decision = match dice.below(8) {
-            _ if ask.request > PATIENCE => RequestDecision::Denied,
+            _ if ask.stuck.as_ref().is_some_and(|stuck| stuck.attempt > PATIENCE) => RequestDecision::Denied,
             0 | 1 => RequestDecision::Denied,
             2 if self.changed.insert(whole) => RequestDecision::Void,
             _ if ask.is_question() => RequestDecision::Answered,

@@ -14,8 +14,8 @@ use wf_base::units::{plural, size};
 use wf_core::machine::LockHolder;
 use wf_exec::supervisor;
 use wf_store::{
-    self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
-    verify_chain_after,
+    self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError,
+    StoreReader, verify_chain, verify_chain_after,
 };
 
 /// The maximum number of runs and locks that are named.
@@ -59,6 +59,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     let dir = host.workspace().state;
     let mut findings = vec![check_integrity(host, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
+    findings.extend(find_killed_restores(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
         findings.extend(find_interrupted_runs(&reader));
@@ -67,6 +68,17 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
         findings.extend(find_dead_letters(&reader));
     }
     findings
+}
+
+/// Finds what a restore left that was killed: copies of a state, which no other command uses or removes.
+fn find_killed_restores(dir: &Path) -> Option<DoctorFinding> {
+    let entries = dir.parent()?.read_dir().ok()?.flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut left: Vec<String> = names.filter(|name| name.starts_with(RESTORE_PREFIX)).collect();
+    left.sort();
+    let text =
+        format!("{} is left by a restore that was killed; if none runs now, remove it", left.join(", "));
+    (!left.is_empty()).then(|| DoctorFinding::new("restore", DoctorStatus::Weak, text))
 }
 
 /// Checks that the state is usable and unaltered.

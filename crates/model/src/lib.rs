@@ -72,7 +72,7 @@ pub use check::{
     Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests, ResultBefore,
     TestExpectation,
 };
-pub use claim::claimed_path;
+pub use claim::{UNMEANT_PATHS, claimed_path};
 pub use connection::{AuthMethod, ConnectionDeclaration};
 pub use engine_failure::{EngineFailure, is_evidence};
 pub use escalation::{Escalation, EscalationAction};

@@ -176,15 +176,16 @@ impl StoreReader {
 
     /// Returns the block of a goal, if the last of its scheduled times that could start were refused.
     pub fn blocked(&self, goal: &PlanId) -> Result<Option<GoalBlock>, StoreError> {
-        let sql = "SELECT slot, at, reason FROM slots WHERE goal = ?1 AND state = 'blocked' AND slot >
-                       (SELECT coalesce(max(slot), 0) FROM slots WHERE goal = ?1 AND state = 'started')
-                   ORDER BY slot";
-        let mut rows = self.folded_rows(sql, [goal.as_str()], |row| {
-            let since = row.get::<_, MomentColumn>("slot")?.0;
+        // A goal may be blocked for months, each minute: one row is read.
+        let sql = "WITH refused AS (SELECT slot, at, reason FROM slots WHERE goal = ?1 AND state = 'blocked' AND slot >
+                       (SELECT coalesce(max(slot), 0) FROM slots WHERE goal = ?1 AND state = 'started'))
+                   SELECT (SELECT min(slot) FROM refused) AS since, at, reason FROM refused
+                   ORDER BY slot DESC LIMIT 1";
+        let rows = self.folded_rows(sql, [goal.as_str()], |row| {
+            let since = row.get::<_, MomentColumn>("since")?.0;
             Ok(GoalBlock { since, at: row.get::<_, MomentColumn>("at")?.0, reason: row.get("reason")? })
         })?;
-        let since = rows.first().map(|first| first.since);
-        Ok(rows.pop().map(|last| GoalBlock { since: since.unwrap_or(last.since), ..last }))
+        Ok(rows.into_iter().next())
     }
 
     /// True if the last scheduled time before one that could start was blocked.

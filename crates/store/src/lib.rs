@@ -125,7 +125,7 @@ pub use prune::PruneResult;
 pub use reader::StoreReader;
 pub use reader_pool::{ReaderPool, ViewReader};
 pub use reserve::SpaceReserve;
-pub use restore::restore;
+pub use restore::{RESTORE_PREFIX, restore};
 pub use schema::SchemaFault;
 pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval};
 pub use store::{RunRetention, Store, StoreDurability};

@@ -17,6 +17,9 @@ use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;
 
+/// The beginning of the name of the folder beside a state in which a backup is unpacked. One that is killed leaves it.
+pub const RESTORE_PREFIX: &str = ".wf-restore-";
+
 /// The maximum size of a manifest.
 const MOST_MANIFEST: u64 = 1 << 16;
 
@@ -46,7 +49,7 @@ pub fn restore(
     check_replaceable(dir, replace)?;
     let beside = dir.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(beside).map_err(failed)?;
-    let staged = tempfile::Builder::new().prefix(".wf-restore-").tempdir_in(beside).map_err(failed)?;
+    let staged = tempfile::Builder::new().prefix(RESTORE_PREFIX).tempdir_in(beside).map_err(failed)?;
     let fresh = staged.path().join("state");
     create_private(&fresh)?;
     let manifest = unpack(from, &fresh)?;

@@ -56,7 +56,9 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     let step = step_of(look.plan(), place);
-    let goes_on = known.book(place).attempts > known.book(place).base
+    // One whose cached result a gate sent back was under way, too.
+    let book = known.book(place);
+    let goes_on = (book.attempts > book.base || book.due.is_some())
         && look.plan().parts().policy.on_failure == OnStepFailure::Stop;
     let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
     ensure(may, || format!("{place} begins after a failure: {:?}", event.fact))

@@ -155,8 +155,10 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
         }
     }
     // Programs that print keys, servers of tools, replies from files.
-    let settings = strings(&bound_config(ready));
-    named.extend(pinned::files_named_by(&settings, root).map_err(unreadable)?);
+    let settings = bound_config(ready);
+    for names in ["models", "mcp"].iter().filter_map(|key| settings.get(key)).map(strings) {
+        named.extend(pinned::files_named_by(&names, root).map_err(unreadable)?);
+    }
     let (programs, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
     let known = if others.is_empty() { None } else { tracked_files(host, &ready.workspace)? };

@@ -25,10 +25,15 @@ impl StandingApproval {
         ApprovalTerm { issued, expires, executions }
     }
 
-    /// Returns the reason to warn of its end, if it is valid and ends soon.
-    pub fn warning(&self, now: Moment) -> Option<String> {
-        let holds = self.state(now) == "holds";
-        self.term().warning(now, self.used).filter(|_| holds)
+    /// Returns the reason to give another one, if it has ended, or ends soon.
+    pub fn shortcoming(&self, now: Moment) -> Option<String> {
+        let ended = match self.state(now) {
+            "holds" => return self.term().warning(now, self.used),
+            "withdrawn" => "was withdrawn",
+            "expired" => "has expired",
+            _ => "is used up",
+        };
+        Some(format!("its standing approval {ended}: nothing is repaired under it"))
     }
 
     /// Returns its state, in a word.

@@ -132,7 +132,7 @@ mod tests {
         models:\n  small: {api: scripted, model: a.yaml}\n  large: {api: scripted, model: b.yaml, fallback: [small]}\n\
         \x20 other: {api: scripted, model: c.yaml}\n\
         roles: {writer: large, judge: small, poet: other}\n\
-        mcp:\n  files: {exec: [files]}\n  web: {exec: [web]}\n";
+        mcp:\n  files: {command: [files]}\n  web: {command: [web]}\n";
 
     fn bound(config: &str, step: &str) -> Value {
         let text = format!("---\nkind: plan\nid: p\nsteps: [{{id: a, {step}}}]\n---\n## a\nWork.\n");

@@ -1,8 +1,9 @@
 use crate::Caller;
 use crate::approve::standing_approval;
 use crate::doctor::{DoctorFinding, DoctorStatus};
-use crate::goals::list_goals_with_acceptance;
 use crate::goals::{FileLock, LEADER_LOCK};
+use crate::goals::{GoalFile, list_goals_on_disk, list_goals_with_acceptance};
+use wf_base::name::PlanId;
 use wf_base::units::plural;
 use wf_model::GoalApproval;
 use wf_store::StoreReader;
@@ -23,17 +24,6 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
         let told = format!("{} {}", one.path, one.awaited_acceptance.as_ref()?);
         Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
     }));
-    findings.extend(found.iter().filter_map(|one| {
-        let goal = one.goal.as_ref().ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
-        let now = caller.host().now();
-        let approval = standing_approval(&workspace, &goal.id, &one.path, now).ok()?.ok()?;
-        let warning = match approval.state(now) {
-            "holds" => approval.warning(now)?,
-            ended => format!("its standing approval is {ended}: nothing is repaired under it"),
-        };
-        let told = format!("{}: {warning}; wf approve {}", goal.id, one.path);
-        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
-    }));
     let held = FileLock::is_locked(&workspace.state, LEADER_LOCK);
     if found.is_empty() && !held {
         return findings;
@@ -52,4 +42,34 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
         }
     });
     findings
+}
+
+/// A goal whose standing approval has ended, or ends soon.
+pub struct EndingApproval {
+    /// The goal.
+    pub goal: PlanId,
+    /// Its file.
+    pub path: String,
+    /// The reason to give another approval.
+    pub reason: String,
+}
+
+/// Returns the goals on disk whose standing approvals have ended, or end soon.
+pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
+    let (workspace, now) = (caller.host().workspace(), caller.host().now());
+    let ending = |found: GoalFile| {
+        let goal = found.goal.ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
+        let approval = standing_approval(&workspace, &goal.id, &found.path, now).ok()?.ok()?;
+        let reason = approval.shortcoming(now)?;
+        Some(EndingApproval { goal: goal.id.clone(), path: found.path, reason })
+    };
+    list_goals_on_disk(&workspace).into_iter().filter_map(ending).collect()
+}
+
+/// Returns a finding for each of them.
+pub fn check_standing_approvals(caller: &dyn Caller) -> Vec<DoctorFinding> {
+    let finding = |EndingApproval { goal, path, reason }| {
+        DoctorFinding::new("approval", DoctorStatus::Weak, format!("{goal}: {reason}; wf approve {path}"))
+    };
+    ending_approvals(caller).into_iter().map(finding).collect()
 }

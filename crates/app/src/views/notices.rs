@@ -1,14 +1,12 @@
 use serde::Serialize;
 
 use super::RequestView;
-use crate::approve::standing_approval;
 use crate::call_findings::RecordedCalls;
 use crate::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
-use crate::goals::check_goals_scheduled;
+use crate::goals::{check_goals_scheduled, ending_approvals};
 use crate::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
-use wf_model::GoalApproval;
 use wf_store::StoreReader;
 
 /// Something that needs attention and is no request.
@@ -32,7 +30,7 @@ pub fn notices(
 ) -> Result<Vec<Notice>, CommandError> {
     let now = caller.host().now();
     let mut notices: Vec<Notice> = check_goals_scheduled(caller).iter().filter_map(goal_notice).collect();
-    notices.extend(standing_approval_notices(caller, now)?);
+    notices.extend(standing_approval_notices(caller));
     let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
     notices.extend(breakers.into_iter().map(|found| Notice {
         subject: "breaker",
@@ -88,35 +86,13 @@ fn expiry_notice(request: &RequestView, now: Moment) -> Option<Notice> {
 }
 
 /// Returns a notice for each goal whose standing approval has ended, or ends soon.
-fn standing_approval_notices(caller: &dyn Caller, now: Moment) -> Result<Vec<Notice>, CommandError> {
-    let workspace = caller.host().workspace();
-    let mut notices = Vec::new();
-    for found in crate::goals::list_goals_on_disk(&workspace) {
-        let Ok(goal) = found.goal else { continue };
-        if goal.approval != GoalApproval::Standing {
-            continue;
-        }
-        let Ok(standing) = standing_approval(&workspace, &goal.id, &found.path, now)? else { continue };
-        let ended = |state| {
-            format!("the standing approval of the goal `{}` {state}: nothing is repaired under it", goal.id)
-        };
-        let text = match standing.state(now) {
-            "holds" => match standing.warning(now) {
-                Some(warning) => format!("`{}`: {warning}", goal.id),
-                None => continue,
-            },
-            "withdrawn" => ended("was withdrawn"),
-            "expired" => ended("has expired"),
-            _ => ended("is used up"),
-        };
-        notices.push(Notice {
-            subject: "approval",
-            text,
-            command: format!("wf approve {}", found.path),
-            page: Some(format!("/goals/{}", goal.id)),
-        });
-    }
-    Ok(notices)
+fn standing_approval_notices(caller: &dyn Caller) -> impl Iterator<Item = Notice> {
+    ending_approvals(caller).into_iter().map(|ending| Notice {
+        subject: "approval",
+        text: format!("`{}`: {}", ending.goal, ending.reason),
+        command: format!("wf approve {}", ending.path),
+        page: Some(format!("/goals/{}", ending.goal)),
+    })
 }
 
 #[cfg(test)]

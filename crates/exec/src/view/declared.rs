@@ -8,7 +8,7 @@ use super::caches::{is_cache, is_unnamed_cache};
 use super::data::DataFiles;
 use super::ignored::IgnoreRules;
 use crate::{environment, files};
-use wf_model::{Check, JsonObject, Plan, Step, claimed_path};
+use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
 
 /// The declared products of the steps of a plan and of all plans that it uses.
 ///
@@ -142,11 +142,8 @@ impl DeclaredProducts {
     }
 }
 
-/// Names that nobody means, of which a pattern that covers everything matches one.
-const PROBES: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
-
 fn covers_everything(set: &GlobSet) -> bool {
-    PROBES.iter().any(|probe| set.is_match(probe))
+    UNMEANT_PATHS.iter().any(|path| set.is_match(path))
 }
 
 /// True if a glob covers the whole workspace.

@@ -5,9 +5,7 @@ use crate::decode::{DurationText, OrderedEntries, PathGlob, SpecDecoder};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
-
-/// Names that nobody means, of which a glob that covers everything matches one.
-const PROBES: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
+use wf_model::UNMEANT_PATHS;
 
 /// Notes data that covers everything.
 pub(super) fn check_data(data: &[Spanned<PathGlob>], decoder: &mut SpecDecoder<'_>) {
@@ -15,7 +13,7 @@ pub(super) fn check_data(data: &[Spanned<PathGlob>], decoder: &mut SpecDecoder<'
         // `./**` covers as much as `**`.
         let parts = glob.value.0.split('/').filter(|part| *part != ".").collect::<Vec<_>>();
         let glob = globset::Glob::new(&parts.join("/")).map(|glob| glob.compile_matcher());
-        glob.is_ok_and(|glob| PROBES.iter().any(|probe| glob.is_match(probe)))
+        glob.is_ok_and(|glob| UNMEANT_PATHS.iter().any(|path| glob.is_match(path)))
     };
     for glob in data.iter().filter(covers) {
         let message =

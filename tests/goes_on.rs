@@ -50,7 +50,10 @@ fn an_answer_on_a_page_lets_the_run_go_on() {
     let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
     let signed = now_ns();
     let recorded = pages.own_post(&format!("{card}/answer"), &yes);
-    assert!(recorded.starts_with("HTTP/1.1 200 ") && recorded.contains("continues"), "{recorded}");
+    assert!(
+        recorded.starts_with("HTTP/1.1 200 ") && recorded.contains(r#""run_continues":true"#),
+        "{recorded}"
+    );
     sandbox.until_runs_end();
     let published: u128 = sandbox.read("published").trim().parse().unwrap();
     let seconds = Duration::from_nanos(u64::try_from(published - signed).unwrap()).as_secs_f64();
@@ -64,7 +67,7 @@ fn a_decline_on_a_page_ends_the_run() {
     let pages = Pages::open(&sandbox);
     let card = format!("/review/{}/1", last_run(&sandbox));
     let no = pages.signed(&card, r#"{"yes": false, "reason": "not today"}"#, &phone);
-    assert!(pages.own_post(&format!("{card}/answer"), &no).contains("continues"));
+    assert!(pages.own_post(&format!("{card}/answer"), &no).contains(r#""run_continues":true"#));
     sandbox.until_runs_end();
     sandbox.wf(&["show", "--last"]).says("not today");
 }
@@ -77,6 +80,7 @@ fn a_run_that_a_person_resumes_waits_for_that() {
     let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
     let recorded = pages.own_post(&format!("{card}/answer"), &yes);
     assert!(recorded.contains("wf resume") && recorded.contains("resume: manual"), "{recorded}");
+    assert!(recorded.contains(r#""run_continues":false"#), "{recorded}");
     sandbox.wf(&["resume", "--last", "--if-due"]).exits(0).says("resume: manual");
     let mut daemon = sandbox.command(&["daemon", "--once"]);
     assert!(daemon.status().unwrap().success());

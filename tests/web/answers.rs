@@ -59,7 +59,7 @@ fn an_answer_counts_by_its_signature_alone() {
     assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");
     let recorded = pages.own_post(&answer, &yes);
     assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");
-    assert!(recorded.contains("continues"), "{recorded}");
+    assert!(recorded.contains(r#""run_continues":true"#), "{recorded}");
     sandbox.until_runs_end();
     refused(&yes, "does not wait for an answer");
     pages.shows(&format!("/runs/{}", last_run(&sandbox)), &["approved", "by phone"]);

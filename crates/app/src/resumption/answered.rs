@@ -1,20 +1,35 @@
 use super::{Continuation, resume_in_background};
 use crate::approve::{RequestName, SubmittedAnswer, submit_answer};
 use crate::{Caller, CommandError};
+use serde::Serialize;
+use wf_base::untrusted::plain;
 use wf_sign::approval::QuorumState;
 
-/// Records a signed answer to a request, and lets its run go on if the answers suffice. Returns what was done.
+/// An answer that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnswerRecord {
+    /// A sentence about it and its run.
+    pub text: String,
+    /// True if its run continues without anything else that a person does.
+    pub run_continues: bool,
+}
+
+/// Records a signed answer to a request, and resumes its run if the answers suffice.
 pub fn answer_and_resume(
     caller: &dyn Caller,
     name: &RequestName,
     token: &str,
-) -> Result<String, CommandError> {
+) -> Result<AnswerRecord, CommandError> {
     let SubmittedAnswer { state, outermost } = submit_answer(caller, name, token)?;
     if let QuorumState::Open { by, required, .. } = state {
-        return Ok(format!("recorded: {} of {required} answers\n", by.len()));
+        let text = format!("recorded: {} of {required} answers", by.len());
+        return Ok(AnswerRecord { text, run_continues: false });
     }
     // The answer is recorded, whatever becomes of the run now.
-    let next = resume_in_background(caller, &outermost)
+    let continuation = resume_in_background(caller, &outermost)
         .unwrap_or_else(|error| Continuation::Refused(error.render()));
-    Ok(format!("recorded: {}\n", next.text(&outermost)))
+    Ok(AnswerRecord {
+        text: plain(&format!("recorded: {}", continuation.text(&outermost))),
+        run_continues: matches!(continuation, Continuation::Resumed | Continuation::Daemon),
+    })
 }

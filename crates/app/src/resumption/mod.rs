@@ -12,7 +12,7 @@ mod due;
 mod next;
 mod wait;
 
-pub use answered::answer_and_resume;
+pub use answered::{AnswerRecord, answer_and_resume};
 pub use background::{Continuation, resume_in_background};
 pub use due::{DueRun, find_due_runs};
 pub use next::{NextResume, next_resume};

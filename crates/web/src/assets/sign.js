@@ -247,13 +247,13 @@ async function answer(button) {
   describe(meaning);
   const risk = wanted.yes ? meaning.proposal.ask.risk?.level : "low";
   if (await confirmed(risk)) {
-    const told = await post(`${request}/answer`, await sign(draft, key));
-    if (told.includes(" goes on")) {
+    const record = JSON.parse(await post(`${request}/answer`, await sign(draft, key)));
+    if (record.run_continues) {
       location.assign("/review");
     } else {
-      // More answers are needed, or a person resumes the run, or it cannot go on: what was said stays readable.
+      // More answers are needed, or a person resumes the run, or it cannot be resumed: the text stays readable.
       part("answer").replaceChildren();
-      part("problem").textContent = told.trim();
+      part("problem").textContent = record.text;
     }
   }
 }

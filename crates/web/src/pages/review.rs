@@ -11,7 +11,6 @@ use wf_app::approve::{RemoteAnswer, RequestName, draft_answer};
 use wf_app::resumption::answer_and_resume;
 use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
-use wf_base::untrusted;
 
 /// The part of an address that names a request.
 #[derive(Deserialize)]
@@ -94,7 +93,7 @@ pub(crate) async fn answer(
 ) -> Response {
     let recorded = site.change(move |caller| answer_and_resume(caller, &name.into(), &body)).await;
     match recorded {
-        Ok(told) => respond::plain(StatusCode::OK, &untrusted::plain(&told)),
+        Ok(record) => Json(record).into_response(),
         Err(error) => respond::uncounted(&error),
     }
 }

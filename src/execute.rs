@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{Attempt, RunOutcome};
 use wf_core::observe::RunObserver;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SuspendedRequest};
-use wf_exec::log;
+use wf_exec::log::RunLogs;
 use wf_report::follow::{
     CombinedObserver, GithubAnnotator, JsonEventWriter, LiveView, PlainPrinter, ResumeOptions, RunTracker,
     TerminalInfo, Verbosity,
@@ -196,8 +198,11 @@ fn write_reports(
     telling: &OutputArgs,
 ) -> Result<(), CommandError> {
     if let Some(path) = &telling.junit {
+        let logs = RefCell::new(HashMap::new());
         let printed = |run: &RunId, attempt: &Attempt| {
-            log::tail(&log::path(&folder.run(run), attempt), REPORT_LINES).unwrap_or_default()
+            let mut logs = logs.borrow_mut();
+            let logs = logs.entry(run.clone()).or_insert_with(|| RunLogs::new(folder.run(run)));
+            logs.tail(attempt, REPORT_LINES).unwrap_or_default()
         };
         write(ui, path, &junit(record, &printed))?;
     }

@@ -156,3 +156,33 @@ fn a_log_whose_writer_died_is_shown_as_far_as_it_goes() {
     sandbox.wf(&["logs", "--last", "talk", "--tail", "1"]).exits(0).says("line 2");
     sandbox.wf(&["logs", "--last", "--timestamps"]).exits(0).says("line 1\n");
 }
+
+/// Returns the names of the files in the folder of the latest run.
+fn files_of_run(sandbox: &Sandbox) -> Vec<String> {
+    let folder = sandbox.at(&format!(".wf/runs/{}", crate::web::last_run(sandbox)));
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_logs_of_a_run_that_has_ended_are_one_file() {
+    let sandbox = Sandbox::new();
+    let steps = "  - {id: many, for_each: [1, 2, 3], run: 'echo $WF_ITEM'}\n  \
+                 - {id: agree, depends_on: [many], approve: {message: 'Go on?'}}\n  \
+                 - {id: last, depends_on: [agree], run: 'echo end; echo bad >&2; exit 3'}\n";
+    sandbox.file("plan.md", format!("---\nkind: plan\nid: plan\nsteps:\n{steps}---\n"));
+    sandbox.wf(&["run", "plan.md"]).exits(5);
+    assert!(!files_of_run(&sandbox).contains(&"logs.tar".to_owned()), "it is not over");
+    sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
+    let before = sandbox.wf(&["logs", "--last"]).exits(0).out;
+    sandbox.wf(&["resume", "--last", "--junit", "junit.xml"]).exits(1);
+    assert_eq!(files_of_run(&sandbox), ["logs.tar"]);
+    let after = sandbox.wf(&["logs", "--last"]).exits(0).out;
+    assert!(after.starts_with(&before) && after.ends_with("end\nbad\n"), "{before}\n{after}");
+    assert!(sandbox.read("junit.xml").contains("bad"), "a report has the output");
+    sandbox.wf(&["logs", "--last", "last", "--stderr"]).exits(0).says("bad");
+    let followed = sandbox.wf(&["logs", "--last", "many[2]", "--follow"]).exits(0).out;
+    assert_eq!(followed, "2\n");
+}

@@ -39,7 +39,7 @@ const ARROWS: [(&str, &str); 16] = [
 /// Outside crates that only some of ours may use.
 const PLACES: [(&str, &str); 16] = [
     ("rusqlite", "store"),
-    ("tar", "store"),
+    ("tar", "store exec"),
     ("tokio", "store exec gateway engine app web temporal"),
     ("reqwest", "exec gateway"),
     ("landlock", "exec"),

@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,7 +13,7 @@ use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::{Attempt, ChildId, TaskId};
-use wf_exec::log::{self, LogFollower, LogStream};
+use wf_exec::log::{LogFollower, LogStream, RunLogs};
 use wf_store::{AttemptRow, RunState, StateFolder, StoreReader};
 
 #[derive(Args, Debug)]
@@ -83,12 +83,12 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
 
 /// The log of an attempt.
 struct AttemptLog {
-    path: PathBuf,
+    logs: Arc<RunLogs>,
+    attempt: Attempt,
     /// The task, if it belongs to the run itself.
     task: Option<TaskId>,
     /// The task as it is shown to users, below those above it.
     name: String,
-    attempt: u32,
 }
 
 /// The depth to which nested runs are shown.
@@ -115,7 +115,7 @@ impl LogView<'_> {
             only_stream: only,
             timestamps: self.args.timestamps,
             prefix: prefix.filter(|_| !json),
-            json_subject: json.then(|| (entry.name.clone(), entry.attempt)),
+            json_subject: json.then(|| (entry.name.clone(), entry.attempt.attempt)),
             raw: self.args.raw,
         }
     }
@@ -149,14 +149,15 @@ impl LogView<'_> {
         entries: &mut Vec<AttemptLog>,
     ) -> Result<(), CommandError> {
         let children = self.reader.children(run)?;
+        let logs = RunLogs::new(self.folder.run(run));
         for own in attempts {
             let own_name = task_name(&self.reader, run, &own.place)?;
             let name = format!("{above}{own_name}");
             entries.push(AttemptLog {
                 task: above.is_empty().then(|| own.place.clone()),
-                path: log::path(&self.folder.run(run), &own),
+                logs: Arc::clone(&logs),
                 name: name.clone(),
-                attempt: own.attempt,
+                attempt: own.clone(),
             });
             for (child, of) in children.iter().filter(|_| depth > 0) {
                 let above = match of.parse::<ChildId>() {
@@ -191,7 +192,7 @@ impl LogView<'_> {
         let mut last = None;
         let mut print = |text: Vec<u8>, is_end: bool| {
             if headed && last.is_none() && !text.is_empty() {
-                let heading = format!("{HEADING}{}#{}", entry.name, entry.attempt);
+                let heading = format!("{HEADING}{}#{}", entry.name, entry.attempt.attempt);
                 self.ui.print_line(&paint(DIM, &heading))?;
             }
             last = text.last().copied().or(last);
@@ -205,7 +206,7 @@ impl LogView<'_> {
             }
             Ok::<(), CommandError>(())
         };
-        for chunk in log::read(&entry.path).map_err(unreadable)? {
+        for chunk in entry.logs.read(&entry.attempt).map_err(unreadable)? {
             print(lines.push(&chunk.map_err(unreadable)?), false)?;
         }
         print(lines.close(), true)?;
@@ -229,12 +230,12 @@ impl LogView<'_> {
         loop {
             let over = self.is_over()?;
             for entry in self.entries()? {
-                if known.insert(entry.path.clone()) {
+                if known.insert(entry.logs.path(&entry.attempt)) {
                     let own = |found: &ResolvedTask| entry.task.as_ref() == Some(&found.place);
                     let alone = self.selected.as_ref().is_some_and(own);
                     let prefix = (!alone).then(|| entry.name.clone());
                     let lines = LogLineFormatter::new(self.form(&entry, prefix));
-                    open.push((LogFollower::new(entry.path), lines));
+                    open.push((entry.logs.follow(&entry.attempt), lines));
                 }
             }
             for (follower, lines) in &mut open {

@@ -31,7 +31,7 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
         let suspended = session_watch::interruption(Arc::clone(&ongoing), ongoing.session_name.clone());
         let finished = run_fenced(owned, suspended, works).await?;
-        copies::discard(&ongoing);
+        copies::tidy(&ongoing);
         Ok(finished)
     })
 }
@@ -79,7 +79,7 @@ fn resume_run(
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
         let suspended = session_watch::interruption(Arc::clone(&ongoing), watched);
         let finished = run_fenced(async { Ok(fence) }, suspended, works).await?;
-        copies::discard(&ongoing);
+        copies::tidy(&ongoing);
         session.store.release_run(run).await?;
         Ok(finished)
     })

@@ -73,7 +73,7 @@ pub(super) async fn run(
     let context = Arc::clone(&dispatcher.run);
     let work = Box::pin(nested::run_limited(dispatcher, None, stop));
     let (finished, timed_out) = work.await?;
-    copies::discard(&context);
+    copies::tidy(&context);
     Ok(Some(InputKind::ChildEnded(Box::new(child_end(id, &context, finished, timed_out)))))
 }
 

@@ -123,7 +123,14 @@ pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
             drop(moved.and_then(|()| fs::rename(copy_path(nested, &task, &file.path), &to)));
         }
     }
-    discard(nested);
+    tidy(nested);
+}
+
+/// Tidies the folder of a run that has ended here: its logs become one file, its copies and worktrees are removed.
+pub(super) fn tidy(run: &RunContext) {
+    // Where that fails, the logs stay as they are, and can be read.
+    drop(wf_exec::log::archive(&run.dir));
+    discard(run);
 }
 
 /// Removes the copies of a run that has ended, and its worktrees.

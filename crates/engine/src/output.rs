@@ -34,8 +34,8 @@ impl AttemptTask {
         if ended.exit.is_success() && decided || self.interest() != OutputInterest::Ends {
             return;
         }
-        let path = log::path(&self.run.dir, &self.attempt);
-        let Some(mut text) = log::tail(&path, MAX_END_LINES).ok().filter(|text| !text.is_empty()) else {
+        let end = log::RunLogs::new(self.run.dir.clone()).tail(&self.attempt, MAX_END_LINES);
+        let Some(mut text) = end.ok().filter(|text| !text.is_empty()) else {
             return;
         };
         text.push('\n');

@@ -1,5 +1,5 @@
 use std::io;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::{Attempt, TaskId};
-use wf_exec::log::{self, LogChunk, LogFollower};
+use wf_exec::log::{LogChunk, LogFollower, RunLogs};
 use wf_store::{RunState, StoreReader};
 
 /// The most lines of a tail.
@@ -35,8 +35,8 @@ pub(super) fn log_tail(
     run: &RunId,
     attempt: &Attempt,
 ) -> Result<LogTailView, CommandError> {
-    let path = log::path(&reader.folder().run(run), attempt);
-    let text = log::tail(&path, MAX_LINES).map_err(|error| unreadable(&path, &error))?;
+    let logs = RunLogs::new(reader.folder().run(run));
+    let text = logs.tail(attempt, MAX_LINES).map_err(|error| unreadable(&logs, attempt, &error))?;
     Ok(LogTailView { attempt: attempt.attempt, text })
 }
 
@@ -68,7 +68,7 @@ pub struct LogPart {
 pub struct LogFeed {
     run: RunId,
     attempt: Attempt,
-    path: PathBuf,
+    logs: Arc<RunLogs>,
     follower: LogFollower,
     /// The bytes that are left out at the beginning.
     skipped: u64,
@@ -113,25 +113,24 @@ pub fn log_feed(
     if reader.attempt(&run, &attempt)?.is_none() {
         return Ok(None);
     }
-    let path = log::path(&reader.folder().run(&run), &attempt);
-    LogFeed::open(run, attempt, path, start).map(Some)
+    let logs = RunLogs::new(reader.folder().run(&run));
+    LogFeed::open(run, attempt, logs, start).map(Some)
 }
 
 impl LogFeed {
-    fn open(run: RunId, attempt: Attempt, path: PathBuf, start: LogStart) -> Result<Self, CommandError> {
+    fn open(run: RunId, attempt: Attempt, logs: Arc<RunLogs>, start: LogStart) -> Result<Self, CommandError> {
         let skipped = match start {
             LogStart::Offset(offset) => offset,
-            LogStart::Recent => match path.metadata() {
-                Ok(metadata) => metadata.len().saturating_sub(RECENT_BYTES),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-                Err(error) => return Err(unreadable(&path, &error)),
-            },
+            LogStart::Recent => {
+                let length = logs.length(&attempt).map_err(|error| unreadable(&logs, &attempt, &error))?;
+                length.saturating_sub(RECENT_BYTES)
+            }
         };
         Ok(Self {
             run,
+            follower: logs.follow(&attempt),
             attempt,
-            follower: LogFollower::new(path.clone()),
-            path,
+            logs,
             skipped,
             is_within_line: start == LogStart::Recent && skipped > 0,
             offset: skipped,
@@ -153,7 +152,7 @@ impl LogFeed {
     /// Returns the lines that came since the last call; `None` if there are none. `is_over` says that no more can come, so
     /// that a line without an end is one, too.
     pub fn next_part(&mut self, is_over: bool) -> Result<Option<LogPart>, CommandError> {
-        self.fill().map_err(|error| unreadable(&self.path, &error))?;
+        self.fill().map_err(|error| unreadable(&self.logs, &self.attempt, &error))?;
         let is_turning = matches!(self.rest, LogRest::Next(_));
         let line_end = self.held.iter().rposition(|byte| *byte == b'\n');
         let is_whole = is_turning || self.held.len() >= MAX_PART_BYTES || (is_over && !self.held.is_empty());
@@ -215,7 +214,8 @@ impl LogFeed {
     }
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+fn unreadable(logs: &RunLogs, attempt: &Attempt, error: &io::Error) -> CommandError {
+    let path = logs.path(attempt);
     CommandError::new(CliExitCode::State, format!("cannot read the log {}: {error}", path.display()))
 }
 

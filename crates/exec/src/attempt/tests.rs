@@ -11,8 +11,10 @@ use crate::log::{self, LogStream};
 use crate::process::ProcessCommand;
 use crate::secret::{Redactions, SecretText};
 use crate::{OnOutput, StopLevel};
+use wf_base::name::Name;
 use wf_base::time::SystemClock;
 use wf_core::machine::WorkExit;
+use wf_core::machine::{Attempt, TaskId};
 use wf_model::FailureClass;
 
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -205,7 +207,9 @@ async fn a_flood_is_bounded() {
     assert!(log.contains(&note), "{note}");
     let files = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(files, 2, "only the log and its index are left");
-    let read: usize = log::read(&dir.path().join("a.1.log")).unwrap().map(|c| c.unwrap().bytes.len()).sum();
+    let attempt = Attempt { place: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 };
+    let logs = log::RunLogs::new(dir.path().to_path_buf());
+    let read: usize = logs.read(&attempt).unwrap().map(|c| c.unwrap().bytes.len()).sum();
     assert_eq!(read, log.len());
 }
 

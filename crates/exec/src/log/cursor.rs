@@ -1,9 +1,7 @@
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{LogChunk, LogStream, record::LogIndexRecord, target};
+use super::{LogChunk, LogStream, file::LogFile, record::LogIndexRecord, target};
 use crate::stamp::FileIdentity;
 use wf_base::time::Moment;
 
@@ -13,9 +11,9 @@ const MAX_READ_BYTES: u64 = 64 * 1024;
 /// A position in one log file and its index. Both may grow meanwhile.
 #[derive(Debug)]
 pub(super) struct LogCursor {
-    identity: FileIdentity,
-    log: File,
-    index: Option<File>,
+    identity: (FileIdentity, u64),
+    log: LogFile,
+    index: Option<LogFile>,
     position: u64,
     record: u64,
     used: u32,
@@ -23,20 +21,16 @@ pub(super) struct LogCursor {
 }
 
 impl LogCursor {
-    /// Opens a log at its start; `None` if there is none.
+    /// Takes a log and its index, at their start.
+    pub(super) fn new(log: LogFile, index: Option<LogFile>) -> io::Result<Self> {
+        let last = (LogStream::Out, Moment::from_millis(0));
+        Ok(Self { identity: log.identity()?, log, index, position: 0, record: 0, used: 0, last })
+    }
+
+    /// Opens a log that is being written; `None` if there is none.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
-        let Some(log) = open(path)? else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            identity: rustix::fs::fstat(&log)?.into(),
-            log,
-            index: open(&target::index(path))?,
-            position: 0,
-            record: 0,
-            used: 0,
-            last: (LogStream::Out, Moment::from_millis(0)),
-        }))
+        let index = LogFile::open(&target::index(path))?;
+        LogFile::open(path)?.map(|log| Self::new(log, index)).transpose()
     }
 
     /// True if both are in the same file, even if it was renamed.
@@ -46,7 +40,7 @@ impl LogCursor {
 
     /// Returns the length of the file.
     pub(super) fn length(&self) -> io::Result<u64> {
-        Ok(self.log.metadata()?.len())
+        self.log.length()
     }
 
     /// Returns the number of bytes read.
@@ -111,13 +105,5 @@ impl LogCursor {
         self.position += length as u64;
         let (stream, at) = self.last;
         Ok((length > 0).then_some(LogChunk { stream, at, bytes }))
-    }
-}
-
-fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
     }
 }

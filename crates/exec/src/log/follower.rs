@@ -1,8 +1,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{LogChunk, LogStream, cursor::LogCursor, target};
+use super::{LogChunk, LogStream, RunLogs, cursor::LogCursor, target};
 use wf_base::time::Moment;
 
 /// The maximum number of parts that one call returns.
@@ -14,6 +15,7 @@ const SEARCH_RANGE_BYTES: u64 = 1024 * 1024;
 /// Reads a log while it is being written.
 #[derive(Debug)]
 pub struct LogFollower {
+    logs: Arc<RunLogs>,
     path: PathBuf,
     place: FollowerPosition,
     /// The time of the last part read.
@@ -40,8 +42,8 @@ enum FollowerPosition {
 
 impl LogFollower {
     /// Starts at the beginning of a log, which may not exist yet.
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
+    pub(super) fn new(logs: Arc<RunLogs>, path: PathBuf) -> Self {
+        Self { logs, path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
     }
 
     /// Returns the parts since the last call, up to a memory limit; empty if there are none.
@@ -72,7 +74,7 @@ impl LogFollower {
     fn next(&mut self) -> io::Result<Option<LogChunk>> {
         match &mut self.place {
             FollowerPosition::Nowhere => {
-                let Some(cursor) = LogCursor::open(&self.path)? else {
+                let Some(cursor) = self.logs.cursor(&self.path)? else {
                     return Ok(None);
                 };
                 let whole = false;
@@ -86,7 +88,7 @@ impl LogFollower {
                 }
                 // The end is opened before the head is read again: bytes appended to the head are
                 // then there or in the opened end.
-                let [older, newer] = target::end_paths(&self.path).map(|path| LogCursor::open(&path));
+                let [older, newer] = target::end_paths(&self.path).map(|path| self.logs.cursor(&path));
                 if let Some(chunk) = cursor.next_indexed()? {
                     *whole |= chunk.stream == LogStream::Note;
                     return Ok(Some(chunk));
@@ -100,7 +102,7 @@ impl LogFollower {
                 if let Some(chunk) = cursor.next_indexed()? {
                     return Ok(Some(chunk));
                 }
-                let [older, newer] = target::end_paths(&self.path).map(|path| LogCursor::open(&path));
+                let [older, newer] = target::end_paths(&self.path).map(|path| self.logs.cursor(&path));
                 let (older, newer) = (older?, newer?);
                 if newer.as_ref().is_some_and(|newer| newer.is_same(cursor)) {
                     return Ok(None);
@@ -110,7 +112,7 @@ impl LogFollower {
                     return Ok(Some(chunk));
                 }
                 let Some(newer) = newer else {
-                    let rest = remaining_chunks(&self.path, cursor)?;
+                    let rest = remaining_chunks(&self.logs, &self.path, cursor)?;
                     self.place = FollowerPosition::Rest(rest);
                     return self.next();
                 };
@@ -134,8 +136,8 @@ impl LogFollower {
 }
 
 /// Returns the parts of a complete log behind a part that was read to its end: usually none.
-fn remaining_chunks(path: &Path, seen: &LogCursor) -> io::Result<VecDeque<LogChunk>> {
-    let Some(mut whole) = LogCursor::open(path)? else {
+fn remaining_chunks(logs: &RunLogs, path: &Path, seen: &LogCursor) -> io::Result<VecDeque<LogChunk>> {
+    let Some(mut whole) = logs.cursor(path)? else {
         return Ok(VecDeque::new());
     };
     let (length, last) = (whole.length()?, seen.last_bytes(4096)?);

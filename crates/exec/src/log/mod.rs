@@ -2,17 +2,21 @@
 //! beside it an index of their streams and times.
 //!
 //! A silent attempt has no files. Beyond the size limit, the first and the last half are kept, with
-//! a note between them. Lines of the two streams are not torn apart.
+//! a note between them. Lines of the two streams are not torn apart. When the run has ended, its
+//! logs move into one archive.
 //!
 //! **Invariant:** memory and disk are bounded for any output. **Invariant:** secrets are masked
 //! before the first byte reaches the disk or an observer.
 
+mod archive;
 mod chunk;
 mod cursor;
+mod file;
 mod follower;
 mod lines;
 mod reader;
 mod record;
+mod run_logs;
 mod segment;
 mod tail;
 mod target;
@@ -20,9 +24,10 @@ mod target;
 mod tests;
 mod writer;
 
+pub use archive::{ARCHIVE, archive};
 pub use chunk::{LogChunk, LogStream};
 pub use follower::LogFollower;
-pub use reader::{LogChunks, read};
-pub use tail::tail;
+pub use reader::LogChunks;
+pub use run_logs::RunLogs;
 pub use target::{LogTarget, files, path};
 pub use writer::{LogSummary, LogWriter};

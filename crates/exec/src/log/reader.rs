@@ -2,16 +2,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
-use super::{LogChunk, cursor::LogCursor, target};
+use super::{LogChunk, RunLogs, cursor::LogCursor, target};
 use wf_base::time::Moment;
 
-/// Reads the parts of a log in order; none if there is no log. Memory is bounded. A log that is
-/// being written, or whose writer died, is read as far as it goes.
-pub fn read(path: &Path) -> io::Result<LogChunks> {
+/// Returns the parts of a log in order.
+pub(super) fn read(logs: &RunLogs, path: &Path) -> io::Result<LogChunks> {
     let [older, newer] = target::end_paths(path);
-    let older = LogCursor::open(&older)?;
+    let older = logs.cursor(&older)?;
     let skips = older.is_some();
-    let pieces = [LogCursor::open(path)?, older, LogCursor::open(&newer)?];
+    let pieces = [logs.cursor(path)?, older, logs.cursor(&newer)?];
     Ok(LogChunks { pieces: pieces.into_iter().flatten().collect(), skips, at: Moment::from_millis(0) })
 }
 

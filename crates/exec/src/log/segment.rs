@@ -25,9 +25,11 @@ pub(super) struct LogSegment {
 impl LogSegment {
     /// Creates the files, truncating existing ones.
     pub(super) fn create(path: &Path, limit: u64) -> io::Result<Self> {
+        // A reader that finds the log finds the index, too.
+        let index = open(&target::index(path))?;
         Ok(Self {
             log: open(path)?,
-            index: open(&target::index(path))?,
+            index,
             length: 0,
             records: 0,
             most_records: 4096 + limit / 64,

@@ -1,19 +1,18 @@
 use std::io;
 use std::path::Path;
 
-use super::{cursor::LogCursor, target};
+use super::{RunLogs, target};
 use wf_base::untrusted::UntrustedText;
 
 /// The maximum number of bytes read for a tail.
 const MAX_TAIL_BYTES: u64 = 64 * 1024;
 
-/// Returns the last lines of a log, from its last 64 KiB, as text that is safe to print, without a
-/// final newline. Empty if there is no log.
-pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
+/// Returns the last lines of a log.
+pub(super) fn tail(logs: &RunLogs, path: &Path, lines: usize) -> io::Result<String> {
     let [_, newer] = target::end_paths(path);
     let mut bytes = Vec::new();
     for part in [newer.as_path(), path] {
-        if let (true, Some(cursor)) = (bytes.is_empty(), LogCursor::open(part)?) {
+        if let (true, Some(cursor)) = (bytes.is_empty(), logs.cursor(part)?) {
             bytes = cursor.last_bytes(MAX_TAIL_BYTES)?;
         }
     }

@@ -51,3 +51,9 @@ pub(super) fn index(log: &Path) -> PathBuf {
 pub(super) fn end_paths(log: &Path) -> [PathBuf; 2] {
     [log.with_extension("older.log"), log.with_extension("newer.log")]
 }
+
+/// True for the last part of a long log.
+pub(super) fn is_end(path: &Path) -> bool {
+    let part = path.file_stem().map(Path::new).and_then(Path::extension);
+    part.is_some_and(|part| part == "older" || part == "newer")
+}

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, path, read, tail, target};
+use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, RunLogs, archive, path, target};
 use crate::supervise::OutputSink as _;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
@@ -26,8 +26,26 @@ fn chunk(stream: LogStream, text: &str) -> LogChunk {
     LogChunk { stream, at: NOW, bytes: text.into() }
 }
 
+/// The attempt whose log the tests write.
+fn attempt() -> Attempt {
+    Attempt { place: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 }
+}
+
+/// Returns the logs in the folder of a log.
+fn logs(path: &Path) -> Arc<RunLogs> {
+    RunLogs::new(path.parent().unwrap().to_path_buf())
+}
+
 fn all(path: &Path) -> Vec<LogChunk> {
-    read(path).unwrap().map(Result::unwrap).collect()
+    logs(path).read(&attempt()).unwrap().map(Result::unwrap).collect()
+}
+
+fn tail(path: &Path, lines: usize) -> String {
+    logs(path).tail(&attempt(), lines).unwrap()
+}
+
+fn follow(path: &Path) -> LogFollower {
+    logs(path).follow(&attempt())
 }
 
 fn bytes(path: &Path) -> Vec<u8> {
@@ -72,22 +90,22 @@ fn streams_and_times_are_read_back() {
             chunk(LogStream::Note, "note\n"),
         ]
     );
-    assert_eq!(tail(&path, 2).unwrap(), "three\nnote");
+    assert_eq!(tail(&path, 2), "three\nnote");
 }
 
 #[test]
 fn no_log_is_an_empty_log() {
     let (_dir, path) = temporary();
     assert_eq!(all(&path), []);
-    assert_eq!(tail(&path, 5).unwrap(), "");
-    assert_eq!(LogFollower::new(path).next_chunks().unwrap(), []);
+    assert_eq!(tail(&path, 5), "");
+    assert_eq!(follow(&path).next_chunks().unwrap(), []);
 }
 
 #[test]
 fn a_follower_sees_everything_once() {
     let (_dir, path) = temporary();
     let mut log = writer(&path, 1000);
-    let mut follower = LogFollower::new(path);
+    let mut follower = follow(&path);
     assert_eq!(follower.next_chunks().unwrap(), []);
     log.on_bytes(LogStream::Out, b"one\n");
     assert!(log.has_pending());
@@ -116,7 +134,7 @@ fn the_first_and_the_last_are_kept() {
     // While it is written, the missing middle is shown as missing.
     let text = String::from_utf8(bytes(&path)).unwrap();
     assert!(text.starts_with("10\n11\n") && text.contains("the middle omitted"), "{text}");
-    assert_eq!(tail(&path, 1).unwrap(), "39");
+    assert_eq!(tail(&path, 1), "39");
     log.finish().logged.unwrap();
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
@@ -137,7 +155,7 @@ fn followed(follower: &mut LogFollower) -> String {
 fn a_long_log_is_followed_to_its_end() {
     let (_dir, path) = temporary();
     let mut log = writer(&path, 40);
-    let mut follower = LogFollower::new(path.clone());
+    let mut follower = follow(&path);
     let mut seen = String::new();
     for number in 10..40 {
         log.on_bytes(LogStream::Out, format!("{number}\n").as_bytes());
@@ -147,7 +165,7 @@ fn a_long_log_is_followed_to_its_end() {
     let all: String = (10..40).map(|number| format!("{number}\n")).collect();
     assert_eq!(seen, all);
     // One that comes late misses the middle, and one that rests misses some of it.
-    let mut late = LogFollower::new(path.clone());
+    let mut late = follow(&path);
     let note = "\n… the middle omitted …\n";
     let end = format!("10\n11\n12\n13\n14\n15\n16{note}3\n34\n35\n36\n37\n38\n39\n");
     assert_eq!(followed(&mut late), end);
@@ -172,7 +190,7 @@ fn the_last_line_is_followed_though_the_parts_are_one_by_then() {
         let (first, last) = text.split_at(text.len() - 7);
         log.on_bytes(LogStream::Out, first.as_bytes());
         log.on_idle();
-        let mut follower = LogFollower::new(path);
+        let mut follower = follow(&path);
         let mut seen = followed(&mut follower);
         log.on_bytes(LogStream::Err, last.as_bytes());
         log.finish().logged.unwrap();
@@ -217,9 +235,9 @@ fn a_tail_is_bounded_and_harmless() {
     log.on_bytes(LogStream::Out, &vec![b'x'; 300_000]);
     log.on_bytes(LogStream::Out, b"\n\x1b[31mred\xff\n\n");
     log.finish().logged.unwrap();
-    assert_eq!(tail(&path, 1).unwrap(), "red\u{fffd}");
-    assert_eq!(tail(&path, 2).unwrap().len(), 64 * 1024 - 10 + 5);
-    assert_eq!(tail(&path, 0).unwrap(), "red\u{fffd}");
+    assert_eq!(tail(&path, 1), "red\u{fffd}");
+    assert_eq!(tail(&path, 2).len(), 64 * 1024 - 10 + 5);
+    assert_eq!(tail(&path, 0), "red\u{fffd}");
 }
 
 #[test]
@@ -232,6 +250,74 @@ fn a_log_that_just_fits_is_kept_whole() {
         log.finish().logged.unwrap();
         assert_eq!(bytes(&path), given, "{limit}");
     }
+}
+
+/// Returns the names of the files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_archive_has_the_logs_of_a_run_as_they_were() {
+    let (dir, path) = temporary();
+    std::fs::write(dir.path().join("baseline"), "of the run").unwrap();
+    let mut log = writer(&path, 1000);
+    log.on_bytes(LogStream::Out, b"one\n");
+    log.on_idle();
+    // One follows from before, one begins when the files are gone.
+    let (mut early, mut late) = (follow(&path), follow(&path));
+    assert_eq!(followed(&mut early), "one\n");
+    log.on_bytes(LogStream::Err, b"two\n");
+    log.finish().logged.unwrap();
+    let mut other = writer(&dir.path().join("b.0.1.log"), 1000);
+    other.on_bytes(LogStream::Out, b"of another\n");
+    other.finish().logged.unwrap();
+    let (whole, end, length) = (all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap());
+    archive(dir.path()).unwrap();
+    assert_eq!(names(dir.path()), ["baseline", "logs.tar"]);
+    assert_eq!((all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap()), (whole, end, length));
+    assert_eq!((followed(&mut early).as_str(), followed(&mut late).as_str()), ("two\n", "one\ntwo\n"));
+    let none = Attempt { attempt: 2, ..attempt() };
+    assert_eq!(logs(&path).read(&none).unwrap().count(), 0);
+    let mut members = tar::Archive::new(std::fs::File::open(dir.path().join("logs.tar")).unwrap());
+    let members = members.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().into_owned());
+    let expected = ["a.1.log", "a.1.idx", "b.0.1.log", "b.0.1.idx"];
+    assert_eq!(members.collect::<Vec<_>>(), expected.map(PathBuf::from));
+    archive(dir.path()).unwrap();
+    assert_eq!(names(dir.path()), ["baseline", "logs.tar"], "a second time nothing is left to do");
+}
+
+#[test]
+fn an_archive_that_was_begun_hides_no_log() {
+    let (dir, path) = temporary();
+    let mut log = writer(&path, 1000);
+    log.on_bytes(LogStream::Err, b"one\n");
+    log.finish().logged.unwrap();
+    let (index, content) = (target::index(&path), std::fs::read(&path).unwrap());
+    archive(dir.path()).unwrap();
+    // The process died before it removed the index, or before it removed both.
+    std::fs::write(&index, "").unwrap();
+    assert_eq!(all(&path), [chunk(LogStream::Err, "one\n")]);
+    std::fs::write(&path, content).unwrap();
+    assert_eq!(bytes(&path), b"one\n");
+}
+
+#[test]
+fn a_log_whose_writer_died_stays_as_it_is() {
+    let (dir, path) = temporary();
+    let mut log = writer(&path, 40);
+    for number in 10..40 {
+        log.on_bytes(LogStream::Out, format!("{number}\n").as_bytes());
+    }
+    log.on_idle();
+    let before = bytes(&path);
+    archive(dir.path()).unwrap();
+    assert_eq!((bytes(&path), names(dir.path()).len()), (before, 6));
 }
 
 proptest! {

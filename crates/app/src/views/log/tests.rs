@@ -8,7 +8,7 @@ use wf_base::name::{Name, RunId};
 use wf_base::redact::SecretMask;
 use wf_base::time::{FixedClock, Moment};
 use wf_core::machine::{Attempt, TaskId};
-use wf_exec::log::{LogStream, LogTarget, LogWriter};
+use wf_exec::log::{LogStream, LogTarget, LogWriter, RunLogs};
 
 /// A reader as the script of a page is one.
 struct LogClient {
@@ -56,7 +56,8 @@ impl LogClient {
 fn feed(path: &Path, start: LogStart) -> LogFeed {
     let place = TaskId { step: Name::parse("talk").unwrap(), item: None };
     let run = RunId::from_bytes([1; 16]);
-    LogFeed::open(run, Attempt { place, attempt: 1 }, path.to_path_buf(), start).unwrap()
+    let logs = RunLogs::new(path.parent().unwrap().to_path_buf());
+    LogFeed::open(run, Attempt { place, attempt: 1 }, logs, start).unwrap()
 }
 
 fn writer(path: &Path, limit: u64) -> LogWriter {

@@ -1,0 +1,70 @@
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, tail, target,
+};
+use wf_core::machine::Attempt;
+
+/// The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
+#[derive(Debug)]
+pub struct RunLogs {
+    folder: PathBuf,
+    archive: OnceLock<LogArchive>,
+}
+
+impl RunLogs {
+    /// Takes the folder of a run.
+    pub fn new(folder: PathBuf) -> Arc<Self> {
+        Arc::new(Self { folder, archive: OnceLock::new() })
+    }
+
+    /// Returns the parts of a log in order; none if there is no log. Memory is bounded. A log that is being written, or
+    /// whose writer died, is read as far as it goes.
+    pub fn read(&self, attempt: &Attempt) -> io::Result<LogChunks> {
+        reader::read(self, &self.path(attempt))
+    }
+
+    /// Returns the last lines of a log, from its last 64 KiB, as text that is safe to print, without a final newline.
+    /// Empty if there is no log.
+    pub fn tail(&self, attempt: &Attempt, lines: usize) -> io::Result<String> {
+        tail::tail(self, &self.path(attempt), lines)
+    }
+
+    /// Returns the length of a log, without the end of a long one that is being written; 0 if there is none.
+    pub fn length(&self, attempt: &Attempt) -> io::Result<u64> {
+        self.cursor(&self.path(attempt))?.map_or(Ok(0), |cursor| cursor.length())
+    }
+
+    /// Follows a log from its beginning. It may not exist yet.
+    pub fn follow(self: &Arc<Self>, attempt: &Attempt) -> LogFollower {
+        LogFollower::new(Arc::clone(self), self.path(attempt))
+    }
+
+    /// Returns the path of a log while the run goes on.
+    pub fn path(&self, attempt: &Attempt) -> PathBuf {
+        target::path(&self.folder, attempt)
+    }
+
+    /// Opens a log at its start; `None` if there is none.
+    pub(super) fn cursor(&self, path: &Path) -> io::Result<Option<LogCursor>> {
+        let (log, index) = (LogFile::open(path)?, LogFile::open(&target::index(path))?);
+        if let (None, _) | (_, None) = (&log, &index)
+            && let Some(archive) = self.archive()?
+            && let Some(log) = archive.member(path)
+        {
+            return LogCursor::new(log, archive.member(&target::index(path))).map(Some);
+        }
+        log.map(|log| LogCursor::new(log, index)).transpose()
+    }
+
+    fn archive(&self) -> io::Result<Option<&LogArchive>> {
+        if self.archive.get().is_none()
+            && let Some(archive) = LogArchive::open(&self.folder)?
+        {
+            return Ok(Some(self.archive.get_or_init(|| archive)));
+        }
+        Ok(self.archive.get())
+    }
+}

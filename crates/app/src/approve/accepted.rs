@@ -19,7 +19,9 @@ use wf_core::machine::PinnedFile;
 use wf_exec::view::is_program;
 use wf_exec::{WorkError, pinned};
 use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
-use wf_sign::approval::{ApprovalRefusal, GoalContent, ReviewPolicy, accepts};
+use wf_sign::approval::{
+    ApprovalRefusal, ApprovalScope, ApprovalStatement, GoalContent, ReviewPolicy, accepts,
+};
 use wf_sign::canonical;
 use wf_store::ACCEPTANCE_SUFFIX;
 
@@ -32,6 +34,31 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
 /// Returns the digest of the settings that the runs of a goal depend on, those of its repairs included.
 pub(super) fn settings_digest(ready: &LoadedPlan) -> Sha256Digest {
     Sha256Digest::of_bytes(canonical(&bound_config(ready)).as_bytes())
+}
+
+/// Returns the configuration that an approval is bound to in place of the present one: a standing approval is bound to the
+/// settings that the goal's runs depend on, and not to the others beside them.
+pub(super) fn approved_config<'s>(
+    present: Option<&'s PinnedFile>,
+    ready: &LoadedPlan,
+    statement: &'s ApprovalStatement,
+) -> Option<&'s PinnedFile> {
+    let is_bound_to_settings = statement.scope == ApprovalScope::Standing
+        && statement.settings.is_some_and(|settings| settings == settings_digest(ready));
+    if is_bound_to_settings { config_of(&statement.files) } else { present }
+}
+
+/// Returns the configuration among files, if there is one.
+pub(super) fn config_of(files: &[PinnedFile]) -> Option<&PinnedFile> {
+    files.iter().find(|pin| pin.path == CONFIG)
+}
+
+/// Returns files, sorted by path, with another configuration.
+pub(super) fn with_config(files: &[PinnedFile], config: Option<&PinnedFile>) -> Vec<PinnedFile> {
+    let others = files.iter().filter(|pin| pin.path != CONFIG);
+    let mut files: Vec<PinnedFile> = others.chain(config).cloned().collect();
+    files.sort();
+    files
 }
 
 fn bound_config(ready: &LoadedPlan) -> Value {

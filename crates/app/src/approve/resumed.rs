@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::accepted::{approved_config, config_of, with_config};
 use super::refused::refuse_run;
 use super::skilled::check_skills;
 use super::standing::spawned_goal;
@@ -83,7 +84,8 @@ fn reverify_approval(
     // Of a run that signed for itself only the texts are compared: the files that it executes may
     // be its own products.
     let files = if approved.is_in_advance() {
-        current_tree(host, ready, &params, approved)?.files
+        let files = current_tree(host, ready, &params, approved)?.files;
+        with_config(&files, approved_config(config_of(&files), ready, token.statement()))
     } else {
         token.statement().files.clone()
     };

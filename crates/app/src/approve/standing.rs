@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::accepted::{approved_config, config_of, with_config};
 use super::entry::{ApprovalDemand, RunAuthorization, authorize};
 use super::refused::refuse_run;
 use super::skilled::check_skills;
@@ -74,7 +75,11 @@ pub struct CarriedApproval {
     path: String,
     approvers: Approvers,
     initiator: Option<Sha256Digest>,
+    /// The files as the approval has them.
     pins: Vec<PinnedFile>,
+    /// The configuration as it is: it may differ in what the goal does not depend on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config: Option<PinnedFile>,
     products: Vec<String>,
     spawned: Option<SpawnedPlan>,
 }
@@ -90,10 +95,12 @@ impl CarriedApproval {
         let workspace = &ready.workspace;
         let rules = SigningRules::of(caller, workspace)?;
         let path = token_at(caller.host(), ready, None);
-        let ApprovedTree { files: pins, products } = approved_tree(caller.host(), ready, params, &path)?;
-        check_skills(caller, ready, &pins, false)?;
+        let ApprovedTree { files, products } = approved_tree(caller.host(), ready, params, &path)?;
+        check_skills(caller, ready, &files, false)?;
         let token = read_token(workspace, &path)
             .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
+        let config = config_of(&files).cloned();
+        let pins = with_config(&files, approved_config(config.as_ref(), ready, token.statement()));
         let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
         let used = if part == ReconciliationPart::Look { 0 } else { use_count(workspace, &token)? };
         Ok(Self {
@@ -105,6 +112,7 @@ impl CarriedApproval {
             approvers: rules.approvers,
             spawned: spawned_goal(ready, &pins),
             pins,
+            config,
             products,
         })
     }
@@ -143,6 +151,7 @@ impl CarriedApproval {
             (valid, consumption.execution)
         };
         let statement = token.statement();
+        let found = with_config(&self.pins, self.config.as_ref());
         Ok(RunApproval {
             policy: self.approvers.policy.into(),
             token: token.digest(),
@@ -153,8 +162,8 @@ impl CarriedApproval {
             executions: statement.executions,
             expires: statement.expires,
             initiator: self.initiator,
-            tree: tree_of(&self.pins),
-            pinned_files: self.pins.clone(),
+            tree: tree_of(&found),
+            pinned_files: found,
             products: self.products.clone(),
             skills: Vec::new(),
         })

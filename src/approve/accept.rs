@@ -18,6 +18,14 @@ pub fn accept_goal(ui: &Ui, ready: LoadedPlan, signing: &SigningOptions) -> Resu
     };
     let goal = &review.token.statement.plan.id;
     review.token.sign(ui, &format!("Accept {goal}?"), signing, &show)?;
-    ui.print_info_line(&format!("accepted {goal}: `wf daemon` now runs it"));
+    ui.print_info_line(&match &review.ready.goal {
+        Some(of) if of.goal.is_signed_job() => {
+            format!(
+                "accepted {goal}: its runs need a standing approval, too: wf approve {}",
+                review.ready.path
+            )
+        }
+        _ => format!("accepted {goal}: `wf daemon` now runs it"),
+    });
     Ok(())
 }

@@ -212,9 +212,19 @@ fn a_signed_job_is_the_same_job_when_its_data_changes() {
     soon("it loads on", || ended(&sandbox, "reported") > before + 1);
     assert_eq!(ended(&sandbox, "waiting"), 0);
     sandbox.file("load.sh", "echo forged >> loaded\n");
-    soon("another program is another job", || ended(&sandbox, "waiting") > 0);
-    daemon.ends();
+    let blocked = "SELECT count(*) FROM slots WHERE state = 'blocked' AND reason LIKE 'goals/kept.md is not approved: \
+                   %load.sh%; wf approve goals/kept.md'";
+    soon("another program is another job", || count(&sandbox, blocked) > 0);
     assert!(!sandbox.read("loaded").contains("forged"));
+    let listed = sandbox.wf(&["goal", "list"]).exits(0).out;
+    assert!(listed.contains("blocked") && listed.contains("wf approve goals/kept.md"), "{listed}");
+    assert_eq!(ended(&sandbox, "waiting"), 0);
+    sandbox.wf(&["approve", "goals/kept.md", "--executions", "100", "--yes"]).exits(0);
+    assert!(!sandbox.wf(&["goal", "list"]).exits(0).out.contains("blocked"), "it was approved since");
+    let before = ended(&sandbox, "reported");
+    soon("what was approved runs", || ended(&sandbox, "reported") > before);
+    daemon.ends();
+    assert!(sandbox.read("loaded").contains("forged"));
 }
 
 #[test]

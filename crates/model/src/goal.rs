@@ -287,6 +287,11 @@ impl Goal {
     pub fn noun(&self) -> &'static str {
         if self.is_job { "run" } else { "repair" }
     }
+
+    /// True if each of its runs needs a standing approval, without which nothing of it runs.
+    pub fn is_signed_job(&self) -> bool {
+        self.is_job && self.approval == GoalApproval::Standing
+    }
 }
 
 impl Default for MissedTimesPolicy {

@@ -33,7 +33,7 @@ impl StandingApproval {
             "expired" => "has expired",
             _ => "is used up",
         };
-        Some(format!("its standing approval {ended}: nothing is repaired under it"))
+        Some(format!("its standing approval {ended}: nothing runs under it"))
     }
 
     /// Returns its state, in a word.

@@ -65,6 +65,10 @@ pub fn start_reconciliation(
     }
     let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
     let entered = authorize_goal(caller, ready, ReconciliationPart::Look, &run, &given)?;
+    if goal.is_signed_job() {
+        // Its run is all that there is of it: without the approval nothing of it starts.
+        authorize_goal(caller, ready, ReconciliationPart::Repair, &run, &given)?;
+    }
     let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
     let claim = ReconciliationClaim::Look {
         goal: goal.id.clone(),

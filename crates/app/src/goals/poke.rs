@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::cycle::ReconciliationRequest;
 use crate::Caller;
-use crate::approve::check_accepted;
+use crate::approve::{awaited_acceptance, check_accepted};
 use crate::load::{self, LoadedPlan};
 use crate::{CliExitCode, CommandError};
 use wf_base::time::Moment;
@@ -40,7 +40,10 @@ pub fn handle_start_failure(
         return failure;
     };
     let now = caller.host().now();
-    let reason = failure.message.clone();
+    let reason = match awaited_acceptance(caller, ready) {
+        Ok(Some(_)) => failure.message.clone(),
+        _ => format!("{}; wf approve {}", failure.message, ready.path),
+    };
     let notices = block_notifications(caller, ready, goal, slot, &reason);
     let block = SlotBlock { goal: goal.id.clone(), slot, reason, notices, at: now };
     // If that fails, the scheduled time stays due and is tried again.

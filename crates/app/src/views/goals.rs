@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
 use super::state_reader;
-use crate::approve::SigningRules;
+use crate::approve::{SigningRules, StandingApproval, standing_approval};
 use crate::daemon_io::health::GoalBlockage;
 use crate::goals::{DeployedGoal, GoalFile, list_goals_with_acceptance, read_deployment};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
 use wf_model::Goal;
-use wf_sign::approval::ReviewPolicy;
+use wf_sign::approval::{ApprovalRefusal, ReviewPolicy};
 use wf_store::{GoalRow, ReconciliationRow, StoreReader};
 
 /// The most reconciliations among which the last one that ended is looked for.
@@ -37,20 +37,20 @@ pub(super) fn goal_listings_of(
     caller: &dyn Caller,
     reader: Option<&StoreReader>,
 ) -> Result<Vec<GoalListing>, CommandError> {
-    let now = caller.host().now();
     let files = list_goals_with_acceptance(caller, &caller.host().workspace());
     let is_reviewed =
         SigningRules::of(caller, &caller.host().workspace())?.approvers.policy == ReviewPolicy::Reviewed;
-    files.into_iter().map(|found| GoalListing::of(found, reader, is_reviewed, now)).collect()
+    files.into_iter().map(|found| GoalListing::of(caller, found, reader, is_reviewed)).collect()
 }
 
 impl GoalListing {
     fn of(
+        caller: &dyn Caller,
         found: GoalFile,
         reader: Option<&StoreReader>,
         is_reviewed: bool,
-        now: Moment,
     ) -> Result<Self, CommandError> {
+        let now = caller.host().now();
         let mut listing = Self { found, row: None, last: None, next: None, blocked: None };
         let Ok(goal) = listing.found.goal.clone() else {
             return Ok(listing);
@@ -63,9 +63,15 @@ impl GoalListing {
         }
         let refused = reader.map_or(Ok(None), |reader| reader.blocked(&goal.id))?;
         let since = refused.as_ref().map(|refused| refused.since);
-        // Where people other than the owner approve, only a reconciliation finds out.
-        let refused = refused.filter(|_| is_reviewed).map(|refused| refused.reason);
-        let reason = listing.found.awaited_acceptance.clone().or(refused);
+        let (workspace, path) = (caller.host().workspace(), &listing.found.path);
+        let is_signed = is_reviewed || goal.is_signed_job();
+        let approval = is_signed.then(|| standing_approval(&workspace, &goal.id, path, now)).transpose()?;
+        let issued = approval.as_ref().and_then(|found| Some(found.as_ref().ok()?.statement.issued));
+        // Whether an approval covers the workspace as it is, only a reconciliation finds out.
+        let refused = refused.filter(|refused| is_signed && issued.is_none_or(|issued| issued <= refused.at));
+        let lacking = approval.filter(|_| goal.is_signed_job()).and_then(|found| lack(found, path, now));
+        let awaited = listing.found.awaited_acceptance.clone();
+        let reason = awaited.or(lacking).or(refused.map(|refused| refused.reason));
         listing.blocked = reason.map(|reason| GoalBlockage { since, reason });
         Ok(listing)
     }
@@ -105,6 +111,16 @@ impl GoalListing {
             "waits": self.found.awaited_acceptance,
         })
     }
+}
+
+/// Returns the reason why no run of a job may start, if its standing approval is missing, or has ended.
+fn lack(approval: Result<StandingApproval, ApprovalRefusal>, path: &str, now: Moment) -> Option<String> {
+    let reason = match approval {
+        Ok(approval) if approval.state(now) == "holds" => return None,
+        Ok(approval) => approval.shortcoming(now)?,
+        Err(refusal) => format!("{path} is not approved: {refusal}"),
+    };
+    Some(format!("{reason}; wf approve {path}"))
 }
 
 /// Returns the time at which the reconciliation of a scheduled time starts.

@@ -4,6 +4,7 @@
 
 mod callers;
 mod confined;
+mod sandboxed;
 mod settings;
 mod tracked;
 

@@ -6,6 +6,7 @@ use crate::Ui;
 use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
+use wf_app::git::GitLocation;
 use wf_app::goals::{check_goals_scheduled, check_standing_approvals, read_deployment};
 use wf_app::repair::repair_state;
 use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
@@ -52,6 +53,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
         configuration(ui),
         approvers(ui),
     ]);
+    findings.extend(repository(&ui.host));
     findings.extend(misnamed(&ui.host));
     findings.extend(doctor::check_state(&ui.host, args.full));
     findings.extend(check_goals_scheduled(ui));
@@ -117,6 +119,26 @@ fn workspace(host: &Host) -> DoctorFinding {
         "no wf.yaml or git repository found, using the current directory"
     };
     good_finding("workspace", format!("{} · {reason}", root.display()))
+}
+
+/// Reports the folders outside of the workspace that git needs, which sandboxes show, or why git cannot work in a sandbox.
+fn repository(host: &Host) -> Option<DoctorFinding> {
+    let root = host.workspace().root;
+    let location = match GitLocation::find(&root) {
+        Ok(location) => location?,
+        Err(error) => {
+            let found = format!("git does not work in sandboxes: {error}");
+            return Some(DoctorFinding::new("repository", DoctorStatus::Weak, found));
+        }
+    };
+    let mut folders = location.folders();
+    folders.retain(|folder| !folder.starts_with(&root));
+    folders.sort();
+    folders.dedup_by(|folder, before| folder.starts_with(before));
+    let shown: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let shown = shown.join(", ");
+    let found = format!("{shown} · outside the workspace; git in a sandbox can read it");
+    (!shown.is_empty()).then(|| good_finding("repository", found))
 }
 
 fn configuration(ui: &Ui) -> DoctorFinding {

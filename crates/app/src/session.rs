@@ -1,10 +1,11 @@
 //! The opening of everything that a run needs.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
+use crate::git::GitLocation;
 use crate::goals::FOLDERS;
 use crate::load::{LoadedPlan, SnapshotReader, read_config};
 use crate::watch::{AuditedSession, start_audit};
@@ -183,8 +184,16 @@ pub fn sandbox_factory(
     let around = || {
         SandboxFactory::new(&workspace.root, &workspace.state, &host.vars(), &config.read)
             .with_control(control)
+            .with_repository(repository_folders(&workspace.root))
     };
     config.on.then(|| Arc::new(around()))
+}
+
+/// Returns the folders of the repository that a workspace is in. One that git refuses, or that cannot be read, has none:
+/// `wf doctor` says so.
+fn repository_folders(root: &Path) -> Vec<PathBuf> {
+    let found = GitLocation::find(root).ok().flatten();
+    found.map(|found| found.folders()).unwrap_or_default()
 }
 
 /// Returns the durability of the record of a run: as the run was started with, else as configured.

@@ -70,6 +70,12 @@ impl GitLocation {
         Self::of_dir(dir, dir)
     }
 
+    /// Returns all of them, and the entry in the work tree that names them.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let own = [self.top.join(ENTRY), self.dir.clone(), self.common.clone()];
+        own.into_iter().chain(self.objects.iter().cloned()).collect()
+    }
+
     fn of_dir(top: &Path, dir: &Path) -> Result<Self, GitError> {
         let dir = dir.canonicalize().map_err(unreadable(dir))?;
         let common = match read_small(&dir.join("commondir")) {

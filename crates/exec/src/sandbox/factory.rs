@@ -18,6 +18,8 @@ pub struct SandboxFactory {
     /// The folders of programs.
     tools: Vec<PathBuf>,
     read: Vec<String>,
+    /// The folders of the repository that the workspace is in.
+    repository: Vec<PathBuf>,
     /// The control files, relative to the root.
     control: Vec<String>,
 }
@@ -34,6 +36,7 @@ impl SandboxFactory {
             tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
             home,
             read: read.to_vec(),
+            repository: Vec::new(),
             control: Vec::new(),
         }
     }
@@ -42,6 +45,12 @@ impl SandboxFactory {
     #[must_use]
     pub fn with_control(self, files: impl IntoIterator<Item = String>) -> Self {
         Self { control: files.into_iter().collect(), ..self }
+    }
+
+    /// Adds the folders of the repository that the workspace is in: git reads them.
+    #[must_use]
+    pub fn with_repository(self, repository: Vec<PathBuf>) -> Self {
+        Self { repository, ..self }
     }
 
     /// Returns the sandbox of a check, from which these paths of the workspace are hidden, and which
@@ -84,7 +93,8 @@ impl SandboxFactory {
             control: Vec::new(),
             unseen: Vec::new(),
         };
-        SandboxSpec { root: at.to_path_buf(), worktree: None, ..self.sandbox(layer, &[], network, limits) }
+        let sandbox = self.sandbox(layer, &[], network, limits);
+        SandboxSpec { root: at.to_path_buf(), worktree: None, repository: Vec::new(), ..sandbox }
     }
 
     /// Returns the sandbox of a program that only answers: it may read these paths besides the
@@ -96,7 +106,7 @@ impl SandboxFactory {
     /// Returns the same settings for another folder as the workspace.
     #[must_use]
     pub fn of_folder(&self, root: &Path) -> Self {
-        Self { root: root.to_path_buf(), ..self.clone() }
+        Self { root: root.to_path_buf(), repository: Vec::new(), ..self.clone() }
     }
 
     /// Returns the same settings with another folder shown in place of the workspace, at its path.
@@ -126,6 +136,7 @@ impl SandboxFactory {
             layer,
             granted: readable.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(readable).collect(),
+            repository: self.repository.clone(),
             copies: Vec::new(),
             reports: None,
             hidden: self.hidden.clone(),

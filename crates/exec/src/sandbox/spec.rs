@@ -18,6 +18,10 @@ pub struct SandboxSpec {
     pub layer: WorkspaceLayer,
     /// Readable folders and files besides those of the system; absolute. Missing ones are skipped.
     pub read: Vec<PathBuf>,
+    /// The folders of the repository that the workspace is in, and the `.git` that names them: readable, so that git works
+    /// as it does outside; absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repository: Vec<PathBuf>,
     /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,
@@ -79,6 +83,14 @@ impl SandboxSpec {
             WorkspaceLayer::Scratch { .. } => &[],
         };
         files.iter().chain(&self.reports)
+    }
+
+    /// True if the top level of the repository is above the workspace. Git must be told to look for it there: the
+    /// workspace is a mount.
+    pub(super) fn is_below_repository(&self) -> bool {
+        let tops =
+            self.repository.iter().filter(|path| path.ends_with(".git")).filter_map(|path| path.parent());
+        tops.into_iter().any(|top| top != self.root && self.root.starts_with(top))
     }
 
     /// Returns the folder that is shown as the workspace.

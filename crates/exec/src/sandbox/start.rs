@@ -65,9 +65,12 @@ pub(crate) fn start(
     command: &ProcessCommand,
     feed: Option<&OwnedFd>,
     sandbox: &SandboxSpec,
-    env: Vec<String>,
+    mut env: Vec<String>,
     mark: &str,
 ) -> Result<(SpawnedProcess, SandboxHandle), WorkError> {
+    if sandbox.is_below_repository() {
+        env.push("GIT_DISCOVERY_ACROSS_FILESYSTEM=1".to_owned());
+    }
     let unable = |error: io::Error| {
         WorkError::engine(EngineFailure::Setup, format!("cannot start a sandbox: {error}"))
     };

@@ -12,7 +12,7 @@ pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
         paths.extend(NETWORK_FOLDERS.iter().map(PathBuf::from));
         paths.push("/etc/resolv.conf".into());
     }
-    paths.extend(sandbox.read.iter().cloned());
+    paths.extend(sandbox.read.iter().chain(&sandbox.repository).cloned());
     paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root));
     paths.sort_by_key(|path| (path.components().count(), path.clone()));
     paths.dedup();

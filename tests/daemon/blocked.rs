@@ -135,3 +135,39 @@ fn a_goal_that_is_paused_is_not_blocked_and_a_pipe_is_no_approval() {
     assert!(is_ready(&address), "a pause is meant");
     daemon.ends();
 }
+
+#[test]
+fn a_goal_file_that_cannot_be_read_is_broken_and_not_removed() {
+    let sandbox = place();
+    let front = format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n");
+    goal(&sandbox, &front);
+    sandbox.accept();
+    let (daemon, address) = daemon(&sandbox);
+    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let (path, text) = (sandbox.at("goals/kept.md"), sandbox.read("goals/kept.md"));
+    for (damage, bytes) in [
+        ("a conflict above", format!("<<<<<<< HEAD\n{text}").into_bytes()),
+        ("a conflict within", text.replace("id: kept", "<<<<<<< HEAD\nid: kept\n=======").into_bytes()),
+        ("no text", [text.as_bytes(), b"\xff\xfe"].concat()),
+        ("half of it", text.as_bytes()[..text.len() / 3].to_vec()),
+        ("nothing", Vec::new()),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        soon(damage, || !is_ready(&address));
+        assert!(get(&address, "/readyz").contains("goals/kept.md"), "{damage}");
+        let listed = sandbox.wf(&["goal", "list"]).exits(0).out;
+        assert!(listed.contains("broken") && listed.contains("kept "), "{damage}: {listed}");
+        std::fs::write(&path, &text).unwrap();
+        soon("it is ready again", || is_ready(&address));
+        let before = ended(&sandbox, "healthy");
+        soon("it runs again", || ended(&sandbox, "healthy") > before);
+    }
+    // Another kind of file in its place is meant, and so is none.
+    sandbox.file("goals/kept.md", "---\nkind: plan\nid: kept\nsteps: [{id: a, run: 'true'}]\n---\n");
+    soon("it is gone", || get(&address, "/readyz").contains("\"goals\":0"));
+    assert!(is_ready(&address));
+    std::fs::remove_file(path).unwrap();
+    let listed = sandbox.wf(&["goal", "list"]).out;
+    assert!(!listed.contains("broken"), "{listed}");
+    daemon.ends();
+}

@@ -149,12 +149,14 @@ fn is_vendored(entry: &walkdir::DirEntry) -> bool {
     entry.file_type().is_dir() && (name == "target" || name == "node_modules")
 }
 
-/// True if a file begins as a spec does; one that cannot be read is left to the loader.
+/// True if a file begins as a spec does, or in its place with a mark of git about a conflict; one that cannot be read is
+/// left to the loader.
 fn has_front_matter(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
     let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
-    read.is_err() || text.starts_with(b"---\n") || text.starts_with(b"---\r\n")
+    let begins = |start: &[u8]| text.starts_with(start);
+    read.is_err() || begins(b"---\n") || begins(b"---\r\n") || begins(b"<<<<<<< ")
 }
 
 #[cfg(test)]
@@ -172,6 +174,7 @@ mod tests {
         write("b.md", "---\nkind: plan\n---\n");
         write("a/c.md", "\u{feff}---\r\nkind: plan\r\n---\r\n");
         write("README.md", "# Read me\n");
+        write("d.md", "<<<<<<< HEAD\n---\nkind: plan\n---\n");
         write(".hidden/d.md", "---\n---\n");
         write("target/e.md", "---\n---\n");
         write("sub/wf.yaml", "");
@@ -180,7 +183,7 @@ mod tests {
         let mut found = SpecFileSet::default();
         found.add_folder(dir.path());
         let expected = SpecFileSet {
-            plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md")],
+            plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md"), dir.path().join("d.md")],
             skills: vec![dir.path().join("skills/s/SKILL.md")],
             configs: vec![dir.path().join("sub/wf.yaml")],
             skipped: 1,

@@ -155,6 +155,11 @@ pub fn collect_goal(files: &dyn SpecFileSource, path: &str) -> Option<(Option<St
     Some((id, goal))
 }
 
+/// True if a file can be read as a spec of any kind.
+pub fn is_spec(files: &dyn SpecFileSource, path: &str) -> bool {
+    load_with_gates(files, path, &[]).root().is_some()
+}
+
 /// True if an otherwise unreadable file declares to be a goal: it must not go unnoticed.
 fn declares_goal(loaded: &LoadedSpec) -> bool {
     let text = loaded.sources.first().map_or("", SourceText::text);

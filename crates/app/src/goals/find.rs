@@ -13,6 +13,7 @@ use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{DiskFiles, SpecFileSource};
 use wf_model::Goal;
+use wf_store::StoreReader;
 
 /// The folders of a workspace in which goals are searched.
 pub const FOLDERS: [&str; 2] = ["goals", "workflows"];
@@ -69,7 +70,26 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
     let name = |path: &PathBuf| workspace.name(path);
     let mut paths: Vec<String> = found.plans.iter().map(name).collect();
     paths.sort();
-    read_goals(&*GoalSource::Disk.files(workspace), paths)
+    let files = GoalSource::Disk.files(workspace);
+    let mut found = read_goals(&*files, paths);
+    for (path, id) in known_goals(workspace) {
+        if let Some(same) = found.iter_mut().find(|one| one.path == path) {
+            same.id.get_or_insert(id.to_string());
+        } else if workspace.root.join(&path).exists() && !load::is_spec(&*files, &path) {
+            let goal = Err(format!("it cannot be read as a goal any more: wf check {path}"));
+            found.push(GoalFile { path, id: Some(id.to_string()), goal, awaited_acceptance: None });
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+/// Returns the goals that a daemon considered before, by the paths that they had then. A file that was one is missed, if
+/// it cannot be read as one any more. What the state does not say is not known.
+fn known_goals(workspace: &Workspace) -> Vec<(String, PlanId)> {
+    let reader = StoreReader::open(&workspace.state);
+    let rows = reader.and_then(|reader| reader.goals()).unwrap_or_default();
+    rows.into_iter().map(|row| (row.path, row.id)).collect()
 }
 
 /// Returns the path of a goal on disk; without one, those of all that are valid.

@@ -186,3 +186,14 @@ fn the_logs_of_a_run_that_has_ended_are_one_file() {
     let followed = sandbox.wf(&["logs", "--last", "many[2]", "--follow"]).exits(0).out;
     assert_eq!(followed, "2\n");
 }
+
+#[test]
+fn a_follower_shows_all_that_came_before_the_end() {
+    let sandbox = Sandbox::new();
+    let much = "for n in $(seq 300); do echo out; echo err >&2; done";
+    sandbox
+        .file("plan.md", format!("---\nkind: plan\nid: plan\nsteps: [{{id: much, run: '{much}'}}]\n---\n"));
+    sandbox.wf(&["run", "-q", "plan.md"]).exits(0);
+    let shown = sandbox.wf(&["logs", "--last", "--follow"]).exits(0).out;
+    assert_eq!(shown.lines().count(), 600, "one who comes late sees all of it");
+}

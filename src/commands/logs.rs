@@ -242,6 +242,9 @@ impl LogView<'_> {
                 for chunk in follower.next_chunks().map_err(unreadable)? {
                     self.write(&lines.push(&chunk))?;
                 }
+                while over && let Some(chunk) = follower.next_of_ended().map_err(unreadable)? {
+                    self.write(&lines.push(&chunk))?;
+                }
             }
             if over {
                 break;

@@ -152,7 +152,7 @@ impl LogFeed {
     /// Returns the lines that came since the last call; `None` if there are none. `is_over` says that no more can come, so
     /// that a line without an end is one, too.
     pub fn next_part(&mut self, is_over: bool) -> Result<Option<LogPart>, CommandError> {
-        self.fill().map_err(|error| unreadable(&self.logs, &self.attempt, &error))?;
+        self.fill(is_over).map_err(|error| unreadable(&self.logs, &self.attempt, &error))?;
         let is_turning = matches!(self.rest, LogRest::Next(_));
         let line_end = self.held.iter().rposition(|byte| *byte == b'\n');
         let is_whole = is_turning || self.held.len() >= MAX_PART_BYTES || (is_over && !self.held.is_empty());
@@ -183,9 +183,10 @@ impl LogFeed {
     }
 
     /// Reads until a part is full, or nothing more is there.
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill(&mut self, is_over: bool) -> io::Result<()> {
         while self.held.len() < MAX_PART_BYTES {
-            let Some(LogChunk { bytes, .. }) = self.follower.next_chunk()? else {
+            let next = if is_over { self.follower.next_of_ended() } else { self.follower.next_chunk() };
+            let Some(LogChunk { bytes, .. }) = next? else {
                 return Ok(());
             };
             if self.rest == LogRest::Ahead && self.follower.is_behind_head() {

@@ -5,13 +5,23 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{file::LogFile, target};
+use super::{
+    file::{LogFile, open_regular},
+    target,
+};
 
 /// The file in the folder of a run.
 pub const ARCHIVE: &str = "logs.tar";
+
+/// The file that becomes it.
+const PART: &str = "logs.tar.part";
+
+/// The size of a block of an archive, in bytes. Two empty ones are its end.
+const BLOCK: u64 = 512;
 
 /// An archive of logs, and the place of each in it.
 #[derive(Debug)]
@@ -24,15 +34,20 @@ pub(super) struct LogArchive {
 impl LogArchive {
     /// Opens the archive in the folder of a run; `None` if there is none.
     pub(super) fn open(folder: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(folder.join(ARCHIVE)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(file) = open_regular(&folder.join(ARCHIVE))? else {
+            return Ok(None);
         };
-        let mut members = HashMap::new();
-        for entry in tar::Archive::new(&file).entries_with_seek()? {
-            let entry = entry?;
-            members.insert(entry.path()?.as_os_str().to_owned(), (entry.raw_file_position(), entry.size()));
+        let damaged = |_| io::Error::new(io::ErrorKind::InvalidData, format!("{ARCHIVE} is damaged"));
+        let (mut members, mut end) = (HashMap::new(), 0);
+        for entry in tar::Archive::new(&file).entries_with_seek().map_err(damaged)? {
+            let entry = entry.map_err(damaged)?;
+            let path = entry.path().map_err(damaged)?.as_os_str().to_owned();
+            members.insert(path, (entry.raw_file_position(), entry.size()));
+            end = (entry.raw_file_position() + entry.size()).next_multiple_of(BLOCK);
+        }
+        // The end of a shorter one looks like the end of an archive.
+        if file.metadata()?.len() != end + 2 * BLOCK {
+            return Err(damaged(io::ErrorKind::UnexpectedEof.into()));
         }
         Ok(Some(Self { file: Arc::new(file), members }))
     }
@@ -48,24 +63,30 @@ impl LogArchive {
 /// between: what it leaves stays as it is. A log whose writer died while it was long stays a file of its own.
 pub fn archive(folder: &Path) -> io::Result<()> {
     let logs = whole_logs(folder)?;
-    if logs.is_empty() || folder.join(ARCHIVE).exists() {
+    let is_there = fs::symlink_metadata(folder.join(ARCHIVE)).is_ok_and(|found| found.is_file());
+    if logs.is_empty() || is_there {
         return Ok(());
     }
-    let part = tempfile::NamedTempFile::new_in(folder)?;
-    let mut builder = tar::Builder::new(io::BufWriter::new(part.as_file()));
-    builder.mode(tar::HeaderMode::Deterministic);
-    for path in logs.iter().flat_map(|log| [log.clone(), target::index(log)]) {
-        builder.append_path_with_name(&path, path.file_name().unwrap_or_default())?;
-    }
-    builder.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    part.as_file().sync_all()?;
-    part.persist(folder.join(ARCHIVE))?;
+    let part = folder.join(PART);
+    let made = write_archive(&part, &logs).and_then(|()| fs::rename(&part, folder.join(ARCHIVE)));
+    made.inspect_err(|_| drop(fs::remove_file(&part)))?;
     // A log is removed before its index: what has no index is read from the archive.
     for log in logs {
         fs::remove_file(&log)?;
         fs::remove_file(target::index(&log))?;
     }
     Ok(())
+}
+
+fn write_archive(path: &Path, logs: &[PathBuf]) -> io::Result<()> {
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut builder = tar::Builder::new(io::BufWriter::new(file));
+    for path in logs.iter().flat_map(|log| [log.clone(), target::index(log)]) {
+        let mut file = open_regular(&path)?.ok_or(io::ErrorKind::NotFound)?;
+        builder.append_file(path.file_name().unwrap_or_default(), &mut file)?;
+    }
+    let file = builder.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()
 }
 
 /// Returns the logs that are complete, in the order of their names.

@@ -1,10 +1,25 @@
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
 use crate::stamp::FileIdentity;
+
+/// Opens a file of a run; `None` if there is none. A pipe, which would be waited for, and a link, which leads elsewhere, are
+/// errors: only something other than wf put them there.
+pub(super) fn open_regular(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    match opened {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
 
 /// A file of a log: one that may grow, or a part of an archive.
 #[derive(Debug)]
@@ -18,11 +33,8 @@ pub(super) struct LogFile {
 impl LogFile {
     /// Opens a file; `None` if there is none.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
-        match File::open(path) {
-            Ok(file) => Ok(Some(Self { file: Arc::new(file), start: 0, length: None })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let file = open_regular(path)?;
+        Ok(file.map(|file| Self { file: Arc::new(file), start: 0, length: None }))
     }
 
     /// Returns the part of an archive from `start` on.

@@ -46,6 +46,18 @@ impl LogFollower {
         Self { logs, path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
     }
 
+    /// Returns the next part of a log that nothing is added to any more; `None` behind its end. What an engine that was
+    /// killed wrote and did not index is a part, too.
+    pub fn next_of_ended(&mut self) -> io::Result<Option<LogChunk>> {
+        if let Some(chunk) = self.next_chunk()? {
+            return Ok(Some(chunk));
+        }
+        match &mut self.place {
+            FollowerPosition::Head { cursor, .. } | FollowerPosition::End(cursor) => cursor.any(),
+            FollowerPosition::Nowhere | FollowerPosition::Rest(_) => Ok(None),
+        }
+    }
+
     /// Returns the parts since the last call, up to a memory limit; empty if there are none.
     pub fn next_chunks(&mut self) -> io::Result<Vec<LogChunk>> {
         let mut came = Vec::new();

@@ -51,6 +51,7 @@ impl RunLogs {
     pub(super) fn cursor(&self, path: &Path) -> io::Result<Option<LogCursor>> {
         let (log, index) = (LogFile::open(path)?, LogFile::open(&target::index(path))?);
         if let (None, _) | (_, None) = (&log, &index)
+            && !target::is_end(path)
             && let Some(archive) = self.archive()?
             && let Some(log) = archive.member(path)
         {

@@ -1,9 +1,11 @@
+mod archived;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, RunLogs, archive, path, target};
+use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, RunLogs, path, target};
 use crate::supervise::OutputSink as _;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
@@ -252,72 +254,19 @@ fn a_log_that_just_fits_is_kept_whole() {
     }
 }
 
-/// Returns the names of the files in a folder.
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
-fn an_archive_has_the_logs_of_a_run_as_they_were() {
-    let (dir, path) = temporary();
-    std::fs::write(dir.path().join("baseline"), "of the run").unwrap();
+fn the_rest_of_a_log_that_was_killed_is_read_once_it_is_over() {
+    let (_dir, path) = temporary();
     let mut log = writer(&path, 1000);
     log.on_bytes(LogStream::Out, b"one\n");
     log.on_idle();
-    // One follows from before, one begins when the files are gone.
-    let (mut early, mut late) = (follow(&path), follow(&path));
-    assert_eq!(followed(&mut early), "one\n");
-    log.on_bytes(LogStream::Err, b"two\n");
-    log.finish().logged.unwrap();
-    let mut other = writer(&dir.path().join("b.0.1.log"), 1000);
-    other.on_bytes(LogStream::Out, b"of another\n");
-    other.finish().logged.unwrap();
-    let (whole, end, length) = (all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap());
-    archive(dir.path()).unwrap();
-    assert_eq!(names(dir.path()), ["baseline", "logs.tar"]);
-    assert_eq!((all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap()), (whole, end, length));
-    assert_eq!((followed(&mut early).as_str(), followed(&mut late).as_str()), ("two\n", "one\ntwo\n"));
-    let none = Attempt { attempt: 2, ..attempt() };
-    assert_eq!(logs(&path).read(&none).unwrap().count(), 0);
-    let mut members = tar::Archive::new(std::fs::File::open(dir.path().join("logs.tar")).unwrap());
-    let members = members.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().into_owned());
-    let expected = ["a.1.log", "a.1.idx", "b.0.1.log", "b.0.1.idx"];
-    assert_eq!(members.collect::<Vec<_>>(), expected.map(PathBuf::from));
-    archive(dir.path()).unwrap();
-    assert_eq!(names(dir.path()), ["baseline", "logs.tar"], "a second time nothing is left to do");
-}
-
-#[test]
-fn an_archive_that_was_begun_hides_no_log() {
-    let (dir, path) = temporary();
-    let mut log = writer(&path, 1000);
-    log.on_bytes(LogStream::Err, b"one\n");
-    log.finish().logged.unwrap();
-    let (index, content) = (target::index(&path), std::fs::read(&path).unwrap());
-    archive(dir.path()).unwrap();
-    // The process died before it removed the index, or before it removed both.
-    std::fs::write(&index, "").unwrap();
-    assert_eq!(all(&path), [chunk(LogStream::Err, "one\n")]);
-    std::fs::write(&path, content).unwrap();
-    assert_eq!(bytes(&path), b"one\n");
-}
-
-#[test]
-fn a_log_whose_writer_died_stays_as_it_is() {
-    let (dir, path) = temporary();
-    let mut log = writer(&path, 40);
-    for number in 10..40 {
-        log.on_bytes(LogStream::Out, format!("{number}\n").as_bytes());
-    }
-    log.on_idle();
-    let before = bytes(&path);
-    archive(dir.path()).unwrap();
-    assert_eq!((bytes(&path), names(dir.path()).len()), (before, 6));
+    // The index of what follows is never written.
+    log.on_bytes(LogStream::Out, b"two\n");
+    let mut follower = follow(&path);
+    assert_eq!(followed(&mut follower), "one\n");
+    std::mem::forget(log);
+    assert_eq!(follower.next_of_ended().unwrap().map(|chunk| chunk.bytes), Some(b"two\n".to_vec()));
+    assert_eq!(follower.next_of_ended().unwrap(), None);
 }
 
 proptest! {

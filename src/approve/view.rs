@@ -1,12 +1,11 @@
 use std::fmt::Write as _;
 
 use wf_app::Caller;
-use wf_app::approve::{PlanReview, differences_text};
-use wf_app::load::LoadedPlan;
+use wf_app::approve::{PlanReview, differences_text, workspace_settings};
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
 use wf_base::untrusted::{BOLD, GOOD, paint, untrusted};
-use wf_report::consent::{PlanSummary, WorkspaceSettings, consent};
+use wf_report::consent::{PlanSummary, consent};
 use wf_report::diff::diff;
 use wf_sign::approval::{ApprovalToken, ParamBound, ReviewPolicy};
 
@@ -38,14 +37,6 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     text
-}
-
-fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
-    WorkspaceSettings {
-        is_sandboxed: ready.config.sandbox.on,
-        readable_paths: &ready.config.sandbox.read,
-        env_passthrough: &ready.config.env_pass,
-    }
 }
 
 /// Describes the differences from the last approval: in meaning, and in the files that are executed.

@@ -5,11 +5,12 @@ use clap::Args;
 
 use crate::Ui;
 use crate::which::find_run;
+use wf_app::approve::workspace_settings;
 use wf_app::load::{self, LoadedPlan};
 use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, normalize_path, views};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
-use wf_report::consent::{PlanSummary, WorkspaceSettings};
+use wf_report::consent::PlanSummary;
 use wf_report::diff::{ChangeDirection, PlanDiff, diff};
 use wf_store::StoreReader;
 
@@ -133,14 +134,10 @@ fn here(plan: &str) -> String {
 }
 
 fn meaning(version: &LoadedPlan) -> PlanSummary {
-    let config = &version.config;
-    let house = WorkspaceSettings {
-        is_sandboxed: config.sandbox.on,
-        readable_paths: &config.sandbox.read,
-        env_passthrough: &config.env_pass,
-    };
     let goal = version.goal.as_ref().map(|of| &*of.goal);
-    PlanSummary::of_plan(&version.plan, &version.path).add_goal_if_any(goal).add_workspace_settings(&house)
+    PlanSummary::of_plan(&version.plan, &version.path)
+        .add_goal_if_any(goal)
+        .add_workspace_settings(&workspace_settings(version))
 }
 
 /// The files that are not identical byte for byte. The name of the plan itself does not matter.

@@ -61,7 +61,8 @@ pub(super) fn with_config(files: &[PinnedFile], config: Option<&PinnedFile>) -> 
     files
 }
 
-fn bound_config(ready: &LoadedPlan) -> Value {
+/// Returns the part of the configuration that a plan, or all of a goal, depends on.
+pub(super) fn bound_config(ready: &LoadedPlan) -> Value {
     let config = ready.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
     let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
     bound_settings(config, plan, ready.goal.as_ref().map(|of| &*of.goal))

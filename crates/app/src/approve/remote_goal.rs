@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::accepted::{goal_content, reviewed_files};
 use super::remote::is_by_passkey;
-use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions};
+use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions, workspace_settings};
 use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
 use crate::{Caller, CliExitCode, CommandError, load};
 use wf_base::untrusted::plain;
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_model::{JsonObject, PlanParam, resolve_params};
-use wf_report::consent::consent;
+use wf_report::consent::{PlanSummary, consent};
 use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, PAYLOAD, accepts};
 
 /// The longest time between a draft and its signature.
@@ -54,7 +54,8 @@ pub fn draft_goal_signature(
     let PlanReview { ready, known_values, token } = review(caller, goal, what)?;
     let files: Vec<_> = token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
     let of = ready.goal.as_ref().map(|of| &*of.goal);
-    let text = consent(&ready.plan, &ready.path, &files, &known_values, of);
+    let settings = PlanSummary::default().add_workspace_settings(&workspace_settings(&ready));
+    let text = consent(&ready.plan, &ready.path, &files, &known_values, of) + &settings.text();
     Ok(GoalDraft {
         payload_type: PAYLOAD,
         payload: token.statement.text(),

@@ -6,7 +6,7 @@ use wf_model::summary::{self, RiskDirection, SummaryBuilder, SummaryLine, Summar
 use wf_model::{Goal, JsonObject, Plan};
 
 /// The settings of the workspace that apply to every plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WorkspaceSettings<'a> {
     /// True if checks, and steps with `allow`, run in a sandbox.
     pub is_sandboxed: bool,
@@ -14,6 +14,8 @@ pub struct WorkspaceSettings<'a> {
     pub readable_paths: &'a [String],
     /// Patterns of variables that every step sees.
     pub env_passthrough: &'a [String],
+    /// The models, roles, servers of tools and backends that the plan can use: keys and values.
+    pub named: Vec<(String, String)>,
 }
 
 /// Everything that a plan will do.
@@ -74,7 +76,7 @@ impl PlanSummary {
     /// Adds the settings of the workspace.
     #[must_use]
     pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
-        let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough } = house;
+        let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough, named } = house;
         let confined = if *is_sandboxed {
             ("on", 0.0)
         } else {
@@ -84,6 +86,9 @@ impl PlanSummary {
         sheet.add(SummaryLineKind::Reach, RiskDirection::AtMost, "sandbox", confined, false);
         for (key, texts) in [("sandbox.read", readable_paths), ("env_pass", env_passthrough)] {
             sheet.add(SummaryLineKind::Reach, |_| RiskDirection::Grant, key, texts.to_vec(), false);
+        }
+        for (key, text) in named {
+            sheet.add(SummaryLineKind::Reach, |_| RiskDirection::Plain, key, text.as_str(), false);
         }
         self.lines.extend(sheet.lines());
         self

@@ -96,9 +96,15 @@ fn what_holds_in_the_workspace_is_shown() {
         is_sandboxed: false,
         readable_paths: &["/srv".into()],
         env_passthrough: &["CI_*".into()],
+        named: vec![("models.fast.base_url".into(), "https://models.example".into())],
     };
     let view = PlanSummary::default().add_workspace_settings(&house);
     let paths: Vec<String> = view.lines.iter().map(super::SummaryLine::path).collect();
-    let expected = ["workspace.sandbox", "workspace.sandbox.read[/srv]", "workspace.env_pass[CI_*]"];
+    let expected = [
+        "workspace.sandbox",
+        "workspace.sandbox.read[/srv]",
+        "workspace.env_pass[CI_*]",
+        "workspace.models.fast.base_url",
+    ];
     assert_eq!(paths, expected);
 }

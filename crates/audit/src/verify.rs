@@ -189,7 +189,8 @@ impl AuditedDatabase {
 
     fn compare(&mut self, reader: &StoreReader, events: u64) -> Result<(), StoreError> {
         if self.last_record.is_none() {
-            if events > 0 {
+            // A first run may have begun since the log was looked for.
+            if self.events_before > 0 {
                 self.faults.push(TamperEvidence::NoLog(events));
             }
             return Ok(());

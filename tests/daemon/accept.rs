@@ -219,6 +219,7 @@ fn a_signed_job_is_the_same_job_when_its_data_changes() {
     let listed = sandbox.wf(&["goal", "list"]).exits(0).out;
     assert!(listed.contains("blocked") && listed.contains("wf approve goals/kept.md"), "{listed}");
     assert_eq!(ended(&sandbox, "waiting"), 0);
+    sandbox.wf(&["doctor"]).says("kept: goals/kept.md is not approved").says("load.sh changed");
     sandbox.wf(&["approve", "goals/kept.md", "--executions", "100", "--yes"]).exits(0);
     assert!(!sandbox.wf(&["goal", "list"]).exits(0).out.contains("blocked"), "it was approved since");
     let before = ended(&sandbox, "reported");

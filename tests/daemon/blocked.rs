@@ -110,6 +110,7 @@ fn a_goal_whose_reconciliations_cannot_start_is_no_healthy_goal() {
     sandbox.file("wf.yaml", format!("{config}foo: bar\n"));
     soon("it is not ready", || !is_ready(&address));
     assert!(get(&address, "/readyz").contains("wf goal run kept"));
+    sandbox.wf(&["goal", "list"]).says("blocked").says("wf check wf.yaml");
     sandbox.file("wf.yaml", config);
     soon("it is ready again", || is_ready(&address));
     daemon.ends();

@@ -13,9 +13,9 @@ use wf_sign::approval::ReviewPolicy;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Shows everything that the goal does, and what changed since it was accepted. A goal must be
-accepted again after a change to its file, a plan or gate that it uses, wf.yaml, or a program
-named in its commands. A program is an executable file, a file that starts with #!, or, in a git
-repository, any tracked file.
+accepted again after a change to its file, a plan or gate that it uses, a setting of wf.yaml
+that its runs depend on, or a program named in its commands. A program is an executable file, a
+file that starts with #!, or, in a git repository, any tracked file.
 
 `wf goal run GOAL` in a terminal also accepts the goal, and so does `wf approve GOAL`. With
 `wf daemon --branch`, the committed version counts as accepted; with policy `reviewed`, the signed

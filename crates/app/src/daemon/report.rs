@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::daemon::Daemon;
 use super::look::GoalExamination;
 use crate::daemon_io::health::{GoalBlockage, GoalHealth};
+use crate::goals::job_block;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_base::units::plural;
@@ -44,6 +45,9 @@ impl Daemon<'_> {
             let is_paused = known.as_ref().is_some_and(|known| known.paused.is_some());
             let blocked = self.goals.blockage(&goal.id, refused);
             let blocked = blocked.or_else(|| self.start_failure(&goal.id, known.as_ref()?));
+            let lacking =
+                || job_block(self.caller, goal, &goal.path).filter(|_| self.goals.commit().is_none());
+            let blocked = blocked.or_else(|| lacking().map(|reason| GoalBlockage { since: None, reason }));
             // What is not to be run is not missed.
             let blocked = blocked.filter(|_| next.is_some() && !is_paused);
             let health = GoalHealth::of(self.caller, goal, Some(reader), next, blocked);

@@ -1,11 +1,12 @@
-use crate::Caller;
-use crate::approve::standing_approval;
+use crate::approve::{authorize_goal, standing_approval, token_path};
 use crate::doctor::{DoctorFinding, DoctorStatus};
-use crate::goals::{FileLock, LEADER_LOCK};
+use crate::goals::{FileLock, GoalSource, LEADER_LOCK, reconciliation_params};
 use crate::goals::{GoalFile, list_goals_on_disk, list_goals_with_acceptance};
-use wf_base::name::PlanId;
+use crate::{Caller, CliExitCode, load};
+use wf_base::name::{PlanId, RunId};
 use wf_base::units::plural;
-use wf_model::GoalApproval;
+use wf_core::goal::ReconciliationPart;
+use wf_model::{Goal, GoalApproval};
 use wf_store::StoreReader;
 
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
@@ -66,10 +67,49 @@ pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
     list_goals_on_disk(&workspace).into_iter().filter_map(ending).collect()
 }
 
-/// Returns a finding for each of them.
+/// Returns a finding for each of them, and for each that does not cover the workspace as it is.
 pub fn check_standing_approvals(caller: &dyn Caller) -> Vec<DoctorFinding> {
+    let workspace = caller.host().workspace();
+    let mut lacking = ending_approvals(caller);
+    for found in list_goals_on_disk(&workspace) {
+        let is_known = lacking.iter().any(|one| one.path == found.path);
+        if let Ok(goal) = found.goal
+            && goal.approval == GoalApproval::Standing
+            && token_path(&workspace.root.join(&found.path)).exists()
+            && !is_known
+            && let Some(reason) = approval_gap(caller, &found.path)
+        {
+            lacking.push(EndingApproval { goal: goal.id.clone(), path: found.path, reason });
+        }
+    }
     let finding = |EndingApproval { goal, path, reason }| {
         DoctorFinding::new("approval", DoctorStatus::Weak, format!("{goal}: {reason}; wf approve {path}"))
     };
-    ending_approvals(caller).into_iter().map(finding).collect()
+    lacking.into_iter().map(finding).collect()
+}
+
+/// Returns the reason why no run of a job may start, if its standing approval is missing, or has ended.
+pub fn job_block(caller: &dyn Caller, goal: &Goal, path: &str) -> Option<String> {
+    let (workspace, now) = (caller.host().workspace(), caller.host().now());
+    if !goal.is_signed_job() {
+        return None;
+    }
+    let reason = match standing_approval(&workspace, &goal.id, path, now).ok()? {
+        Ok(approval) if approval.state(now) == "holds" => return None,
+        Ok(approval) => approval.shortcoming(now)?,
+        Err(refusal) => format!("{path} is not approved: {refusal}"),
+    };
+    Some(format!("{reason}; wf approve {path}"))
+}
+
+/// Returns the reason why no repair of a goal, or run of a job, may start now, if its standing approval does not permit it.
+/// Reads the whole workspace.
+pub fn approval_gap(caller: &dyn Caller, path: &str) -> Option<String> {
+    let workspace = caller.host().workspace();
+    let files = GoalSource::Disk.files(&workspace);
+    let part = ReconciliationPart::Repair;
+    let (ready, goal) = load::load_goal(caller, &*files, workspace.clone(), path, part).ok()?;
+    let params = reconciliation_params(&ready.plan, &goal, None, &[]).ok()?;
+    let refused = authorize_goal(caller, &ready, part, &RunId::from_bytes([0; 16]), &params).err()?;
+    (refused.exit == CliExitCode::Approval).then_some(refused.message)
 }

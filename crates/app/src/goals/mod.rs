@@ -35,7 +35,9 @@ mod sync_lock;
 mod tighten;
 
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
-pub use attended::{check_goals_scheduled, check_standing_approvals, ending_approvals};
+pub use attended::{
+    approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
+};
 pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,

@@ -1,13 +1,15 @@
 use serde_json::{Value, json};
 
 use super::state_reader;
-use crate::approve::{SigningRules, StandingApproval, standing_approval};
+use crate::approve::{SigningRules, standing_approval};
 use crate::daemon_io::health::GoalBlockage;
-use crate::goals::{DeployedGoal, GoalFile, list_goals_with_acceptance, read_deployment};
-use crate::{Caller, CommandError};
+use crate::goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment};
+use crate::{CONFIG, Caller, CommandError, load};
+use wf_base::diag::Severity;
 use wf_base::time::Moment;
+use wf_lang::DiskFiles;
 use wf_model::Goal;
-use wf_sign::approval::{ApprovalRefusal, ReviewPolicy};
+use wf_sign::approval::ReviewPolicy;
 use wf_store::{GoalRow, ReconciliationRow, StoreReader};
 
 /// The most reconciliations among which the last one that ended is looked for.
@@ -40,7 +42,17 @@ pub(super) fn goal_listings_of(
     let files = list_goals_with_acceptance(caller, &caller.host().workspace());
     let is_reviewed =
         SigningRules::of(caller, &caller.host().workspace())?.approvers.policy == ReviewPolicy::Reviewed;
-    files.into_iter().map(|found| GoalListing::of(caller, found, reader, is_reviewed)).collect()
+    let config = load::read_config(&DiskFiles::new(caller.host().workspace().root), CONFIG);
+    let is_invalid = config.is_some_and(|(_, checked)| checked.count(Severity::Error) > 0);
+    let list = |found| {
+        let mut listing = GoalListing::of(caller, found, reader, is_reviewed)?;
+        if is_invalid && listing.found.goal.is_ok() {
+            let reason = format!("its reconciliations cannot start: {CONFIG} is invalid: wf check {CONFIG}");
+            listing.blocked = Some(GoalBlockage { since: None, reason });
+        }
+        Ok(listing)
+    };
+    files.into_iter().map(list).collect()
 }
 
 impl GoalListing {
@@ -69,7 +81,7 @@ impl GoalListing {
         let issued = approval.as_ref().and_then(|found| Some(found.as_ref().ok()?.statement.issued));
         // Whether an approval covers the workspace as it is, only a reconciliation finds out.
         let refused = refused.filter(|refused| is_signed && issued.is_none_or(|issued| issued <= refused.at));
-        let lacking = approval.filter(|_| goal.is_signed_job()).and_then(|found| lack(found, path, now));
+        let lacking = job_block(caller, &goal, path);
         let awaited = listing.found.awaited_acceptance.clone();
         let reason = awaited.or(lacking).or(refused.map(|refused| refused.reason));
         listing.blocked = reason.map(|reason| GoalBlockage { since, reason });
@@ -111,16 +123,6 @@ impl GoalListing {
             "waits": self.found.awaited_acceptance,
         })
     }
-}
-
-/// Returns the reason why no run of a job may start, if its standing approval is missing, or has ended.
-fn lack(approval: Result<StandingApproval, ApprovalRefusal>, path: &str, now: Moment) -> Option<String> {
-    let reason = match approval {
-        Ok(approval) if approval.state(now) == "holds" => return None,
-        Ok(approval) => approval.shortcoming(now)?,
-        Err(refusal) => format!("{path} is not approved: {refusal}"),
-    };
-    Some(format!("{reason}; wf approve {path}"))
 }
 
 /// Returns the time at which the reconciliation of a scheduled time starts.

@@ -14,6 +14,21 @@ fn daemon(sandbox: &Sandbox) -> (Daemon, String) {
     (daemon, address)
 }
 
+/// The front of a goal whose check passes, each second.
+fn passing() -> String {
+    format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n")
+}
+
+/// A workspace with that goal, accepted, and a daemon that has run it.
+fn running() -> (Sandbox, Daemon, String) {
+    let sandbox = place();
+    goal(&sandbox, &passing());
+    sandbox.accept();
+    let (daemon, address) = daemon(&sandbox);
+    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    (sandbox, daemon, address)
+}
+
 fn is_ready(address: &str) -> bool {
     get(address, "/readyz").starts_with("HTTP/1.1 200")
 }
@@ -101,11 +116,7 @@ fn an_approval_is_warned_of_before_it_is_used_up() {
 
 #[test]
 fn a_goal_whose_reconciliations_cannot_start_is_no_healthy_goal() {
-    let sandbox = place();
-    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n"));
-    sandbox.accept();
-    let (daemon, address) = daemon(&sandbox);
-    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let (sandbox, daemon, address) = running();
     let config = sandbox.read("wf.yaml");
     sandbox.file("wf.yaml", format!("{config}foo: bar\n"));
     soon("it is not ready", || !is_ready(&address));
@@ -118,19 +129,14 @@ fn a_goal_whose_reconciliations_cannot_start_is_no_healthy_goal() {
 
 #[test]
 fn a_goal_that_is_paused_is_not_blocked_and_a_pipe_is_no_approval() {
-    let sandbox = place();
-    let front = format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n");
-    goal(&sandbox, &front);
-    sandbox.accept();
-    let (daemon, address) = daemon(&sandbox);
-    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let (sandbox, daemon, address) = running();
     let pipe = sandbox.at("goals/kept.approval.json");
     let (mode, pipe_type) = (rustix::fs::Mode::RUSR, rustix::fs::FileType::Fifo);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, pipe_type, mode, 0).unwrap();
     let before = ended(&sandbox, "healthy");
     soon("it goes on", || ended(&sandbox, "healthy") > before + 1);
     sandbox.wf(&["goal", "pause", "kept"]).exits(0);
-    goal(&sandbox, &front.replace("'true'", "'true # and more'"));
+    goal(&sandbox, &passing().replace("'true'", "'true # and more'"));
     soon("the change is read", || get(&address, "/readyz").contains("\"ok\":true"));
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert!(is_ready(&address), "a pause is meant");
@@ -139,12 +145,7 @@ fn a_goal_that_is_paused_is_not_blocked_and_a_pipe_is_no_approval() {
 
 #[test]
 fn a_goal_file_that_cannot_be_read_is_broken_and_not_removed() {
-    let sandbox = place();
-    let front = format!("{EACH_SECOND}verify: [{{name: ok, run: 'true'}}]\n");
-    goal(&sandbox, &front);
-    sandbox.accept();
-    let (daemon, address) = daemon(&sandbox);
-    soon("it runs", || ended(&sandbox, "healthy") > 0);
+    let (sandbox, daemon, address) = running();
     let (path, text) = (sandbox.at("goals/kept.md"), sandbox.read("goals/kept.md"));
     for (damage, bytes) in [
         ("a conflict above", format!("<<<<<<< HEAD\n{text}").into_bytes()),

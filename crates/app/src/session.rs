@@ -189,8 +189,8 @@ pub fn sandbox_factory(
     config.on.then(|| Arc::new(around()))
 }
 
-/// Returns the folders of the repository that a workspace is in. One that git refuses, or that cannot be read, has none:
-/// `wf doctor` says so.
+/// Returns the folders of the repository around a workspace; none if git refuses it, or it cannot be read: `wf doctor`
+/// says so.
 fn repository_folders(root: &Path) -> Vec<PathBuf> {
     let found = GitLocation::find(root).ok().flatten();
     found.map(|found| found.folders()).unwrap_or_default()

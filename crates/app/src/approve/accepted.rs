@@ -36,8 +36,8 @@ pub(super) fn settings_digest(ready: &LoadedPlan) -> Sha256Digest {
     Sha256Digest::of_bytes(canonical(&bound_config(ready)).as_bytes())
 }
 
-/// Returns the configuration that an approval is bound to in place of the present one: a standing approval is bound to the
-/// settings that the goal's runs depend on, and not to the others beside them.
+/// Returns the configuration to compare an approval with, in place of the present one: a standing approval binds the
+/// settings of its goal's runs alone. Where they are the same, the approved file stands for the present one.
 pub(super) fn approved_config<'s>(
     present: Option<&'s PinnedFile>,
     ready: &LoadedPlan,
@@ -61,7 +61,7 @@ pub(super) fn with_config(files: &[PinnedFile], config: Option<&PinnedFile>) -> 
     files
 }
 
-/// Returns the part of the configuration that a plan, or all of a goal, depends on.
+/// Returns the part of the configuration behind the runs of a plan, or of all of a goal.
 pub(super) fn bound_config(ready: &LoadedPlan) -> Value {
     let config = ready.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
     let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);

@@ -77,7 +77,7 @@ pub struct CarriedApproval {
     initiator: Option<Sha256Digest>,
     /// The files as the approval has them.
     pins: Vec<PinnedFile>,
-    /// The configuration as it is: it may differ in what the goal does not depend on.
+    /// The present configuration: it may differ in settings without effect on the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     config: Option<PinnedFile>,
     products: Vec<String>,

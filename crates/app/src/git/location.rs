@@ -70,7 +70,7 @@ impl GitLocation {
         Self::of_dir(dir, dir)
     }
 
-    /// Returns all of them, and the entry in the work tree that names them.
+    /// Returns all of them, and the entry in the work tree with their names.
     pub fn folders(&self) -> Vec<PathBuf> {
         let own = [self.top.join(ENTRY), self.dir.clone(), self.common.clone()];
         own.into_iter().chain(self.objects.iter().cloned()).collect()

@@ -67,7 +67,7 @@ pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
     list_goals_on_disk(&workspace).into_iter().filter_map(ending).collect()
 }
 
-/// Returns a finding for each of them, and for each that does not cover the workspace as it is.
+/// Returns a finding for each of them, and for each standing approval of another state of the workspace.
 pub fn check_standing_approvals(caller: &dyn Caller) -> Vec<DoctorFinding> {
     let workspace = caller.host().workspace();
     let mut lacking = ending_approvals(caller);

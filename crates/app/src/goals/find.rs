@@ -84,8 +84,8 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
     found
 }
 
-/// Returns the goals that a daemon considered before, by the paths that they had then. A file that was one is missed, if
-/// it cannot be read as one any more. What the state does not say is not known.
+/// Returns the goals considered by a daemon before, by their paths of that time: such a file is missed if it cannot be
+/// read as a goal any more. Without a state none is known.
 fn known_goals(workspace: &Workspace) -> Vec<(String, PlanId)> {
     let reader = StoreReader::open(&workspace.state);
     let rows = reader.and_then(|reader| reader.goals()).unwrap_or_default();

@@ -5,12 +5,12 @@ use serde::Serialize;
 use wf_base::untrusted::plain;
 use wf_sign::approval::QuorumState;
 
-/// An answer that was recorded.
+/// A recorded answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerRecord {
     /// A sentence about it and its run.
     pub text: String,
-    /// True if its run continues without anything else that a person does.
+    /// True if its run continues without another act of a person.
     pub run_continues: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The logs of a run that has ended, in one file: an archive in the format of tar, so that they can be read without this
+//! The logs of an ended run in one file: an archive in the format of tar, readable without this
 //! program. A run of three steps has one file then instead of six, and one of 20,000 items one instead of 40,000.
 
 use std::collections::HashMap;
@@ -15,9 +15,9 @@ use super::{
 };
 
 /// The file in the folder of a run.
-pub const ARCHIVE: &str = "logs.tar";
+const ARCHIVE: &str = "logs.tar";
 
-/// The file that becomes it.
+/// The archive while it is being written.
 const PART: &str = "logs.tar.part";
 
 /// The size of a block of an archive, in bytes. Two empty ones are its end.
@@ -52,15 +52,15 @@ impl LogArchive {
         Ok(Some(Self { file: Arc::new(file), members }))
     }
 
-    /// Returns a file of the archive, by the path that it had before.
+    /// Returns a file of the archive, by its earlier path.
     pub(super) fn member(&self, path: &Path) -> Option<LogFile> {
         let (start, length) = self.members.get(path.file_name()?)?;
         Some(LogFile::within(Arc::clone(&self.file), *start, *length))
     }
 }
 
-/// Moves the logs of a run that has ended into an archive. They can be read all the time, also if the process dies in
-/// between: what it leaves stays as it is. A log whose writer died while it was long stays a file of its own.
+/// Moves the logs of an ended run into an archive. They can be read all the time, also if the process dies in
+/// between: its leftovers stay. A long log stays a file of its own if its writer died.
 pub fn archive(folder: &Path) -> io::Result<()> {
     let logs = whole_logs(folder)?;
     let is_there = fs::symlink_metadata(folder.join(ARCHIVE)).is_ok_and(|found| found.is_file());
@@ -89,7 +89,7 @@ fn write_archive(path: &Path, logs: &[PathBuf]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Returns the logs that are complete, in the order of their names.
+/// Returns the complete logs, in the order of their names.
 fn whole_logs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder)? {

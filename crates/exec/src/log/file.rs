@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 
 use crate::stamp::FileIdentity;
 
-/// Opens a file of a run; `None` if there is none. A pipe, which would be waited for, and a link, which leads elsewhere, are
-/// errors: only something other than wf put them there.
+/// Opens a file of a run; `None` if there is none. A pipe would be waited for, and a link leads elsewhere: both are
+/// errors, since wf makes neither.
 pub(super) fn open_regular(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
@@ -21,7 +21,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A file of a log: one that may grow, or a part of an archive.
+/// A file of a log: a growing one, or a part of an archive.
 #[derive(Debug)]
 pub(super) struct LogFile {
     file: Arc<File>,

@@ -46,8 +46,8 @@ impl LogFollower {
         Self { logs, path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
     }
 
-    /// Returns the next part of a log that nothing is added to any more; `None` behind its end. What an engine that was
-    /// killed wrote and did not index is a part, too.
+    /// Returns the next part of an ended log; `None` behind its end. Bytes without an index, left by a killed engine, are
+    /// a part, too.
     pub fn next_of_ended(&mut self) -> io::Result<Option<LogChunk>> {
         if let Some(chunk) = self.next_chunk()? {
             return Ok(Some(chunk));

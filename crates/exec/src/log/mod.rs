@@ -24,7 +24,7 @@ mod target;
 mod tests;
 mod writer;
 
-pub use archive::{ARCHIVE, archive};
+pub use archive::archive;
 pub use chunk::{LogChunk, LogStream};
 pub use follower::LogFollower;
 pub use reader::LogChunks;

@@ -20,19 +20,19 @@ impl RunLogs {
         Arc::new(Self { folder, archive: OnceLock::new() })
     }
 
-    /// Returns the parts of a log in order; none if there is no log. Memory is bounded. A log that is being written, or
-    /// whose writer died, is read as far as it goes.
+    /// Returns the parts of a log in order; none if there is no log. Memory is bounded. A log in progress, or
+    /// with a dead writer, is read as far as it goes.
     pub fn read(&self, attempt: &Attempt) -> io::Result<LogChunks> {
         reader::read(self, &self.path(attempt))
     }
 
-    /// Returns the last lines of a log, from its last 64 KiB, as text that is safe to print, without a final newline.
+    /// Returns the last lines of a log, from its last 64 KiB, as text safe to print, without a final newline.
     /// Empty if there is no log.
     pub fn tail(&self, attempt: &Attempt, lines: usize) -> io::Result<String> {
         tail::tail(self, &self.path(attempt), lines)
     }
 
-    /// Returns the length of a log, without the end of a long one that is being written; 0 if there is none.
+    /// Returns the length of a log, without the end of a long one in progress; 0 if there is none.
     pub fn length(&self, attempt: &Attempt) -> io::Result<u64> {
         self.cursor(&self.path(attempt))?.map_or(Ok(0), |cursor| cursor.length())
     }

@@ -25,7 +25,7 @@ pub(super) struct LogSegment {
 impl LogSegment {
     /// Creates the files, truncating existing ones.
     pub(super) fn create(path: &Path, limit: u64) -> io::Result<Self> {
-        // A reader that finds the log finds the index, too.
+        // Whoever finds the log finds the index, too.
         let index = open(&target::index(path))?;
         Ok(Self {
             log: open(path)?,

@@ -18,7 +18,7 @@ pub struct SandboxFactory {
     /// The folders of programs.
     tools: Vec<PathBuf>,
     read: Vec<String>,
-    /// The folders of the repository that the workspace is in.
+    /// The folders of the repository around the workspace.
     repository: Vec<PathBuf>,
     /// The control files, relative to the root.
     control: Vec<String>,
@@ -47,7 +47,7 @@ impl SandboxFactory {
         Self { control: files.into_iter().collect(), ..self }
     }
 
-    /// Adds the folders of the repository that the workspace is in: git reads them.
+    /// Adds the folders of the repository around the workspace: git reads them.
     #[must_use]
     pub fn with_repository(self, repository: Vec<PathBuf>) -> Self {
         Self { repository, ..self }

@@ -18,7 +18,7 @@ pub struct SandboxSpec {
     pub layer: WorkspaceLayer,
     /// Readable folders and files besides those of the system; absolute. Missing ones are skipped.
     pub read: Vec<PathBuf>,
-    /// The folders of the repository that the workspace is in, and the `.git` that names them: readable, so that git works
+    /// The folders of the repository around the workspace, and the `.git` with their names: readable, so that git works
     /// as it does outside; absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repository: Vec<PathBuf>,

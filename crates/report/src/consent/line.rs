@@ -14,7 +14,7 @@ pub struct WorkspaceSettings<'a> {
     pub readable_paths: &'a [String],
     /// Patterns of variables that every step sees.
     pub env_passthrough: &'a [String],
-    /// The models, roles, servers of tools and backends that the plan can use: keys and values.
+    /// The models, roles, servers of tools and backends within reach of the plan: keys and values.
     pub named: Vec<(String, String)>,
 }
 

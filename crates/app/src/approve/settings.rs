@@ -4,10 +4,10 @@ use super::accepted::bound_config;
 use crate::load::LoadedPlan;
 use wf_report::consent::WorkspaceSettings;
 
-/// The keys of the configuration whose entries a plan uses by name.
+/// The keys of the configuration with entries for plans to use by name.
 const NAMED: [&str; 4] = ["models", "roles", "mcp", "backends"];
 
-/// Returns the settings of the workspace as they apply to a plan, or to all of a goal, for those who approve it.
+/// Returns the settings of the workspace as they apply to a plan, or to all of a goal, for its approvers.
 pub fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
     let bound = bound_config(ready);
     let mut named = Vec::new();
@@ -22,7 +22,7 @@ pub fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
     }
 }
 
-/// Adds the values below a key, each with the keys that lead to it.
+/// Adds the values below a key, each with its path of keys.
 fn add_lines(key: &str, value: Option<&Value>, lines: &mut Vec<(String, String)>) {
     match value {
         None => {}

@@ -25,9 +25,9 @@ const LAYOUTS: [(&str, &str); 8] = [
     ("borrowed objects", "git clone -q --shared main ws"),
 ];
 
-/// Prints the last commit and what is not committed, and then tries to write the repository. What a check writes lasts as
+/// Prints the last commit where nothing is to be committed, and then tries to write the repository. What a check writes lasts as
 /// little as its sandbox.
-const LOOK: &str = "git log -1 --format=seen-%s && git status --short -- plan.md && git cat-file -e HEAD:plan.md; \
+const LOOK: &str = "git log -1 --format=seen-%s && test -z \"$(git status --short .)\" && git cat-file -e HEAD:plan.md; \
                     done=$?; touch \"$(git rev-parse --git-dir)/planted\" 2> /dev/null || true; exit $done";
 
 /// A plan in which a step with grants, an agent, a check and a gate look at the repository; at its top, an agent in a

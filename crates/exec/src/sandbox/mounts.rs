@@ -222,7 +222,12 @@ impl<'a> SandboxViewBuilder<'a> {
         for path in &self.sandbox.hidden {
             let place = new(&self.place(path));
             if place.is_dir() {
-                tmpfs(&place, "mode=755,size=1m").map_err(view_error("hide the state and the keys"))?;
+                let failed = view_error("hide the state and the keys");
+                tmpfs(&place, "mode=755,size=1m").map_err(&failed)?;
+                // Outputs are written there, and git does not list them: so it is outside.
+                if path.starts_with(&self.sandbox.root) {
+                    fs::write(place.join(".gitignore"), "*\n").map_err(&failed)?;
+                }
             }
         }
         for path in EMPTY_FILES.iter().chain(&EMPTY_FOLDERS) {

@@ -157,7 +157,8 @@ fn no_tool_makes_a_repository() {
 fn what_is_hidden_stays_hidden() {
     let scene = ToolScene::confined(&["out"]);
     assert_eq!(scene.refuses(&read(".wf/state")), "`.wf/state` does not exist");
-    assert_eq!(scene.gives(&list(".wf")), "[the folder is empty]");
+    // The one file there keeps the folder out of what git lists.
+    assert_eq!(scene.gives(&list(".wf")), ".gitignore");
     assert_eq!(scene.gives(&read("unseen.txt")), "[the file is empty]");
     assert_eq!(scene.gives(&search("the state|unseen", ".wf")), "[no match in 0 files]");
     // The files of the system are not of the workspace, though a script could see them.

@@ -13,6 +13,7 @@ use wf_app::approve::{RunApprovalRequest, approval_requests};
 use wf_app::goals::wake_daemon;
 use wf_app::load::LoadedPlan;
 use wf_app::run_start::{ExecutedRun, RunStart};
+use wf_app::run_worktree::{BroughtProducts, RunWorktree};
 use wf_app::session::{open_run_session, prune};
 use wf_app::trace::{is_traced, send_trace};
 use wf_app::watch::AuditedSession;
@@ -134,6 +135,10 @@ pub fn finish(
     for note in session.take_notes() {
         ui.print_message(&format!("{} {note}\n", paint(WARN, "warning:")));
     }
+    if let Some(worktree) = &ready.worktree {
+        let is_done = finished.outcome == RunOutcome::Succeeded;
+        settle_worktree(ui, worktree, ready, is_done.then_some(&finished.run))?;
+    }
     let wants_summary = ui.host.in_actions() && ui.host.var("GITHUB_STEP_SUMMARY").is_some();
     if telling.junit.is_some() || telling.report.is_some() || wants_summary {
         let reader = StoreReader::open(&ready.workspace.state)?;
@@ -156,6 +161,40 @@ pub fn finish(
         RunOutcome::Failed | RunOutcome::Abandoned => Ok(CliExitCode::RunFailed),
         RunOutcome::Cancelled => Ok(CliExitCode::Interrupted),
     }
+}
+
+/// Brings the products of a run that has succeeded to the workspace, and removes its worktree. It stays if a product was
+/// not brought, and after a failure (`run` is `None`).
+fn settle_worktree(
+    ui: &Ui,
+    worktree: &RunWorktree,
+    ready: &LoadedPlan,
+    run: Option<&RunId>,
+) -> Result<(), CommandError> {
+    let place = relative_path(worktree.folder(), ui.host.cwd());
+    let Some(run) = run else {
+        ui.print_info_line(&format!(
+            "its worktree stays for a look: {place} (`git worktree remove --force {place}`)"
+        ));
+        return Ok(());
+    };
+    let params = StoreReader::open(&ready.workspace.state)?.run(run)?.params;
+    let BroughtProducts { brought, left } = worktree.bring_back(&ui.host, ready, &params)?;
+    for path in &brought {
+        ui.print_info_line(&format!("brought   {}", path.display()));
+    }
+    if left.is_empty() {
+        worktree.remove();
+        return Ok(());
+    }
+    for path in &left {
+        let path = path.display();
+        ui.print_message(&format!(
+            "{} `{path}` was changed here meanwhile: that of the run is in {place}\n",
+            paint(WARN, "warning:")
+        ));
+    }
+    Ok(())
 }
 
 /// Prints what a run waits for, and what to do about it.

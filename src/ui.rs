@@ -20,6 +20,7 @@ use wf_report::mistakes::{annotations, summary, text};
 ///
 /// **Invariant:** besides [`Ui::print_bytes`], only the styles of `wf` and line ends get to a
 /// terminal or a log as they are; other controls are visible marks, or escapes in JSON.
+#[derive(Clone)]
 pub struct Ui {
     /// The environment.
     pub host: Host,

@@ -2,8 +2,10 @@
 //!
 //! Each setting is shown to work: some git command that heeds it starts the program, outside of wf.
 
+mod beside;
 mod callers;
 mod confined;
+mod own_worktree;
 mod sandboxed;
 mod settings;
 mod tracked;

@@ -64,6 +64,10 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         });
     }
     let ready = load::load_recorded(ui, &reader, &run)?;
+    if let Some(worktree) = ready.worktree.as_ref().filter(|worktree| !worktree.folder().exists()) {
+        let message = format!("the worktree of run {} is gone: {}", run.short(), worktree.folder().display());
+        return Err(CommandError::new(CliExitCode::State, message).hint(format!("wf cancel {}", run.short())));
+    }
     let past = retried_run(&reader, &row, &ready.plan)?;
     reauthorize(ui, &reader, &run, &ready)?;
     let given = secrets_of_run(&reader, &run, &ready.plan)?;

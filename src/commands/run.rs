@@ -8,9 +8,11 @@ use crate::execute::{OutputArgs, start_run};
 use crate::{Ui, params};
 use wf_app::approve::check_approved_in_advance;
 use wf_app::backend::{backend_program, on_backend};
+use wf_app::load::LoadedPlan;
 use wf_app::run_start::RunStart;
+use wf_app::run_worktree::RunWorktree;
 use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError, RunOptions, load, relative_path, watch};
+use wf_app::{CliExitCode, CommandError, RunOptions, load, normalize_path, relative_path, watch};
 use wf_base::name::SessionName;
 use wf_report::Forecast;
 use wf_store::StoreDurability;
@@ -46,6 +48,9 @@ pub struct RunArgs {
     /// Maximum number of concurrent steps, overriding the plan
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
+    /// Run what is committed, in a worktree beside the workspace, and bring its products back
+    #[arg(long, conflicts_with_all = ["dry_run", "on"])]
+    worktree: bool,
     /// Run every step even if the cache has a result; new results are cached
     #[arg(long)]
     no_cache: bool,
@@ -105,7 +110,55 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         no_cache: args.no_cache,
         ..RunOptions::at_present(&ui.host, args.jobs)
     };
-    let ready = load::load_named(ui, &args.plan, begun)?;
+    let worktree = if args.worktree { Some(worktree_of(ui, &args.plan)?) } else { None };
+    let started = try_start_in(ui, args, begun, worktree.as_ref());
+    if let Some(worktree) = worktree.filter(|_| !matches!(started, Ok(Some(_)))) {
+        // Nothing runs in it.
+        worktree.remove();
+    }
+    started
+}
+
+/// Makes the worktree of a run of a plan.
+fn worktree_of(ui: &Ui, plan: &Path) -> Result<RunWorktree, CommandError> {
+    let file = normalize_path(&ui.host.cwd().join(plan));
+    let folder = file.parent().filter(|_| file.is_file()).unwrap_or(ui.host.cwd());
+    let worktree = RunWorktree::make(&ui.host, ui.host.workspace_of(folder))?;
+    ui.print_info_line(&format!("runs in {}", relative_path(worktree.folder(), ui.host.cwd())));
+    Ok(worktree)
+}
+
+/// Loads a plan as it is committed.
+fn load_committed(
+    ui: &Ui,
+    args: &RunArgs,
+    begun: RunOptions,
+    worktree: &RunWorktree,
+) -> Result<LoadedPlan, CommandError> {
+    let mut inner = ui.clone();
+    inner.host = worktree.host(&ui.host);
+    let file = normalize_path(&ui.host.cwd().join(&args.plan));
+    let plan = if file.is_file() { worktree.place(&file) } else { args.plan.clone() };
+    if file.is_file() && !plan.is_file() {
+        let message = format!("{} is not committed, and `--worktree` runs what is", args.plan.display());
+        return Err(
+            CommandError::new(CliExitCode::Usage, message).hint("commit it, or leave `--worktree` out")
+        );
+    }
+    let ready = load::load_named(&inner, &plan, begun)?;
+    Ok(LoadedPlan { worktree: Some(worktree.clone()), ..ready })
+}
+
+fn try_start_in(
+    ui: &Ui,
+    args: &RunArgs,
+    begun: RunOptions,
+    worktree: Option<&RunWorktree>,
+) -> Result<Option<CliExitCode>, CommandError> {
+    let ready = match worktree {
+        Some(worktree) => load_committed(ui, args, begun, worktree)?,
+        None => load::load_named(ui, &args.plan, begun)?,
+    };
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
         let forecast = Forecast::of(&ready.plan, &ready.path, params.clone());
@@ -120,6 +173,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
     let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
     let config = ready.options.write_to(serde_json::Value::Null);
+    let config = worktree.map_or(config.clone(), |worktree| worktree.write_to(config));
     let config = match &backend {
         Some(backend) => on_backend(config, &backend.name),
         None => config,

@@ -190,12 +190,12 @@ fn an_expression_over_a_limit_asks_nobody_and_writes_nothing() {
         let shown = place.wf(&["show", "--last"]).exits(0).all();
         assert!(!shown.contains("model call"), "nobody is asked: {shown}");
     }
-    // At the limits it goes on; but the portfolio changes while a person is asked.
+    // At the limits it goes on; but the portfolio changes while a person is asked: it is judged as it is by then.
     expression(&place, "max_loss_pct=5").exits(5);
     place.file("portfolio/state.md", place.read("portfolio/state.md").replace("gross: 140", "gross: 150"));
     let run = last(&place);
     place.wf(&["approve", &run, "--yes"]).exits(0);
-    place.wf(&["resume", &run]).exits(1).says("changed, not declared: portfolio/state.md");
+    place.wf(&["resume", &run]).exits(1).says("`max-gross-exposure`: 210 is not at most 200");
     assert_eq!(archive(&place), before);
 }
 

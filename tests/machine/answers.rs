@@ -42,6 +42,7 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         hidden: Vec::new(),
         changes: None,
         changed_inputs: Vec::new(),
+        foreign_changes: None,
         is_unbounded: false,
         tests: None,
         before: None,

@@ -180,6 +180,7 @@ impl Run<'_> {
                 hidden: Vec::new(),
                 changes: None,
                 changed_inputs: Vec::new(),
+                foreign_changes: None,
                 is_unbounded: false,
                 tests: None,
                 before: None,

@@ -188,6 +188,7 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         hidden: Vec::new(),
         changes: None,
         changed_inputs: Vec::new(),
+        foreign_changes: None,
         is_unbounded: false,
         tests: None,
         before: None,

@@ -51,6 +51,7 @@ pub mod resumption;
 pub mod revision;
 mod run_options;
 pub mod run_start;
+pub mod run_worktree;
 pub mod session;
 pub mod sessions;
 pub mod skills;

@@ -10,6 +10,7 @@ use crate::Caller;
 use crate::backend_names::check_backends;
 use crate::config::WorkspaceConfig;
 use crate::goals::StartedRun;
+use crate::run_worktree::RunWorktree;
 use crate::{APPROVERS, CONFIG};
 use wf_base::diag::Severity;
 use wf_base::name::{GateId, RunId};
@@ -59,6 +60,8 @@ pub struct LoadedPlan {
     pub config: WorkspaceConfig,
     /// The workspace in which it runs.
     pub workspace: Workspace,
+    /// The worktree that it has for itself; `None`: it runs where people work.
+    pub worktree: Option<RunWorktree>,
 }
 
 /// The goal of a plan.
@@ -211,6 +214,7 @@ pub fn load_plan(
         options: RunOptions { part, ..begun },
         config,
         workspace,
+        worktree: None,
     })
 }
 
@@ -282,7 +286,12 @@ pub fn load_recorded_as(
     let goes_on = part.is_some();
     let part = part.or(begun.part);
     let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
-    load_plan(caller, &files, caller.host().workspace(), path, begun)
+    let home = caller.host().workspace();
+    let worktree = RunWorktree::recorded(&reader.config(&top)?, &home);
+    // Without its worktree, the workspace has its products.
+    let present = worktree.as_ref().filter(|worktree| worktree.folder().exists());
+    let workspace = present.map_or(home, RunWorktree::workspace);
+    Ok(LoadedPlan { worktree, ..load_plan(caller, &files, workspace, path, begun)? })
 }
 
 /// The plan of a run that the backend of a deployed goal started.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
-use crate::git::GitLocation;
+use crate::git::{GitLocation, GitRepository};
 use crate::goals::FOLDERS;
 use crate::load::{LoadedPlan, SnapshotReader, read_config};
 use crate::watch::{AuditedSession, start_audit};
@@ -17,6 +17,7 @@ use wf_core::permit::ParallelLimits;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
 use wf_exec::container;
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_exec::originals::WorkspaceRepository;
 use wf_exec::runtime;
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::view::family;
@@ -96,6 +97,7 @@ pub fn open_session_for(
         host,
         plans: Box::new(SnapshotReader::of(ready)),
         models: Arc::clone(&ready.config.models),
+        repository: repository_of(caller.host(), &ready.workspace),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
         sandboxes: sandbox_factory(
@@ -194,6 +196,12 @@ pub fn sandbox_factory(
 fn repository_folders(root: &Path) -> Vec<PathBuf> {
     let found = GitLocation::find(root).ok().flatten();
     found.map(|found| found.folders()).unwrap_or_default()
+}
+
+/// Returns the repository that a workspace is in, for files as they were; `None`: none, or git refuses it.
+fn repository_of(host: &Host, workspace: &Workspace) -> Option<Arc<dyn WorkspaceRepository>> {
+    let found = GitRepository::find(&workspace.root, &workspace.state, &host.vars()).ok()??;
+    Some(Arc::new(found))
 }
 
 /// Returns the durability of the record of a run: as the run was started with, else as configured.

@@ -13,7 +13,7 @@ use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, St
 
 use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
-use super::evidence::EarlierBaseline;
+use super::evidence::{EarlierBaseline, ViewedRun};
 use super::evidence_record::EvidenceRecord;
 use super::run::{RunContext, RunInputs, RunOwnership};
 use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, session_watch, signals};
@@ -130,7 +130,8 @@ impl BegunRun {
         let past = session.without_changed(past)?;
         let kept = evidence::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
         let earlier = EarlierBaseline::of(session, past.as_ref())?;
-        let view = evidence::view(session, &plan, &params, approved.as_ref(), &kept, earlier.as_ref());
+        let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
+        let view = evidence::view(session, viewed, approved.as_ref(), &kept, earlier.as_ref());
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
             plan,
@@ -170,7 +171,8 @@ impl ReplayedRun {
         let keepers = former_supervisors(&owners);
         let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
         let view = if events.is_empty() {
-            evidence::view(session, &plan, &params, None, &KeptFiles::default(), None)
+            let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
+            evidence::view(session, viewed, None, &KeptFiles::default(), None)
         } else {
             evidence::recorded_view(session, &token.run, &plan, &events).map(Arc::new)
         };

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::sandbox::KeptCopy;
@@ -25,11 +25,15 @@ use wf_exec::{WorkError, view};
 use wf_model::{SandboxPermissions, StepWork};
 use wf_store::StoreError;
 
+use super::EngineSession;
 use super::current_step::{step_of, written_step};
 use super::run::RunContext;
 
 /// The folder of the copies in that of a run.
 const FOLDER: &str = "kept";
+
+/// The folder of files that changed beside a run, as they were when it began.
+const RESTORED: &str = "restored";
 
 /// The permissions of a copy of a file that nobody sees any more.
 const DEFAULT_MODE: u32 = 0o644;
@@ -137,6 +141,12 @@ pub(super) fn tidy(run: &RunContext) {
 pub(super) fn discard(run: &RunContext) {
     super::worktrees::discard(run);
     drop(fs::remove_dir_all(run.dir.join(FOLDER)));
+    drop(fs::remove_dir_all(run.dir.join(RESTORED)));
+}
+
+/// Returns the folder of files that a run's checks see as they were when it began.
+pub(super) fn restored_folder(session: &EngineSession, run: &RunId) -> PathBuf {
+    session.store.folder().run(run).join(RESTORED)
 }
 
 /// Returns the verified files of all that a task depends on, or of the whole run.

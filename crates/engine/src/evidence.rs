@@ -82,19 +82,33 @@ pub fn stale_now(
     Ok(found.collect())
 }
 
+/// A run whose checks see a view.
+#[derive(Clone, Copy)]
+pub(super) struct ViewedRun<'a> {
+    /// Its id.
+    pub(super) run: &'a RunId,
+    /// Its plan.
+    pub(super) plan: &'a Arc<Plan>,
+    /// Its parameters.
+    pub(super) params: &'a JsonObject,
+}
+
 /// Returns what the checks of a new run may see, and its steps if it was approved in advance; `None`: nothing
 /// of it is checked.
 pub(super) fn view(
     session: &EngineSession,
-    plan: &Arc<Plan>,
-    params: &JsonObject,
+    ViewedRun { run, plan, params }: ViewedRun<'_>,
     approved: Option<&RunApproval>,
     kept: &KeptFiles,
     earlier: Option<&EarlierBaseline>,
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
-        view.with_kept(kept.clone())
+        let view = view.with_kept(kept.clone());
+        if session.sandboxes.is_none() {
+            return view;
+        }
+        view.with_originals(session.repository.as_ref(), copies::restored_folder(session, run))
     };
     let view = match (approved.filter(|approved| approved.is_in_advance()), earlier) {
         // Approvers have signed the files as they are, whoever left them so.
@@ -184,6 +198,8 @@ pub(super) fn recorded_view(
     let kept = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
     let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);
     let view = view.with_kept(kept);
+    let view =
+        view.with_recorded_originals(session.repository.clone(), copies::restored_folder(session, run));
     let approved = events.iter().find_map(|(_, event)| match &event.fact {
         EventKind::RunApproved(approved) if approved.is_in_advance() => Some(approved),
         _ => None,

@@ -308,7 +308,7 @@ impl CheckSubject {
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
             let looking = looking.in_worktree(worktree.clone());
-            let seen = looking.inspect_workspace(ground).await;
+            let seen = looking.inspect_workspace(ground, looks > 0).await;
             let (sight, ground) = match seen {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
@@ -318,9 +318,12 @@ impl CheckSubject {
             outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), made);
             match looking.recheck(sight.as_ref()).await {
                 Ok(()) => return self.run.judge_output(check, outcome, stop).await,
-                Err(_) if outcome.verdict.ruling != CheckRuling::Pass => return outcome.verdict,
                 Err(unable) => {
                     (looks, spent) = (looks + 1, spent + outcome.verdict.duration_ms);
+                    // Also if it did not pass: perhaps for what it saw meanwhile.
+                    if looks >= MIN_CHECK_RUNS && outcome.verdict.ruling != CheckRuling::Pass {
+                        return outcome.verdict;
+                    }
                     if looks >= MIN_CHECK_RUNS && spent >= MIN_CHECK_MILLIS {
                         return error(&unable);
                     }
@@ -384,6 +387,7 @@ fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
         hidden: Vec::new(),
         changes: None,
         changed_inputs: Vec::new(),
+        foreign_changes: None,
         is_unbounded: false,
         tests: None,
         before: None,

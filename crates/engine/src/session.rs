@@ -16,6 +16,7 @@ use wf_core::machine::{
 };
 use wf_core::permit::ParallelLimits;
 use wf_exec::evidence::DigestMemo;
+use wf_exec::originals::WorkspaceRepository;
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::secret::SharedRedactions;
 use wf_exec::{HostEnv, ProcessExecutor, http};
@@ -55,6 +56,8 @@ pub struct EngineSession {
     pub plans: Box<dyn PlanReader>,
     /// The models of the workspace.
     pub models: Arc<ModelTable>,
+    /// The git repository that the workspace is in, which shows files as they were; `None`: none.
+    pub repository: Option<Arc<dyn WorkspaceRepository>>,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
     pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The bus for everything that became durable.

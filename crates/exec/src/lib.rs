@@ -13,7 +13,8 @@
 //!   log, output_head, lines       └──▶ tree      what it started, found and ended
 //!
 //! check, gate, planner ──▶ view ──▶ manifest     the workspace that a program judges
-//!       └──▶ probe          └──▶ pinned          the files that it may execute
+//!       └──▶ probe          ├──▶ originals       what it was when the run began
+//!                           └──▶ pinned          the files that it may execute
 //! agent_tool ──▶ probe                           a part of a step's work, in its sandbox
 //! ```
 //!
@@ -53,6 +54,7 @@ pub mod keyfile;
 pub mod log;
 pub mod manifest;
 pub mod mcp;
+pub mod originals;
 pub mod outputs;
 pub mod pinned;
 pub mod planner;

@@ -46,6 +46,13 @@ pub(super) fn verdict_remarks(verdict: &CheckVerdict) -> Vec<String> {
         let files = verdict.changed_inputs.join(", ");
         remarks.push(format!("the step may change {files}, which this check names, and did"));
     }
+    if let Some(foreign) = &verdict.foreign_changes {
+        let shown =
+            [("seen as it was when the run began", &foreign.restored), ("seen as it is", &foreign.current)];
+        let shown = shown.into_iter().filter(|(_, files)| !files.is_empty());
+        remarks
+            .extend(shown.map(|(how, files)| format!("changed beside the run, {how}: {}", files.join(", "))));
+    }
     if verdict.is_unbounded {
         let text = "a pass is only reported: the steps may change everything that this check reads";
         remarks.push(text.to_owned());

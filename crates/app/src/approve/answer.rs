@@ -6,6 +6,7 @@ use super::{AnswerForm, SigningOptions, SigningRules, agree, draft_statement};
 use crate::backend::backend_of;
 use crate::goals::wake_daemon;
 use crate::lineage::outermost_run;
+use crate::run_worktree::RunWorktree;
 use crate::{Caller, CliExitCode, CommandError, Host, watch};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
@@ -80,8 +81,11 @@ impl AnswerReview {
             return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), answer.run.short())));
         }
         // The files of a run on a backend are not here; the worker that counts the answers compares them.
-        let is_here = backend_of(&reader.config(&review.outermost)?).is_none();
-        let stale = || first_stale(&workspace.root, &review.evidence, &DigestMemo::default(), true);
+        let config = reader.config(&review.outermost)?;
+        let is_here = backend_of(&config).is_none();
+        let worktree = RunWorktree::recorded(&config, &workspace);
+        let root = worktree.map_or(workspace, |worktree| worktree.workspace()).root;
+        let stale = || first_stale(&root, &review.evidence, &DigestMemo::default(), true);
         let stale = if is_here { stale() } else { None };
         if let Some(path) = stale.filter(|_| answer.form.decision() == ApprovalDecision::Approved) {
             return Err(review.stale_evidence(answer.run, &path));

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::{GitError, GitLocation};
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
+use wf_exec::originals::WorkspaceRepository;
 use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
 use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::{OFF_REMEDY, SandboxFactory};
@@ -128,6 +129,45 @@ impl GitRepository {
         Ok(files)
     }
 
+    /// Returns the commit that a name stands for.
+    pub fn commit_of(&self, name: &str) -> Result<String, GitError> {
+        let commit =
+            self.answer(&["rev-parse", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])?;
+        Ok(String::from_utf8_lossy(&commit).trim_end().to_owned())
+    }
+
+    /// Checks out a commit into an empty folder, as a work tree of its own. No hook and no filter of the user runs.
+    pub fn add_worktree(&self, folder: &Path, commit: &str) -> Result<(), GitError> {
+        let known = self.location.common.join("worktrees");
+        let unable = |error: std::io::Error| GitError::Unable(error.to_string());
+        std::fs::create_dir_all(&known).map_err(unable)?;
+        let place = text(folder)?;
+        let mut command = self.command(&["worktree", "add", "--quiet", "--detach", &place, commit], None)?;
+        let around = self.around.of_folder(folder);
+        command.cwd = folder.to_path_buf();
+        command.sandbox = Some(around.writing(vec![known], &self.shown()?));
+        Self::run_command("worktree add", command).map(drop)
+    }
+
+    /// Reads files as they are in a commit, by their paths relative to the folder.
+    pub fn committed(
+        &self,
+        commit: &str,
+        is_wanted: &dyn Fn(&Path) -> bool,
+    ) -> Result<BTreeMap<PathBuf, Vec<u8>>, GitError> {
+        let listed = self.answer(&["ls-tree", "-r", "-z", "--full-tree", commit])?;
+        let rows = listed.split(|byte| *byte == 0).filter_map(|row| {
+            let tab = row.iter().position(|byte| *byte == b'\t')?;
+            let whole = Path::new(OsStr::from_bytes(&row[tab + 1..]));
+            let path = whole.strip_prefix(self.prefix()).ok().filter(|path| is_wanted(path))?;
+            let object = row[..tab].rsplit(|byte| *byte == b' ').next()?;
+            Some((path.to_path_buf(), String::from_utf8_lossy(object).into_owned()))
+        });
+        let (paths, names): (Vec<PathBuf>, Vec<String>) = rows.unzip();
+        let contents = self.objects(&names)?.0;
+        Ok(paths.into_iter().zip(contents).filter_map(|(path, bytes)| Some((path, bytes?))).collect())
+    }
+
     /// Returns the repository of a submodule, if it is there. Git is not asked: it leaves out what its
     /// settings tell it to.
     fn submodule(&self, path: &Path) -> Result<Option<Self>, GitError> {
@@ -144,8 +184,13 @@ impl GitRepository {
     }
 
     fn run(&self, args: &[&str], input: Option<String>) -> Result<ProbeOutcome, GitError> {
+        let command = self.command(args, input)?;
+        Self::run_command(args.first().copied().unwrap_or_default(), command)
+    }
+
+    fn run_command(verb: &str, command: ProcessCommand) -> Result<ProbeOutcome, GitError> {
         let probe = ProbeJob {
-            command: self.command(args, input)?,
+            command,
             timeout: TIMEOUT,
             grace: Duration::from_secs(1),
             keep: MAX_ANSWER_BYTES,
@@ -156,7 +201,6 @@ impl GitRepository {
         let reason = match &outcome.exit {
             WorkExit::Code { code: 0 } => return Ok(outcome),
             WorkExit::Code { code } => {
-                let verb = args.first().copied().unwrap_or_default();
                 return Err(GitError::failed(verb, *code, &outcome.err));
             }
             WorkExit::Error { reason, .. } => reason.strip_suffix(OFF_REMEDY).unwrap_or(reason).to_owned(),
@@ -165,10 +209,14 @@ impl GitRepository {
         Err(GitError::Unable(reason))
     }
 
+    /// Returns the folders of the repository, which git reads.
+    fn shown(&self) -> Result<Vec<String>, GitError> {
+        let GitLocation { dir, common, objects, .. } = &self.location;
+        [dir, common].into_iter().chain(objects).map(|path| text(path)).collect()
+    }
+
     fn command(&self, args: &[&str], input: Option<String>) -> Result<ProcessCommand, GitError> {
-        let GitLocation { top, dir, common, objects } = &self.location;
-        let shown: Vec<&Path> = [dir, common].into_iter().chain(objects).map(PathBuf::as_path).collect();
-        let shown: Vec<String> = shown.into_iter().map(text).collect::<Result<_, _>>()?;
+        let GitLocation { top, dir, .. } = &self.location;
         let mut env: Vec<(String, String)> =
             VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         env.push(("GIT_DIR".to_owned(), text(dir)?));
@@ -181,10 +229,24 @@ impl GitRepository {
             argv: switches.iter().chain(args).map(|word| (*word).to_owned()).collect(),
             env,
             cwd: self.folder.clone(),
-            sandbox: Some(self.around.read_only(&shown)),
+            sandbox: Some(self.around.read_only(&self.shown()?)),
             pins: None,
             input,
         })
+    }
+}
+
+impl WorkspaceRepository for GitRepository {
+    fn index(&self) -> PathBuf {
+        self.location.dir.join("index")
+    }
+
+    fn prefix(&self) -> PathBuf {
+        Self::prefix(self).to_path_buf()
+    }
+
+    fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
+        self.objects(names).map_or_else(|_| vec![None; names.len()], |found| found.0)
     }
 }
 

@@ -224,6 +224,7 @@ mod tests {
             hidden: Vec::new(),
             changes: None,
             changed_inputs: Vec::new(),
+            foreign_changes: None,
             is_unbounded: false,
             tests: None,
             before: None,

@@ -195,7 +195,9 @@ pub use tool_approval::{ShownContent, ToolCallSubject};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
 pub use typed_answer::{AnswerOptions, TypedAnswer, check_answer};
 pub use untrusted::untrusted_input;
-pub use verdict::{CHANGES_LIMIT, CheckRuling, CheckVerdict, HIDDEN_LIMIT, PriorFinding, ProductChanges};
+pub use verdict::{
+    CHANGES_LIMIT, CheckRuling, CheckVerdict, ForeignChanges, HIDDEN_LIMIT, PriorFinding, ProductChanges,
+};
 
 /// The version of the machine's rules. A state written under other rules is not continued.
 ///

@@ -48,6 +48,9 @@ pub struct CheckVerdict {
     /// The files that the check names and a step changed, since `writes` names them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_inputs: Vec<String>,
+    /// The files that were changed beside the run and that nothing declares; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_changes: Option<Box<ForeignChanges>>,
     /// True if the steps may change the whole workspace, and the check fixes no file: its pass is at most `reported`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unbounded: bool,
@@ -60,6 +63,17 @@ pub struct CheckVerdict {
     /// The votes of models, if they judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
+}
+
+/// The files that were changed beside a run, as its check saw them: the first 16 of each kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ForeignChanges {
+    /// The files that it saw as they were when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// The files that it saw as they were by then: nobody has what they were, and no step could have written them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub current: Vec<String>,
 }
 
 impl CheckVerdict {

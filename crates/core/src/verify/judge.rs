@@ -38,6 +38,7 @@ impl CriterionJudgement {
             hidden: Vec::new(),
             changes: None,
             changed_inputs: Vec::new(),
+            foreign_changes: None,
             is_unbounded: false,
             tests: None,
             before: None,

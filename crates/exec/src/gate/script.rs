@@ -17,6 +17,9 @@ use wf_core::machine::CheckRuling;
 use wf_core::verify::{CriterionJudgement, ProbeFindings, judge};
 use wf_model::{Check, Gate, GateScript, GateTrigger};
 
+/// The most runs of a program while somebody changes files beside it.
+const MAX_LOOKS: usize = 3;
+
 /// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
 pub(super) async fn run(
     gate: &Gate,
@@ -50,28 +53,36 @@ pub(crate) async fn run_viewed(
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
     let Some(view) = site.view.clone() else {
-        return probe(check, input, &site.environment, stop).await;
+        return probe(check, &input, &site.environment, stop).await;
     };
     let params = &site.environment.params;
     let looking = ViewedCheck::new(view, Arc::default(), check, params, None);
     let explain = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
-    let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(explain)?;
-    let probed = probe(check, input, &ground, stop).await?;
-    looking.recheck(sight.as_ref()).await.map_err(explain)?;
-    Ok(probed)
+    let mut look = 1;
+    loop {
+        let is_disturbed = look > 1;
+        let seen = looking.inspect_workspace(&site.environment, is_disturbed).await;
+        let (sight, ground) = seen.map_err(explain)?;
+        let probed = probe(check, &input, &ground, stop.clone()).await?;
+        match looking.recheck(sight.as_ref()).await {
+            Ok(()) => return Ok(probed),
+            Err(_) if look < MAX_LOOKS => look += 1,
+            Err(unable) => return Err(explain(unable)),
+        }
+    }
 }
 
 async fn probe(
     check: &Check,
-    input: ScriptInput,
+    input: &ScriptInput,
     ground: &CheckEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
     let scope = KnownValues::of_params(Some(&ground.params));
     let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
     let mut command = command.ok_or("it has nothing to run")?;
-    command.env.extend(input.variables);
-    command.input = input.input;
+    command.env.extend(input.variables.iter().cloned());
+    command.input.clone_from(&input.input);
     Ok(ground.probe(check, command, stop).await)
 }
 

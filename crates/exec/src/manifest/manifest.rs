@@ -47,6 +47,21 @@ impl WorkspaceManifest {
         found
     }
 
+    /// Returns the paths of everything except folders, in order, but for what is left out: `is_left_out` has a path and
+    /// whether it is a folder, which stands for all that is in it.
+    pub(crate) fn files_but(&self, is_left_out: &dyn Fn(&Path, bool) -> bool) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.top.visit(&mut PathBuf::new(), &mut |path, node| {
+            let is_folder = matches!(node, ManifestNode::Folder(_));
+            let is_listed = !is_left_out(path, is_folder);
+            if is_listed && !is_folder {
+                found.push(path.to_path_buf());
+            }
+            is_listed
+        });
+        found
+    }
+
     /// Returns the paths of all files and folders with a name, in order; none inside another.
     pub fn named(&self, name: &OsStr) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -61,7 +76,7 @@ impl WorkspaceManifest {
     }
 
     /// Returns the metadata of a path; `None` for a folder or a missing file.
-    pub(super) fn stamp(&self, path: &Path) -> Option<FileStamp> {
+    pub(crate) fn stamp(&self, path: &Path) -> Option<FileStamp> {
         let mut node = None;
         let mut folder = Some(&self.top);
         for part in path {

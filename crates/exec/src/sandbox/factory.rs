@@ -103,6 +103,14 @@ impl SandboxFactory {
         self.sandbox(WorkspaceLayer::default(), read, false, &ResourceLimits::default())
     }
 
+    /// Returns the sandbox of a program that writes the folder, in which it may make a repository, and these other folders, and
+    /// has no network; it may read these paths besides.
+    pub fn writing(&self, folders: Vec<PathBuf>, read: &[String]) -> SandboxSpec {
+        let write = [".", ".git"].map(str::to_owned).into();
+        let layer = WorkspaceLayer::Direct { write, files: folders, control: Vec::new(), unseen: Vec::new() };
+        self.sandbox(layer, read, false, &ResourceLimits::default())
+    }
+
     /// Returns the same settings for another folder as the workspace.
     #[must_use]
     pub fn of_folder(&self, root: &Path) -> Self {

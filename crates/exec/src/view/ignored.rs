@@ -101,8 +101,8 @@ impl IgnoreRules {
         above.into_iter().any(|folder| self.matches(folder, true)) || self.matches(path, is_folder)
     }
 
-    /// Returns the decision of the innermost file that has one.
-    fn matches(&self, path: &Path, is_folder: bool) -> bool {
+    /// Returns the decision of the innermost file that has one; a folder above the path does not count.
+    pub(super) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         let decisions = self.files.iter().zip(self.patterns.iter()).rev().filter_map(|(file, patterns)| {
             let relative = file.workspace.join(path);
             match patterns.matched(relative.strip_prefix(&file.folder).ok()?, is_folder) {

@@ -1,10 +1,11 @@
 //! The view of a check: the workspace as it was when the run began, plus its declared products.
 //!
 //! ```text
-//! start of the run    View::take ── record ──▶ beside the run's logs
-//! before a check      View::look ──▶ Err: an undeclared change
-//!                                ──▶ Sight: new undeclared files, to be hidden
-//! after the check     View::recheck ──▶ Err: a change meanwhile
+//! start of the run    WorkspaceView::take, with_originals ── record ──▶ beside the run's logs
+//! before a check      inspect ──▶ Err: a step changed a file undeclared
+//!                             ──▶ WorkspaceSnapshot: new undeclared files, to be hidden,
+//!                                 and files that changed beside the run, to be shown as they were
+//! after the check     recheck ──▶ Err: a change meanwhile; the check is made again
 //! ```
 //!
 //! Declared are the `artifacts`, `cache.outputs`, `writes` and `allow.write` of the steps of the
@@ -20,9 +21,9 @@ mod advice;
 mod caches;
 mod data;
 mod declared;
-mod git_objects;
 mod harness;
 mod ignored;
+mod inspection;
 mod kept_files;
 mod named;
 mod remedy;
@@ -35,6 +36,7 @@ mod undeclared;
 mod view;
 mod viewed_check;
 mod worktree_view;
+mod writers;
 
 pub use advice::{ProductAdvice, product_advice};
 pub use data::{DataFiles, is_program};

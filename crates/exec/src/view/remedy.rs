@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{WorkspaceSnapshot, git_objects, harness};
+use super::{WorkspaceSnapshot, harness};
 use wf_core::machine::HIDDEN_LIMIT;
 
 /// The maximum number of paths in a message.
@@ -23,6 +23,10 @@ pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan aga
 const REMEDY_OF_GIT: &str = "git's own files are no product of a step: if a person or another program used git \
     meanwhile, run it again or use `wf retry`";
 
+/// The remedy for files that others may have changed.
+const REMEDY_OF_OTHERS: &str = "if something beside the run changed it (an editor, another run), `wf retry` takes it as it \
+    is, and `wf run --worktree` does not meet it";
+
 /// True for a file of a repository, of a submodule too.
 fn is_of_git(path: &Path) -> bool {
     path.iter().any(|part| part == ".git")
@@ -33,19 +37,39 @@ pub(super) fn undeclared(verb: &str, found: &[PathBuf]) -> String {
     let paths = paths_summary(found);
     let products: Vec<PathBuf> = found.iter().filter(|path| !is_of_git(path)).cloned().collect();
     let remedy = if products.is_empty() { REMEDY_OF_GIT.to_owned() } else { remedy_of(&products) };
-    let remedy = git_objects::remedy_of(found, &remedy);
     format!("{verb}, not declared: {paths}; {remedy}")
+}
+
+/// Returns a message about undeclared files that were changed; `is_open`: perhaps by something beside the run.
+pub(super) fn changed(found: &[PathBuf], is_open: bool) -> String {
+    let message = undeclared("changed", found);
+    if is_open && !found.iter().all(|path| is_of_git(path)) {
+        format!("{message}; {REMEDY_OF_OTHERS}")
+    } else {
+        message
+    }
 }
 
 /// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them.
 pub(super) fn remark(sight: &WorkspaceSnapshot) -> String {
     let mut remark = String::new();
-    if !sight.hidden.is_empty() {
-        let paths = paths_summary(&sight.hidden);
+    let hidden: Vec<PathBuf> = sight.hidden.iter().filter(|path| !is_of_git(path)).cloned().collect();
+    if !hidden.is_empty() {
+        let paths = paths_summary(&hidden);
+        remark +=
+            &format!("; it does not see {paths}, which is new and not declared: {}", remedy_of(&hidden));
+    }
+    let restored: Vec<PathBuf> = sight.restored.iter().filter(|path| !is_of_git(path)).cloned().collect();
+    if !restored.is_empty() {
         remark += &format!(
-            "; it does not see {paths}, which is new and not declared: {}",
-            remedy_of(&sight.hidden)
+            "; it sees {} as it was when the run began: something changed it since, and no step declares it: {}",
+            paths_summary(&restored),
+            remedy_of(&restored)
         );
+    }
+    if sight.originals.iter().any(|kept| is_of_git(&kept.path)) {
+        remark += "; git says to it what it said when the run began: what a step commits, a check sees if the step has \
+            `writes: [\".git/**\"]`";
     }
     if !sight.copies.is_empty() {
         let kept: Vec<PathBuf> = sight.copies.iter().map(|copy| copy.path.clone()).collect();
@@ -102,9 +126,9 @@ fn word(path: &str) -> String {
     }
 }
 
-/// Lists the first of some paths for a verdict.
+/// Lists the first of some paths for a verdict, but for those of git.
 pub(crate) fn first_paths(paths: &[PathBuf]) -> Vec<String> {
-    let first = paths.iter().take(HIDDEN_LIMIT);
+    let first = paths.iter().filter(|path| !is_of_git(path)).take(HIDDEN_LIMIT);
     first.map(|path| path.display().to_string()).collect()
 }
 

@@ -11,6 +11,7 @@ use super::view::CheckFiles;
 use super::{WorkspaceView, named, tree};
 use crate::files::globs;
 use crate::manifest::DifferenceRules;
+use crate::originals::GitPart;
 use wf_model::Check;
 
 /// The permitted differences for one check.
@@ -56,7 +57,7 @@ impl<'a> CheckRules<'a> {
         Self { hidden, hides_caches: false, ..self }
     }
 
-    fn is_fixed(&self, path: &Path) -> bool {
+    pub(super) fn is_fixed(&self, path: &Path) -> bool {
         self.fixed.iter().any(|glob| glob.is_match(path))
     }
 
@@ -73,7 +74,8 @@ impl<'a> CheckRules<'a> {
 impl DifferenceRules for CheckRules<'_> {
     fn may_change(&self, path: &Path) -> bool {
         let is_free = !self.is_fixed(path) && !self.unchanged.contains(path);
-        self.is_hidden(path) || is_free && (self.own.contains(path) || self.is_declared(path))
+        let is_open = self.own.contains(path) || self.is_declared(path) || GitPart::is_working(path);
+        self.is_hidden(path) || is_free && is_open
     }
 
     fn is_cache(&self, path: &Path) -> bool {
@@ -85,7 +87,8 @@ impl DifferenceRules for CheckRules<'_> {
     }
 
     fn may_appear(&self, path: &Path, named: bool) -> bool {
-        self.is_hidden(path) || !self.is_fixed(path) && (named || self.is_declared(path))
+        let is_open = named || self.is_declared(path) || GitPart::is_working(path);
+        self.is_hidden(path) || !self.is_fixed(path) && is_open
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{WorkspaceSnapshot, WorkspaceView};
 use crate::WorkError;
+use crate::originals::WorkspaceRepository;
 use wf_base::name::{Name, PlanId};
 use wf_model::expr::Template;
 use wf_model::{
@@ -66,7 +67,7 @@ impl Scene {
         for path in written {
             self.write(path);
         }
-        view.inspect(&self.check, &[])
+        view.inspect(&self.check, &[], false)
     }
 
     fn hidden(&self, written: &[&str]) -> Vec<String> {
@@ -84,39 +85,93 @@ fn what_was_there_may_not_change_undeclared_whatever_the_check_names() {
     let scene = Scene::new();
     let reason = scene.refusal(&["check.sh", "src/a.py"]);
     assert!(reason.starts_with("changed, not declared: check.sh, src/a.py; if a step is"), "{reason}");
-    assert!(reason.ends_with("`writes: [check.sh, src/a.py]`"), "{reason}");
+    assert!(reason.contains("`writes: [check.sh, src/a.py]`; if something beside the run"), "{reason}");
     let gone = Scene::new();
     let view = gone.view();
     fs::remove_dir_all(gone.dir.path().join("src")).unwrap();
-    let reason = view.inspect(&gone.check, &[]).unwrap_err().reason;
+    let reason = view.inspect(&gone.check, &[], false).unwrap_err().reason;
     assert!(reason.starts_with("changed, not declared: src/a.py;"), "{reason}");
 }
 
 #[test]
-fn what_git_does_to_its_objects_is_called_so() {
-    for (meanwhile, file) in [(false, ".git/objects/ab/cd"), (true, ".git/objects/pack/pack-1.pack")] {
+fn what_git_writes_all_the_time_is_no_change_and_a_hook_is_one() {
+    for file in [".git/objects/ab/cd", ".git/logs/HEAD", ".git/index.lock", ".git/FETCH_HEAD"] {
         let scene = Scene::new();
-        for path in [file, ".git/HEAD"] {
-            scene.write(path);
-        }
+        scene.write(file);
         let view = scene.view();
-        let before = meanwhile.then(|| view.inspect(&scene.check, &[]).unwrap());
-        // As a local clone does: another name changes the times of the file.
-        let at = |path: &str| scene.dir.path().join(path);
-        fs::hard_link(at(file), scene.dir.path().with_extension("clone")).unwrap();
-        let refused = match before {
-            None => view.inspect(&scene.check, &[]).map(drop),
-            Some(before) => view.recheck(&before, &scene.check, &[]),
+        scene.write(file);
+        scene.write(".git/objects/pack/new.pack");
+        let seen = view.inspect(&scene.check, &[], false).unwrap();
+        assert!(seen.hidden.is_empty() && seen.products.is_empty(), "{file}: {seen:?}");
+        fs::remove_file(scene.dir.path().join(file)).unwrap();
+        assert_eq!(view.recheck(&seen, &scene.check, &[]), Ok(()), "{file}");
+    }
+    // No advice opens these to a step.
+    for file in [".git/hooks/pre-commit", ".git/config", ".git/HEAD"] {
+        let scene = Scene::new();
+        scene.write(file);
+        let view = scene.view();
+        scene.write(file);
+        let reason = view.inspect(&scene.check, &[], false).unwrap_err().reason;
+        assert!(reason.contains(&format!("not declared: {file}; git's own files")), "{reason}");
+        assert!(!reason.contains("`writes`"), "{reason}");
+    }
+}
+
+#[test]
+fn what_changed_beside_the_run_is_told_from_what_a_step_changed() {
+    let unconfined = |text: &str| {
+        let shell = vec!["sh".into(), "-c".into()];
+        StepWork::Run(ShellScript { shell, text: text.into() })
+    };
+    let grant = |path: &str| {
+        Some(Box::new(SandboxPermissions { write: vec![path.into()], ..SandboxPermissions::default() }))
+    };
+    // (the step, its grant, whether the content of the start is kept, what becomes of a change to `src/a.py`)
+    for (work, allow, is_kept, expected) in [
+        ("./build", None, true, "restored"),
+        ("./build", None, false, "if something beside the run changed it"),
+        ("cat src/a.py", None, true, "`writes: [src/a.py]`"),
+        ("./build", grant("out"), true, "restored"),
+        ("./build", grant("out"), false, "foreign"),
+        ("./build", grant("."), true, "`writes: [src/a.py]`"),
+    ] {
+        let mut scene = Scene::new();
+        scene.step.work = unconfined(work);
+        scene.step.allow = allow.clone();
+        fs::create_dir_all(scene.dir.path().join(".git")).unwrap();
+        let repository: Option<Arc<dyn WorkspaceRepository>> = is_kept.then(|| Arc::new(NoGit) as Arc<_>);
+        let copies = scene.dir.path().join(".wf/restored");
+        let view = scene.view().with_originals(repository.as_ref(), copies);
+        scene.write("src/a.py");
+        let found = match view.inspect(&scene.check, &[], false) {
+            Ok(seen) if seen.restored == ["src/a.py"].map(PathBuf::from) => {
+                assert_eq!(fs::read(&seen.originals[0].copy).unwrap(), b"x");
+                "restored".to_owned()
+            }
+            Ok(seen) if seen.foreign == ["src/a.py"].map(PathBuf::from) => "foreign".to_owned(),
+            Ok(seen) => format!("{seen:?}"),
+            Err(refused) => refused.reason,
         };
-        fs::remove_file(scene.dir.path().with_extension("clone")).unwrap();
-        let reason = refused.unwrap_err().reason;
-        assert!(reason.contains(&format!("not declared: {file}; `git gc`, `git repack`")), "{reason}");
-        assert!(reason.contains("`wf retry`") && !reason.contains("`writes`"), "{reason}");
-        // The control: of another file of the repository it is not said, and no advice opens it to a step.
-        let view = scene.view();
-        scene.write(".git/HEAD");
-        let reason = view.inspect(&scene.check, &[]).unwrap_err().reason;
-        assert!(reason.contains("no product") && !reason.contains("git gc"), "{reason}");
+        assert!(found.contains(expected), "{work} {allow:?} {is_kept}: {found}");
+    }
+}
+
+/// A repository without an index.
+#[derive(Debug)]
+struct NoGit;
+
+impl WorkspaceRepository for NoGit {
+    fn index(&self) -> PathBuf {
+        PathBuf::from("/nowhere/index")
+    }
+
+    fn prefix(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
+        vec![None; names.len()]
     }
 }
 
@@ -173,9 +228,9 @@ fn the_products_of_the_very_attempt_are_seen() {
     let scene = Scene::new();
     let view = scene.view();
     scene.write("out/item-7");
-    let seen = view.inspect(&scene.check, &["out/item-7".into()]).unwrap();
+    let seen = view.inspect(&scene.check, &["out/item-7".into()], false).unwrap();
     assert!(seen.hidden.is_empty());
-    assert_eq!(view.inspect(&scene.check, &[]).unwrap().hidden, [PathBuf::from("out/item-7")]);
+    assert_eq!(view.inspect(&scene.check, &[], false).unwrap().hidden, [PathBuf::from("out/item-7")]);
 }
 
 #[test]
@@ -198,7 +253,7 @@ fn what_happens_while_a_check_looks_is_seen() {
         let scene = Scene::new();
         let view = scene.view();
         scene.write("junk/a");
-        let before = view.inspect(&scene.check, &[]).unwrap();
+        let before = view.inspect(&scene.check, &[], false).unwrap();
         assert_eq!(before.hidden, [PathBuf::from("junk")]);
         deed(&scene);
         let found = view.recheck(&before, &scene.check, &[]);
@@ -218,10 +273,10 @@ fn a_run_goes_on_with_what_was_recorded_and_with_nothing_else() {
     scene.write("src/conftest.py");
     let again =
         |record| WorkspaceView::recorded(scene.dir.path(), &apart, &scene.plan(), &JsonObject::new(), record);
-    let seen = again(Ok(bytes)).inspect(&scene.check, &[]).unwrap();
+    let seen = again(Ok(bytes)).inspect(&scene.check, &[], false).unwrap();
     assert_eq!(seen.hidden, [PathBuf::from("src/conftest.py")]);
     for record in [Ok(Vec::new()), Err("gone".to_owned())] {
-        let reason = again(record).inspect(&scene.check, &[]).unwrap_err().reason;
+        let reason = again(record).inspect(&scene.check, &[], false).unwrap_err().reason;
         assert!(reason.contains("at the start of the run is unknown"), "{reason}");
     }
 }

@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use super::declared::DeclaredProducts;
 use super::named;
+use super::writers::named_by;
 use wf_base::name::Name;
-use wf_model::{Check, JsonObject, Plan, Step};
+use wf_model::{JsonObject, Plan};
 
 /// An undeclared file that is named by both a check and a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
         let open =
             paths.filter(|path| is_file_name(path) && !declared.has(path) && !root.join(path).exists());
         for path in open {
-            let maker = plan.steps().iter().find(|step| names(step, &path));
+            let maker = plan.steps().iter().find(|step| named_by(step).contains(&path));
             all.extend(maker.map(|maker| UndeclaredFile {
                 step: step.cloned(),
                 check: check.name.clone(),
@@ -47,17 +48,4 @@ pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
 /// True if a word looks like a file name, which not every word of a command does.
 fn is_file_name(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
-}
-
-/// True if the text of a step names a file.
-fn names(step: &Step, path: &Path) -> bool {
-    let Some(probe) = step.work.probe() else {
-        return false;
-    };
-    let text = Check {
-        probe: Some(probe),
-        cwd: step.cwd.as_ref().map(|cwd| cwd.source().to_owned()),
-        ..Check::new(step.id.clone())
-    };
-    named::paths(&text).contains(path)
 }

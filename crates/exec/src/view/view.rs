@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::WorkError;
-use crate::manifest::{DifferenceRules, ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
+use crate::manifest::{ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::machine::{Baseline, PinnedFile};
@@ -12,27 +12,41 @@ use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 use super::declared::{DeclaredProducts, family};
 use super::ignored::IgnoreRules;
 use super::kept_files::KeptFiles;
-use super::rules::{CheckRules, PreapprovedStepRules, UnconfinedCheckRules, WorklessCheckRules};
-use super::{remedy, tree};
+use super::rules::PreapprovedStepRules;
+use super::writers::StepWriters;
+use super::{caches, remedy, tree};
+use crate::originals::{Originals, WorkspaceRepository};
 use crate::sandbox::KeptCopy;
 
 /// The mark between the list of files and what git ignored, in a record: no line of the list is like it.
 const RULES_MARK: &[u8] = b"\0ignored\0";
 
+/// The mark before the state of repositories.
+const ORIGINALS_MARK: &[u8] = b"\0originals\0";
+
+/// The times that a workspace is listed in which git works just then.
+const MAX_TAKES: usize = 3;
+
 /// The view of a run's checks on its workspace.
 #[derive(Clone, Debug)]
 pub struct WorkspaceView {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     excluded: ExcludedFiles,
     /// The workspace when the run began, or the reason why it is unknown.
     start: Result<Arc<WorkspaceManifest>, String>,
     pub(super) declared: DeclaredProducts,
     /// The files that checks keep as they were.
     pub(super) kept: KeptFiles,
+    /// The content of files when the run began.
+    pub(super) originals: Originals,
+    /// The folder for files as they were, which sandboxes show.
+    pub(super) copies: PathBuf,
+    /// The files that steps could have written.
+    pub(super) writers: StepWriters,
     /// True if checks see the workspace as it is.
     pub(super) is_open: bool,
     /// True if steps, too, begin only in the approved workspace.
-    is_bound: bool,
+    pub(super) is_bound: bool,
     /// True if the run has no steps: what changes is changed by others, and its checks see the workspace as it is.
     is_workless: bool,
 }
@@ -53,6 +67,12 @@ pub struct WorkspaceSnapshot {
     pub copies: Vec<KeptCopy>,
     /// The files of the check that a step has changed, since they are declared literally.
     pub given: Vec<PathBuf>,
+    /// The files that were changed beside the run, as it sees them: as they were when the run began.
+    pub originals: Vec<KeptCopy>,
+    /// The paths of those that are no part of a repository.
+    pub restored: Vec<PathBuf>,
+    /// The files that were changed beside the run, and that it sees as they are: nobody has what they were.
+    pub foreign: Vec<PathBuf>,
 }
 
 /// The products among the files of a check.
@@ -107,39 +127,74 @@ impl WorkspaceView {
         record: Result<Vec<u8>, String>,
     ) -> Self {
         let parts = record.and_then(|bytes| {
-            let parts = Self::parts(&bytes);
+            let parts = WorkspaceRecord::read(&bytes);
             parts.ok_or_else(|| "its record is not a workspace manifest".to_owned())
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
-        let (start, ignored) = match parts {
-            Ok((start, ignored)) => (Ok(start), ignored),
-            Err(reason) => (Err(reason), IgnoreRules::default()),
+        let (start, ignored, originals) = match parts {
+            Ok(record) => (Ok(record.start), record.ignored, record.originals),
+            Err(reason) => (Err(reason), IgnoreRules::default(), Originals::default()),
         };
         let mut view = Self::new(root, excluded, plan, params, start);
         view.declared = view.declared.without_ignored(ignored);
+        view.originals = originals;
         view
+    }
+
+    /// Keeps what files have in them, and what git says, now that the run begins. `copies` is the folder for those that are
+    /// shown later.
+    #[must_use]
+    pub fn with_originals(
+        mut self,
+        repository: Option<&Arc<dyn WorkspaceRepository>>,
+        copies: PathBuf,
+    ) -> Self {
+        self.copies = copies;
+        for _ in 0..MAX_TAKES {
+            let Ok(start) = &self.start else { break };
+            let ignored = match repository {
+                Some(_) => IgnoreRules::read(&self.root, start, &[PathBuf::new()]),
+                None => IgnoreRules::default(),
+            };
+            let is_left_out = |path: &Path, is_folder: bool| {
+                ignored.matches(path, is_folder) || self.declared.has(path) || caches::is_cache(path)
+            };
+            let repository = repository.cloned();
+            if let Some(originals) = Originals::take(&self.root, start, repository, &is_left_out) {
+                self.originals = originals;
+                break;
+            }
+            let again = WorkspaceManifest::of_workspace(&self.root, &self.excluded);
+            self.start = again.map(Arc::new).map_err(|unable| unable.reason);
+        }
+        self
+    }
+
+    /// Reads what was recorded of them, in the repository of the workspace. `copies` is the folder for files that are shown.
+    #[must_use]
+    pub fn with_recorded_originals(
+        mut self,
+        repository: Option<Arc<dyn WorkspaceRepository>>,
+        copies: PathBuf,
+    ) -> Self {
+        self.originals = self.originals.of_workspace(&self.root, repository);
+        self.copies = copies;
+        self
     }
 
     /// Takes what an earlier run left, that no step declares and nobody has changed since, as it was when that run began:
     /// checks count it no more than they did there. `record` is the record of that run. Git's own files are as they are.
     #[must_use]
     pub fn without_leftovers(mut self, record: &[u8], ended: Moment) -> Self {
-        let (Some((before, _)), Ok(start)) = (Self::parts(record), &mut self.start) else { return self };
+        let (Some(record), Ok(start)) = (WorkspaceRecord::read(record), &mut self.start) else { return self };
         let declared = &self.declared;
         let is_product = |path: &Path| declared.has(path) || path.iter().any(|part| part == ".git");
         let rule = LeftoverRule { ended: ended.millis().saturating_mul(1_000_000), is_product: &is_product };
-        let left = Arc::make_mut(start).undo_leftovers(&before, &rule);
+        let left = Arc::make_mut(start).undo_leftovers(&record.start, &rule);
         // Their copies would be of what the run left.
         self.kept = self.kept.without(&left);
+        self.originals = self.originals.without(&left);
         self
-    }
-
-    /// Splits a record into the list of files and what git ignored.
-    fn parts(bytes: &[u8]) -> Option<(WorkspaceManifest, IgnoreRules)> {
-        let end = RULES_MARK.len();
-        let at = bytes.windows(end).position(|part| part == RULES_MARK);
-        let (manifest, rules) = at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + end..]));
-        Some((WorkspaceManifest::from_bytes(manifest).ok()?, IgnoreRules::from_bytes(rules)?))
     }
 
     fn new(
@@ -155,6 +210,9 @@ impl WorkspaceView {
             start: start.map(Arc::new),
             declared: DeclaredProducts::new(plan, params).in_workspace(root),
             kept: KeptFiles::default(),
+            originals: Originals::default(),
+            copies: PathBuf::new(),
+            writers: StepWriters::of(plan),
             is_open: false,
             is_bound: false,
             is_workless: plan.steps().is_empty(),
@@ -214,7 +272,7 @@ impl WorkspaceView {
             return Ok(Vec::new());
         }
         let rules = PreapprovedStepRules(&self.declared);
-        let difference = self.difference(&self.manifest()?, &rules)?;
+        let difference = ManifestDifference::between(self.start()?, &self.manifest()?, &rules);
         if difference.changed.is_empty() {
             return Ok(difference.new);
         }
@@ -223,11 +281,11 @@ impl WorkspaceView {
         Err(WorkError::logical(reason))
     }
 
-    fn manifest(&self) -> Result<WorkspaceManifest, WorkError> {
+    pub(super) fn manifest(&self) -> Result<WorkspaceManifest, WorkError> {
         WorkspaceManifest::of_workspace(&self.root, &self.excluded)
     }
 
-    fn start(&self) -> Result<&WorkspaceManifest, WorkError> {
+    pub(super) fn start(&self) -> Result<&WorkspaceManifest, WorkError> {
         let start = self.start.as_deref();
         start.map_err(|reason| {
             let reason = format!("the state of the workspace at the start of the run is unknown: {reason}");
@@ -239,7 +297,8 @@ impl WorkspaceView {
     #[must_use]
     pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject, is_known: bool) -> Self {
         let kept = if is_known { self.kept.clone() } else { self.kept.clone().of_unknown_checks() };
-        Self { declared: self.declared.with(plan, params), kept, ..self.clone() }
+        let writers = self.writers.clone().and(plan);
+        Self { declared: self.declared.with(plan, params), kept, writers, ..self.clone() }
     }
 
     /// Adds the files that checks keep as they were.
@@ -272,7 +331,7 @@ impl WorkspaceView {
     }
 
     /// True if only others change the workspace, and no approval bound it: what they change is no product.
-    fn sees_others(&self) -> bool {
+    pub(super) fn sees_others(&self) -> bool {
         self.is_workless && !self.is_bound
     }
 
@@ -297,6 +356,11 @@ impl WorkspaceView {
             bytes.extend(RULES_MARK);
             bytes.extend(rules);
         }
+        let originals = self.originals.to_bytes();
+        if !originals.is_empty() && !bytes.is_empty() {
+            bytes.extend(ORIGINALS_MARK);
+            bytes.extend(originals);
+        }
         let baseline = Baseline {
             manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
@@ -304,95 +368,30 @@ impl WorkspaceView {
         };
         (bytes, baseline)
     }
+}
 
-    /// Inspects the workspace for a check. `products` are globs of the products of the checked
-    /// work. Fails on undeclared changes.
-    pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
-        let now = self.manifest()?;
-        let rules = CheckRules::new(self, check, products);
-        if self.sees_others() {
-            self.permitted_difference(&now, &WorklessCheckRules(&rules))?;
-            return self.sight(now, &rules, Vec::new());
-        }
-        let found = self.permitted_difference(&now, &rules)?;
-        let sight = self.sight(now, &rules, found.permitted)?;
-        Ok(WorkspaceSnapshot { hidden: found.new, caches: found.caches, ..sight })
-    }
+/// A record of a workspace when a run began.
+struct WorkspaceRecord {
+    start: WorkspaceManifest,
+    ignored: IgnoreRules,
+    originals: Originals,
+}
 
-    /// Returns what a check sees of files that differ as they may.
-    pub(super) fn sight(
-        &self,
-        manifest: WorkspaceManifest,
-        rules: &CheckRules<'_>,
-        products: Vec<PathBuf>,
-    ) -> Result<WorkspaceSnapshot, WorkError> {
-        let copies =
-            self.kept.copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
-        let given = products.iter().filter(|path| rules.given.contains(*path)).cloned().collect();
-        Ok(WorkspaceSnapshot { manifest, products, copies, given, ..WorkspaceSnapshot::default() })
+impl WorkspaceRecord {
+    /// Splits it into the list of files, what git ignored, and the state of repositories.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (rest, originals) = split(bytes, ORIGINALS_MARK);
+        let (start, ignored) = split(rest, RULES_MARK);
+        Some(Self {
+            start: WorkspaceManifest::from_bytes(start).ok()?,
+            ignored: IgnoreRules::from_bytes(ignored)?,
+            originals: Originals::recorded(originals),
+        })
     }
+}
 
-    /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may
-    /// write files. Fails if an undeclared file was changed that the check names or lists in
-    /// `fixed`; in a run approved in advance, on any difference from the approved state.
-    pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
-        self.admit_unconfined()?;
-        let scope = CheckRules::new(self, check, products);
-        let (own, others) = (UnconfinedCheckRules(&scope), WorklessCheckRules(&scope));
-        let rules: &dyn DifferenceRules = if self.sees_others() { &others } else { &own };
-        self.permitted_difference(&self.manifest()?, rules).map(drop)
-    }
-
-    /// Returns the difference from the start of the run. Fails on changes that are not permitted.
-    fn permitted_difference(
-        &self,
-        now: &WorkspaceManifest,
-        rules: &dyn DifferenceRules,
-    ) -> Result<ManifestDifference, WorkError> {
-        let difference = self.difference(now, rules)?;
-        if difference.changed.is_empty() {
-            return Ok(difference);
-        }
-        Err(WorkError::logical(remedy::undeclared("changed", &difference.changed)))
-    }
-
-    fn difference(
-        &self,
-        now: &WorkspaceManifest,
-        rules: &dyn DifferenceRules,
-    ) -> Result<ManifestDifference, WorkError> {
-        Ok(ManifestDifference::between(self.start()?, now, rules))
-    }
-
-    /// Inspects the workspace again after a check. Fails if a file that it may have read was
-    /// changed or created.
-    pub fn recheck(
-        &self,
-        before: &WorkspaceSnapshot,
-        check: &Check,
-        products: &[String],
-    ) -> Result<(), WorkError> {
-        let after = self.manifest()?;
-        let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).cloned().collect();
-        let scope = CheckRules::new(self, check, products).meanwhile(&hidden);
-        let meanwhile = |verb: &str, found: &[PathBuf]| {
-            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found);
-            Err(WorkError::environmental(reason))
-        };
-        if self.sees_others() {
-            let rules = WorklessCheckRules(&scope);
-            let changed = ManifestDifference::between(&before.manifest, &after, &rules).changed;
-            return if changed.is_empty() { Ok(()) } else { meanwhile("changed", &changed) };
-        }
-        let moved = ManifestDifference::moved(&before.manifest, &after);
-        if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {
-            return meanwhile("changed", &[folder]);
-        }
-        let difference = ManifestDifference::between(&before.manifest, &after, &scope);
-        match (difference.changed.as_slice(), difference.new.as_slice()) {
-            ([], []) => Ok(()),
-            ([], new) => meanwhile("made", new),
-            (changed, _) => meanwhile("changed", changed),
-        }
-    }
+/// Splits bytes at a mark.
+fn split<'a>(bytes: &'a [u8], mark: &[u8]) -> (&'a [u8], &'a [u8]) {
+    let at = bytes.windows(mark.len()).position(|part| part == mark);
+    at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + mark.len()..]))
 }

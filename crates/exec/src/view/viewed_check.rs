@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, remedy};
+use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, first_paths, remedy};
 use crate::WorkError;
 use crate::check::CheckEnvironment;
 use crate::environment::KnownValues;
-use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ProductChanges};
+use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ForeignChanges, ProductChanges};
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, JsonObject};
 
@@ -73,14 +73,15 @@ impl ViewedCheck {
     pub async fn inspect_workspace(
         &self,
         ground: &CheckEnvironment,
+        is_disturbed: bool,
     ) -> Result<(Option<WorkspaceSnapshot>, CheckEnvironment), WorkError> {
         if self.workspace_view.is_open || ground.sandboxes.is_none() {
             let look = |at: &Self| at.workspace_view.inspect_unconfined(&at.check, &at.products);
             self.apart(look).await?;
             return Ok((None, ground.clone()));
         }
-        let sight = self.apart(|at| {
-            let around = at.workspace_view.inspect(&at.check, &at.products)?;
+        let sight = self.apart(move |at| {
+            let around = at.workspace_view.inspect(&at.check, &at.products, is_disturbed)?;
             match &at.worktree {
                 None => Ok(around),
                 Some(worktree) => {
@@ -90,7 +91,7 @@ impl ViewedCheck {
         });
         let sight = sight.await?;
         let whiteouts = sight.hidden.iter().chain(&sight.caches).cloned().collect();
-        let copies = ground.copies.iter().chain(&sight.copies).cloned().collect();
+        let copies = ground.copies.iter().chain(&sight.copies).chain(&sight.originals).cloned().collect();
         let ground = CheckEnvironment { whiteouts, copies, ..ground.clone() };
         Ok((Some(sight), ground))
     }
@@ -114,11 +115,14 @@ impl ViewedCheck {
             count: changed.len().try_into().unwrap_or(u64::MAX),
             first: shown(changed.get(..CHANGES_LIMIT).unwrap_or(&changed)),
         };
+        let foreign =
+            ForeignChanges { restored: first_paths(&sight.restored), current: first_paths(&sight.foreign) };
         let given: Vec<&PathBuf> = sight.given.iter().take(CHANGES_LIMIT).collect();
         let remark = if verdict.passed() { String::new() } else { remedy::remark(sight) };
         CheckVerdict {
             changes: Some(changes),
             changed_inputs: shown(&given),
+            foreign_changes: (foreign != ForeignChanges::default()).then(|| Box::new(foreign)),
             is_unbounded,
             found: verdict.found + &remark,
             ..verdict

@@ -21,8 +21,8 @@ const VARIABLE: [&str; 11] = [
 ];
 
 /// The keys of a verdict and of the result of a gate that a replay cannot have.
-const VARIABLE_INSIDE: [&str; 6] =
-    ["duration_ms", "isolation", "hidden", "changes", "changed_inputs", "asked"];
+const VARIABLE_INSIDE: [&str; 7] =
+    ["duration_ms", "isolation", "hidden", "changes", "changed_inputs", "foreign_changes", "asked"];
 
 /// The keys whose values are digests of bodies.
 const BODIES: [&str; 3] = ["request", "reply", "result"];

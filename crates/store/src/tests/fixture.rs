@@ -230,6 +230,7 @@ pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
         hidden: Vec::new(),
         changes: None,
         changed_inputs: Vec::new(),
+        foreign_changes: None,
         is_unbounded: false,
         tests: None,
         before: None,

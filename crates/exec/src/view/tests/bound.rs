@@ -110,7 +110,7 @@ fn data_may_change_after_the_approval_and_programs_among_it_may_not() {
     put("inbox/orders.csv", "4");
     view.confirm().unwrap();
     // It is no product: a step that changes it does not decide by it.
-    let changed = view.inspect(&scene.check, &[]).unwrap_err().reason;
+    let changed = view.inspect(&scene.check, &[], false).unwrap_err().reason;
     assert!(changed.contains("changed, not declared: inbox/orders.csv"), "{changed}");
     put("inbox/tool", "#!/bin/sh\nrm -rf x\n");
     assert!(refusal(&view).contains("inbox/tool"));
@@ -180,7 +180,7 @@ fn a_check_of_an_approved_run_does_not_see_what_was_not_approved() {
     scene.write("src/json.py");
     scene.write("report/new.txt");
     let view = scene.bound(&approved);
-    let hidden = view.inspect(&scene.check, &[]).unwrap().hidden;
+    let hidden = view.inspect(&scene.check, &[], false).unwrap().hidden;
     let named = "report";
     assert_eq!(hidden, [named, "src/json.py"].map(Path::new));
     // Without a way to hide paths, the check does not run.
@@ -188,7 +188,7 @@ fn a_check_of_an_approved_run_does_not_see_what_was_not_approved() {
     // Without an approval in advance it sees what it names.
     let approved = scene.view();
     scene.write("late/x");
-    let hidden = approved.inspect(&scene.check, &[]).unwrap().hidden;
+    let hidden = approved.inspect(&scene.check, &[], false).unwrap().hidden;
     assert_eq!(hidden, [Path::new("late")]);
 }
 

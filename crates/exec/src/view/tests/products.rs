@@ -84,7 +84,7 @@ fn a_granted_folder_is_a_product_but_for_what_git_ignores_below_it() {
     let again =
         WorkspaceView::recorded(scene.dir.path(), &apart, &scene.plan(), &JsonObject::new(), Ok(bytes));
     for view in [view, again] {
-        assert_eq!(names(&view.inspect(&scene.check, &[]).unwrap().hidden), ["src/new.log"]);
+        assert_eq!(names(&view.inspect(&scene.check, &[], false).unwrap().hidden), ["src/new.log"]);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_changed_cache_is_hidden_and_no_mistake() {
     fs::write(scene.dir.path().join("src/__pycache__/a.pyc"), "other").unwrap();
     fs::remove_dir_all(scene.dir.path().join("__pycache__")).unwrap();
     scene.write("src/__pycache__/b.pyc");
-    let seen = view.inspect(&scene.check, &[]).unwrap();
+    let seen = view.inspect(&scene.check, &[], false).unwrap();
     assert_eq!(names(&seen.caches), ["src/__pycache__/a.pyc"]);
     assert_eq!(names(&seen.hidden), ["src/__pycache__/b.pyc"]);
     assert_eq!(view.recheck(&seen, &scene.check, &[]), Ok(()));
@@ -120,12 +120,12 @@ fn a_check_sees_its_own_files_as_they_were() {
         let scene = Scene::new().making(&["**/*.sh"]);
         let view = scene.keeping(&["check.sh"]);
         deed(&scene.dir.path().join("check.sh"));
-        let seen = view.inspect(&scene.check, &[]).unwrap();
+        let seen = view.inspect(&scene.check, &[], false).unwrap();
         assert_eq!(copies(&seen), ["check.sh"]);
         assert_eq!(fs::read_to_string(scene.folder().join("check.sh")).unwrap(), "exit 1");
         // A copy that somebody changed is not shown.
         fs::write(scene.folder().join("check.sh"), "exit 0").unwrap();
-        let reason = view.inspect(&scene.check, &[]).unwrap_err().reason;
+        let reason = view.inspect(&scene.check, &[], false).unwrap_err().reason;
         assert!(reason.contains("the copy of `check.sh`"), "{reason}");
     }
 }
@@ -135,12 +135,12 @@ fn what_a_step_names_literally_is_a_product_and_so_is_what_git_does_not_track() 
     let scene = Scene::new().making(&["check.sh", "**/*.sh"]);
     let view = scene.keeping(&["check.sh"]);
     scene.write("check.sh");
-    let seen = view.inspect(&scene.check, &[]).unwrap();
+    let seen = view.inspect(&scene.check, &[], false).unwrap();
     assert_eq!((copies(&seen), names(&seen.given)), (vec![], vec!["check.sh".to_owned()]));
     let scene = Scene::new().making(&["**/*.sh"]);
     let view = scene.keeping(&[]);
     scene.write("check.sh");
-    let seen = view.inspect(&scene.check, &[]).unwrap();
+    let seen = view.inspect(&scene.check, &[], false).unwrap();
     assert_eq!((copies(&seen), names(&seen.given)), (vec![], vec![]));
     assert_eq!(names(&seen.products), ["check.sh"]);
 }
@@ -155,10 +155,10 @@ fn a_check_that_nobody_knew_at_the_start_keeps_the_tracked_files_that_it_names()
     let within = |kept| run.view().with_kept(kept).within(&made.plan(), &JsonObject::new(), false);
     let (strict, free) = (within(kept(tracked)), within(kept(BTreeSet::new())));
     run.write("check.sh");
-    let reason = strict.inspect(&made.check, &[]).unwrap_err().reason;
+    let reason = strict.inspect(&made.check, &[], false).unwrap_err().reason;
     assert!(reason.contains("check.sh") && reason.contains("writes"), "{reason}");
     // A file that an earlier run left there is no harness.
-    assert!(free.inspect(&made.check, &[]).is_ok());
+    assert!(free.inspect(&made.check, &[], false).is_ok());
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn what_is_kept_outlives_the_engine() {
     let view =
         WorkspaceView::recorded(scene.dir.path(), &apart, &scene.plan(), &JsonObject::new(), Ok(bytes));
     let view = view.with_kept(KeptFiles::recorded(&baseline.kept, scene.folder()));
-    assert_eq!(copies(&view.inspect(&scene.check, &[]).unwrap()), ["check.sh"]);
+    assert_eq!(copies(&view.inspect(&scene.check, &[], false).unwrap()), ["check.sh"]);
 }
 
 #[test]

@@ -109,6 +109,7 @@ pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
             hidden: Vec::new(),
             changes: None,
             changed_inputs: Vec::new(),
+            foreign_changes: None,
             is_unbounded: false,
             tests: None,
             before: None,

@@ -1,0 +1,197 @@
+//! A worktree of its own for a run: what is committed, checked out beside the work tree in which people work.
+//!
+//! ```text
+//! make         HEAD ──▶ NAME.wf-ID, beside the top of the repository
+//! the run      works there; its record is in the state of the workspace
+//! bring_back   its products ──▶ the workspace, unless somebody changed them there meanwhile
+//! remove       once the run has succeeded and all of its products are there
+//! ```
+//!
+//! A run that waits or is interrupted is resumed in its worktree, which its record names.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::git::{GitLocation, GitRepository};
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Host, Workspace};
+use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_exec::view;
+use wf_model::JsonObject;
+
+/// The key for it in the recorded configuration of a run.
+const WORKTREE: &str = "worktree";
+
+/// A worktree that a run has for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunWorktree {
+    /// The top folder of the worktree.
+    folder: PathBuf,
+    /// The workspace to which the products are brought.
+    home: Workspace,
+    /// The top folder of the work tree around that workspace.
+    top: PathBuf,
+    /// The commit that was checked out.
+    commit: String,
+}
+
+/// The products of a run in a worktree, as they were brought to the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BroughtProducts {
+    /// The files that were written or removed.
+    pub brought: Vec<PathBuf>,
+    /// The files that somebody changed meanwhile, and what is no file: they are only in the worktree.
+    pub left: Vec<PathBuf>,
+}
+
+impl RunWorktree {
+    /// Checks out the last commit of the repository around a workspace.
+    pub fn make(host: &Host, home: Workspace) -> Result<Self, CommandError> {
+        let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+        let repository = GitRepository::find(&home.root, &home.state, &host.vars())?;
+        let repository = repository.ok_or_else(|| {
+            usage("`--worktree` needs a git repository: the workspace is in none".into())
+                .hint("run `git init` and commit, or leave `--worktree` out")
+        })?;
+        let top = repository.location().top.clone();
+        let run = host.new_run()?;
+        let name = top.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = top.with_file_name(format!("{name}.wf-{}", run.short()));
+        fs::create_dir(&folder).map_err(|error| {
+            usage(format!("cannot create the worktree {}: {error}", folder.display()))
+                .hint("the folder above the repository must be writable")
+        })?;
+        let made = repository.commit_of("HEAD").and_then(|commit| {
+            repository.add_worktree(&folder, &commit)?;
+            Ok(commit)
+        });
+        let mut worktree = Self { folder, home, top, commit: String::new() };
+        match made {
+            Ok(commit) => {
+                worktree.commit = commit;
+                Ok(worktree)
+            }
+            Err(error) => {
+                worktree.remove();
+                Err(CommandError::from(error).hint("`--worktree` checks out the last commit: is there one?"))
+            }
+        }
+    }
+
+    /// Restores the worktree of a recorded run; `None`: it has none.
+    pub fn recorded(config: &Value, home: &Workspace) -> Option<Self> {
+        let path = |name: &str| Some(PathBuf::from(config.get(WORKTREE)?.get(name)?.as_str()?));
+        let commit = config.get(WORKTREE)?.get("commit")?.as_str()?.to_owned();
+        Some(Self { folder: path("folder")?, top: path("of")?, commit, home: home.clone() })
+    }
+
+    /// Adds it to the recorded configuration of a run.
+    #[must_use]
+    pub fn write_to(&self, config: Value) -> Value {
+        let Value::Object(mut fields) = config else { return config };
+        fields.insert(WORKTREE.into(), json!({"folder": self.folder, "of": self.top, "commit": self.commit}));
+        Value::Object(fields)
+    }
+
+    /// Returns its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the place in it of a path in the work tree; another path as it is.
+    pub fn place(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.top).map_or_else(|_| path.to_path_buf(), |below| self.folder.join(below))
+    }
+
+    /// Returns the workspace in it.
+    pub fn workspace(&self) -> Workspace {
+        Workspace { root: self.place(&self.home.root), state: self.home.state.clone() }
+    }
+
+    /// Returns the environment of commands in it.
+    pub fn host(&self, host: &Host) -> Host {
+        host.of_folder(&self.place(host.cwd()), &self.home.state)
+    }
+
+    /// Brings the products of its run to the workspace: those that differ from the commit it began with.
+    pub fn bring_back(
+        &self,
+        host: &Host,
+        ready: &LoadedPlan,
+        params: &JsonObject,
+    ) -> Result<BroughtProducts, CommandError> {
+        let own = self.workspace();
+        let declared: Vec<_> =
+            ready.plan.steps().iter().map(|step| view::declared_by(step, params)).collect();
+        let is_product = |path: &Path| declared.iter().any(|declared| declared(path));
+        let Some(repository) = GitRepository::find(&self.home.root, &self.home.state, &host.vars())? else {
+            return Ok(BroughtProducts::default());
+        };
+        let committed = repository.committed(&self.commit, &is_product)?;
+        let present = WorkspaceManifest::of_workspace(&own.root, &ExcludedFiles::default());
+        let present = present.map_err(|unable| CommandError::new(CliExitCode::State, unable.reason))?;
+        let present = present.files().into_iter().filter(|path| is_product(path));
+        let paths: BTreeSet<PathBuf> = present.chain(committed.keys().cloned()).collect();
+        let mut found = BroughtProducts::default();
+        for path in paths {
+            let (from, to) = (own.root.join(&path), self.home.root.join(&path));
+            let (made, present) = (content(&from), content(&to));
+            let committed = committed.get(&path).map(Vec::as_slice);
+            match (&made, &present) {
+                (Ok(made), Ok(present)) if made == present || made.as_deref() == committed => {}
+                (Ok(made), Ok(present)) if present.as_deref() == committed => {
+                    bring(&from, &to, made.as_deref()).map_err(|error| cannot_bring(&path, &error))?;
+                    found.brought.push(path);
+                }
+                _ => found.left.push(path),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes the worktree, with what git knows of it.
+    pub fn remove(&self) {
+        let pointer = self.folder.join(".git");
+        let common = GitLocation::find(&self.top).ok().flatten().map(|found| found.common);
+        let known = common.and_then(|common| fs::read_dir(common.join("worktrees")).ok());
+        for entry in known.into_iter().flatten().flatten() {
+            let named = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+            if Path::new(named.trim_end()) == pointer {
+                drop(fs::remove_dir_all(entry.path()));
+            }
+        }
+        drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// Reads a file; `Ok(None)`: it is not there. Fails for what is no file.
+fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => fs::read(path).map(Some),
+        Ok(_) => Err(io::ErrorKind::InvalidInput.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file as a whole, as another one is, or removes it.
+fn bring(from: &Path, to: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
+    let Some(bytes) = bytes else {
+        return fs::remove_file(to);
+    };
+    let folder = to.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(bytes)?;
+    new.as_file().set_permissions(fs::metadata(from)?.permissions())?;
+    new.persist(to).map(drop).map_err(io::Error::from)
+}
+
+fn cannot_bring(path: &Path, error: &io::Error) -> CommandError {
+    let message = format!("cannot bring `{}` from the worktree of the run: {error}", path.display());
+    CommandError::new(CliExitCode::State, message)
+}

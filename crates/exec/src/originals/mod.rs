@@ -1,0 +1,25 @@
+//! The content of a workspace when a run began, as far as something has it: checks see a file that somebody changes
+//! beside the run as it was.
+//!
+//! ```text
+//! start of the run   Originals::take ──▶ bytes ──▶ in the record of the workspace
+//!                      git's own moving files (index, HEAD, refs …), and files that git does not have as they are
+//! a check            Originals::contents ──▶ those bytes, or the object that the index of that time names
+//!                    Originals::copies   ──▶ files that a sandbox shows in place of the present ones
+//! ```
+//!
+//! Git has the content of a file if its index had the file's size and times when the run began: that is how git itself knows
+//! that a file is not changed. Others are copied, as far as they are few and small.
+//!
+//! A repository keeps its objects by the digests of their content, so they are as they were, whatever is added or packed
+//! anew. What git says follows from the files that are kept: a `git commit` beside a run is not there for its checks.
+
+mod archive;
+mod git_part;
+mod index;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use git_part::GitPart;
+pub use store::{Originals, WorkspaceRepository};

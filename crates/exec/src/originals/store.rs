@@ -1,0 +1,277 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+
+use super::{GitPart, archive, index};
+use crate::WorkError;
+use crate::confined_dir::ConfinedDir;
+use crate::files::open_regular;
+use crate::manifest::WorkspaceManifest;
+use crate::sandbox::KeptCopy;
+use crate::stamp::FileStamp;
+use wf_base::digest::Sha256Digest;
+
+/// The most files that are copied since git does not have them as they are.
+const MAX_COPIES: usize = 256;
+
+/// The largest such file, in bytes.
+const MAX_COPY_BYTES: u64 = 1 << 20;
+
+/// The most bytes of all such files.
+const MAX_COPIED_BYTES: u64 = 8 << 20;
+
+/// The largest file of the state of a repository, in bytes.
+const MAX_STATE_BYTES: u64 = 64 << 20;
+
+/// The most files, and the most bytes of them, that are shown to a check that is disturbed again and again.
+const MAX_SHOWN: usize = 2_000;
+const MAX_SHOWN_BYTES: u64 = 32 << 20;
+
+/// The name of the index in an archive, if it is not in the workspace, and that of its time.
+const INDEX: &str = "index";
+const INDEX_TIME: &str = "index.time";
+
+/// The git repository that a workspace is in.
+pub trait WorkspaceRepository: Debug + Send + Sync {
+    /// Returns the file of the index, without links.
+    fn index(&self) -> PathBuf;
+
+    /// Returns the path of the workspace, relative to the top of the work tree.
+    fn prefix(&self) -> PathBuf;
+
+    /// Reads files by the names of their objects, in this order; `None`: there is no such object.
+    fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>>;
+}
+
+/// The content of a workspace when a run began.
+#[derive(Clone, Debug, Default)]
+pub struct Originals {
+    root: PathBuf,
+    repository: Option<Arc<dyn WorkspaceRepository>>,
+    /// The state of the repositories in the workspace, and the index of the one that it is in.
+    state: Arc<BTreeMap<PathBuf, Vec<u8>>>,
+    /// The files that git did not have as they were. Nothing records them: a file of nobody's may hold a secret.
+    copies: Arc<BTreeMap<PathBuf, Vec<u8>>>,
+    /// The names of the objects of the files that git had as they were.
+    objects: Arc<OnceLock<BTreeMap<PathBuf, String>>>,
+}
+
+impl Originals {
+    /// Reads what git cannot show again later; `None`: a repository changed since the workspace was listed. `is_left_out` is true for files and folders that no check relies on:
+    /// what git ignores, what steps make.
+    pub fn take(
+        root: &Path,
+        start: &WorkspaceManifest,
+        repository: Option<Arc<dyn WorkspaceRepository>>,
+        is_left_out: &dyn Fn(&Path, bool) -> bool,
+    ) -> Option<Self> {
+        let mut is_torn = false;
+        let is_other = |path: &Path, is_folder: bool| match GitPart::of(path) {
+            Some(GitPart::State) => false,
+            Some(GitPart::Working) => true,
+            Some(GitPart::Setting) | None => !is_folder,
+        };
+        let mut state = BTreeMap::new();
+        for path in start.files_but(&is_other) {
+            match read(root, start, &path, MAX_STATE_BYTES) {
+                Some(bytes) => drop(state.insert(path, bytes)),
+                None => is_torn = true,
+            }
+        }
+        let mut originals = Self { root: root.to_path_buf(), repository, ..Self::default() };
+        if let Some(repository) = &originals.repository
+            && let Err(index) = originals.index_path()
+        {
+            let file = repository.index();
+            // The time first: a later one would let a changed file look as it is in the index.
+            if let (Some(time), Ok(bytes)) = (modified(&file), fs::read(&file)) {
+                state.insert(index, bytes);
+                state.insert(INDEX_TIME.into(), time.to_string().into_bytes());
+            }
+        }
+        originals.state = Arc::new(state);
+        originals.copies = Arc::new(originals.uncommitted(start, is_left_out));
+        (!is_torn).then_some(originals)
+    }
+
+    /// Restores what was recorded.
+    pub fn recorded(bytes: &[u8]) -> Self {
+        Self { state: Arc::new(archive::unpack(bytes).unwrap_or_default()), ..Self::default() }
+    }
+
+    /// Returns the same for a workspace, and the repository that it is in.
+    #[must_use]
+    pub fn of_workspace(self, root: &Path, repository: Option<Arc<dyn WorkspaceRepository>>) -> Self {
+        Self { root: root.to_path_buf(), repository, ..self }
+    }
+
+    /// Returns the same without the copies of some files.
+    #[must_use]
+    pub fn without(mut self, left: &BTreeSet<PathBuf>) -> Self {
+        Arc::make_mut(&mut self.copies).retain(|path, _| !left.contains(path));
+        self.objects = Arc::default();
+        self
+    }
+
+    /// Returns what is recorded; empty: nothing.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        if self.state.is_empty() { Vec::new() } else { archive::pack(&self.state).unwrap_or_default() }
+    }
+
+    /// Returns the path of the index of the repository in the workspace, or its name in an archive.
+    fn index_path(&self) -> Result<PathBuf, PathBuf> {
+        let file = self.repository.as_ref().map(|repository| repository.index()).unwrap_or_default();
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        file.strip_prefix(root).map(Path::to_path_buf).map_err(|_| PathBuf::from(INDEX))
+    }
+
+    /// Reads the files that git does not have as they are, as far as they are few and small.
+    fn uncommitted(
+        &self,
+        start: &WorkspaceManifest,
+        is_left_out: &dyn Fn(&Path, bool) -> bool,
+    ) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut copies = BTreeMap::new();
+        if self.repository.is_none() {
+            return copies;
+        }
+        let objects = self.objects(start);
+        let is_known = |path: &Path, is_folder: bool| match GitPart::of(path) {
+            // Branches and remotes are among the settings.
+            Some(_) => !is_folder && !path.ends_with("config") || GitPart::is_working(path),
+            None => objects.contains_key(path) || is_left_out(path, is_folder),
+        };
+        let others = start.files_but(&is_known);
+        let mut room = MAX_COPIED_BYTES;
+        for path in others.into_iter().take(MAX_COPIES) {
+            if let Some(bytes) = read(&self.root, start, &path, MAX_COPY_BYTES.min(room)) {
+                room -= bytes.len() as u64;
+                copies.insert(path, bytes);
+            }
+        }
+        copies
+    }
+
+    /// Returns the names of the objects of the files that git had as they were at the start.
+    fn objects(&self, start: &WorkspaceManifest) -> &BTreeMap<PathBuf, String> {
+        self.objects.get_or_init(|| {
+            let index_path = self.index_path().unwrap_or_else(|name| name);
+            let (Some(repository), Some(bytes)) = (&self.repository, self.state.get(&index_path)) else {
+                return BTreeMap::new();
+            };
+            let recorded = || str::from_utf8(self.state.get(Path::new(INDEX_TIME))?).ok()?.parse().ok();
+            let written = start.stamp(&index_path).map(|stamp| stamp.modified).or_else(recorded);
+            let prefix = repository.prefix();
+            let entries = index::entries(bytes).into_iter().filter_map(|entry| {
+                let path = entry.path.strip_prefix(&prefix).ok()?.to_path_buf();
+                let is_same =
+                    start.stamp(&path).is_some_and(|file| entry.has(file, written.unwrap_or_default()));
+                is_same.then_some((path, entry.object))
+            });
+            entries.collect()
+        })
+    }
+
+    /// Returns what files had in them when the run began, as far as that is known.
+    pub(crate) fn contents(
+        &self,
+        start: &WorkspaceManifest,
+        paths: &BTreeSet<PathBuf>,
+    ) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut contents = BTreeMap::new();
+        let mut wanted = Vec::new();
+        for path in paths {
+            if let Some(bytes) = self.copies.get(path).or_else(|| self.state_of(path)) {
+                contents.insert(path.clone(), bytes.clone());
+            } else if let Some(object) = self.objects(start).get(path) {
+                wanted.push((path, object.clone()));
+            }
+        }
+        let Some(repository) = self.repository.as_ref().filter(|_| !wanted.is_empty()) else {
+            return contents;
+        };
+        let names: Vec<String> = wanted.iter().map(|(_, name)| name.clone()).collect();
+        for ((path, _), bytes) in wanted.into_iter().zip(repository.blobs(&names)) {
+            let size = start.stamp(path).map(|stamp| stamp.size);
+            // A filter makes another file of the object than the one that was there.
+            contents.extend(
+                bytes.filter(|bytes| Some(bytes.len() as u64) == size).map(|bytes| (path.clone(), bytes)),
+            );
+        }
+        contents
+    }
+
+    fn state_of(&self, path: &Path) -> Option<&Vec<u8>> {
+        self.state.get(path).filter(|_| GitPart::is_state(path))
+    }
+
+    /// Returns the files of the state of repositories.
+    pub(crate) fn state_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.state.keys().filter(|path| GitPart::is_state(path))
+    }
+
+    /// Returns the files that can be shown as they were; none if they are too many.
+    pub(crate) fn all(&self, start: &WorkspaceManifest) -> BTreeSet<PathBuf> {
+        let files: BTreeSet<PathBuf> =
+            self.objects(start).keys().chain(self.copies.keys()).cloned().collect();
+        let bytes: u64 = files.iter().filter_map(|path| start.stamp(path)).map(|stamp| stamp.size).sum();
+        if files.len() > MAX_SHOWN || bytes > MAX_SHOWN_BYTES { BTreeSet::new() } else { files }
+    }
+
+    /// Writes contents into a folder, for a sandbox that shows them in place of the present files.
+    pub(crate) fn copies(
+        folder: &Path,
+        start: &WorkspaceManifest,
+        contents: &BTreeMap<PathBuf, Vec<u8>>,
+    ) -> Result<Vec<KeptCopy>, WorkError> {
+        let write = |(path, bytes): (&PathBuf, &Vec<u8>)| {
+            let stamp = start.stamp(path).unwrap_or_default();
+            let name = Sha256Digest::of_bytes(path.as_os_str().as_encoded_bytes()).to_string();
+            let copy = folder.join(name.replace(':', "-"));
+            store(&copy, bytes, stamp).map(|()| KeptCopy { path: path.clone(), copy, is_original: true })
+        };
+        let copies = contents.iter().map(write).collect::<io::Result<_>>();
+        copies.map_err(|error| {
+            let folder = folder.display();
+            WorkError::environmental(format!("cannot write files as they were into {folder}: {error}"))
+        })
+    }
+}
+
+/// Reads a file of a workspace if it is still as listed; `None`: it is not, is no regular file, too large, or cannot be read.
+fn read(root: &Path, start: &WorkspaceManifest, path: &Path, limit: u64) -> Option<Vec<u8>> {
+    let listed = start.stamp(path)?;
+    let is_file = ConfinedDir::open(root).and_then(|root| root.is_file(path));
+    is_file.ok().filter(|is_file| *is_file && listed.size <= limit)?;
+    let mut file = open_regular(&root.join(path), OFlags::RDONLY | OFlags::NOFOLLOW).ok()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(listed.size).ok()?);
+    file.read_to_end(&mut bytes).ok()?;
+    (FileStamp::from(rustix::fs::fstat(&file).ok()?) == listed).then_some(bytes)
+}
+
+/// Writes a file with a mode and a time; others may write the same at once.
+fn store(file: &Path, bytes: &[u8], stamp: FileStamp) -> io::Result<()> {
+    if fs::read(file).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(bytes)?;
+    new.as_file().set_permissions(fs::Permissions::from_mode(stamp.mode & 0o777))?;
+    let nanos = u64::try_from(stamp.modified).unwrap_or_default();
+    new.as_file().set_modified(SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos))?;
+    new.persist(file).map(drop).map_err(io::Error::from)
+}
+
+/// Returns when a file was written, in nanoseconds since 1970.
+fn modified(file: &Path) -> Option<i64> {
+    rustix::fs::stat(file).ok().map(|stat| FileStamp::from(stat).modified)
+}

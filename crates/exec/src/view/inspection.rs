@@ -1,0 +1,181 @@
+//! The look of a check at the workspace, before it runs and after it.
+//!
+//! A file that was changed undeclared is one of these:
+//!
+//! | who could have changed it | its content at the start is known | it is not |
+//! |---|---|---|
+//! | a step: granted, or named in its text | an error | an error |
+//! | a step that is not confined, or somebody else | seen as it was | an error |
+//! | nothing of the run | seen as it was | seen as it is |
+//!
+//! The state of a repository is seen as it was, whoever changed it, so that a commit changes nothing for a check.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::rules::{CheckRules, UnconfinedCheckRules, WorklessCheckRules};
+use super::{WorkspaceSnapshot, WorkspaceView, remedy};
+use crate::WorkError;
+use crate::files::{open_regular, read_bounded};
+use crate::manifest::{DifferenceRules, ManifestDifference, WorkspaceManifest};
+use crate::originals::{GitPart, Originals};
+use wf_model::Check;
+
+impl WorkspaceView {
+    /// Inspects the workspace for a check. `products` are globs of the products of the checked
+    /// work. Fails on undeclared changes.
+    /// `is_disturbed`: an earlier look at this check was in vain, since somebody changed files meanwhile.
+    pub fn inspect(
+        &self,
+        check: &Check,
+        products: &[String],
+        is_disturbed: bool,
+    ) -> Result<WorkspaceSnapshot, WorkError> {
+        let now = self.manifest()?;
+        let rules = CheckRules::new(self, check, products);
+        if self.sees_others() {
+            self.permitted_difference(&now, &WorklessCheckRules(&rules))?;
+            return self.sight(now, &rules, Vec::new());
+        }
+        let found = ManifestDifference::between(self.start()?, &now, &rules);
+        let past = self.past(found.changed, &rules, is_disturbed)?;
+        let sight = self.sight(now, &rules, found.permitted)?;
+        Ok(WorkspaceSnapshot {
+            hidden: found.new,
+            caches: found.caches,
+            originals: past.originals,
+            restored: past.restored,
+            foreign: past.foreign,
+            ..sight
+        })
+    }
+
+    /// Returns what a check sees in place of files that were changed undeclared. Fails if a step is taken to have changed
+    /// one, and if one was changed that steps could write and that nobody has as it was.
+    fn past(
+        &self,
+        changed: Vec<PathBuf>,
+        rules: &CheckRules<'_>,
+        is_disturbed: bool,
+    ) -> Result<WorkspaceSnapshot, WorkError> {
+        let (mut past, mut refused) = (WorkspaceSnapshot::default(), Vec::new());
+        if changed.is_empty() && !is_disturbed {
+            return Ok(past);
+        }
+        let start = self.start()?;
+        let mut wanted: BTreeSet<PathBuf> = changed.iter().cloned().collect();
+        if is_disturbed {
+            wanted.extend(self.originals.state_files().cloned());
+            wanted.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
+        }
+        let mut contents = self.originals.contents(start, &wanted);
+        for path in changed {
+            let known = contents.get(&path);
+            let is_own = rules.is_fixed(&path) || self.is_bound || self.writers.are_suspect(&path);
+            if known.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
+                if !is_disturbed {
+                    contents.remove(&path);
+                }
+            } else if GitPart::is_state(&path) {
+                refused.extend(known.is_none().then_some(path));
+            } else if known.is_some() && !is_own {
+                past.restored.push(path);
+            } else if known.is_none() && !is_own && !self.writers.may_write(&path) {
+                past.foreign.push(path);
+            } else {
+                refused.push(path);
+            }
+        }
+        if !refused.is_empty() {
+            let is_open = !refused.iter().all(|path| self.writers.are_suspect(path));
+            return Err(WorkError::logical(remedy::changed(&refused, is_open)));
+        }
+        past.originals = Originals::copies(&self.copies, start, &contents)?;
+        Ok(past)
+    }
+
+    /// Returns what a check sees of files that differ as they may.
+    pub(super) fn sight(
+        &self,
+        manifest: WorkspaceManifest,
+        rules: &CheckRules<'_>,
+        mut products: Vec<PathBuf>,
+    ) -> Result<WorkspaceSnapshot, WorkError> {
+        products.retain(|path| !GitPart::is_working(path) || self.declared.has(path));
+        let copies =
+            self.kept.copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
+        let given = products.iter().filter(|path| rules.given.contains(*path)).cloned().collect();
+        Ok(WorkspaceSnapshot { manifest, products, copies, given, ..WorkspaceSnapshot::default() })
+    }
+
+    /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may
+    /// write files. Fails if an undeclared file was changed that the check names or lists in
+    /// `fixed`; in a run approved in advance, on any difference from the approved state.
+    pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
+        self.admit_unconfined()?;
+        let scope = CheckRules::new(self, check, products);
+        let (own, others) = (UnconfinedCheckRules(&scope), WorklessCheckRules(&scope));
+        let rules: &dyn DifferenceRules = if self.sees_others() { &others } else { &own };
+        self.permitted_difference(&self.manifest()?, rules).map(drop)
+    }
+
+    /// Returns the difference from the start of the run. Fails on changes that are not permitted.
+    fn permitted_difference(
+        &self,
+        now: &WorkspaceManifest,
+        rules: &dyn DifferenceRules,
+    ) -> Result<ManifestDifference, WorkError> {
+        let difference = ManifestDifference::between(self.start()?, now, rules);
+        if difference.changed.is_empty() {
+            return Ok(difference);
+        }
+        Err(WorkError::logical(remedy::undeclared("changed", &difference.changed)))
+    }
+
+    /// Inspects the workspace again after a check. Fails if a file that it may have read was
+    /// changed or created.
+    pub fn recheck(
+        &self,
+        before: &WorkspaceSnapshot,
+        check: &Check,
+        products: &[String],
+    ) -> Result<(), WorkError> {
+        let after = self.manifest()?;
+        let shown = before.originals.iter().map(|kept| &kept.path);
+        let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).chain(shown).cloned().collect();
+        let scope = CheckRules::new(self, check, products).meanwhile(&hidden);
+        let meanwhile = |verb: &str, found: &[PathBuf]| {
+            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found);
+            Err(WorkError::environmental(reason))
+        };
+        if self.sees_others() {
+            let rules = WorklessCheckRules(&scope);
+            let changed = ManifestDifference::between(&before.manifest, &after, &rules).changed;
+            return if changed.is_empty() { Ok(()) } else { meanwhile("changed", &changed) };
+        }
+        let moved = ManifestDifference::moved(&before.manifest, &after);
+        if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {
+            return meanwhile("changed", &[folder]);
+        }
+        let difference = ManifestDifference::between(&before.manifest, &after, &scope);
+        match (difference.changed.as_slice(), difference.new.as_slice()) {
+            ([], []) => Ok(()),
+            ([], new) => meanwhile("made", new),
+            (changed, _) => meanwhile("changed", changed),
+        }
+    }
+}
+
+/// True if a file has a content, and is executable as it was.
+fn has_content(root: &Path, start: &WorkspaceManifest, path: &Path, bytes: &[u8]) -> bool {
+    let Ok(file) = open_regular(&root.join(path), OFlags::RDONLY | OFlags::NOFOLLOW) else {
+        return false;
+    };
+    let was = start.stamp(path).unwrap_or_default().mode & 0o777;
+    let is_same = file.metadata().is_ok_and(|found| found.permissions().mode() & 0o777 == was);
+    let limit = u64::try_from(bytes.len()).unwrap_or(u64::MAX).saturating_add(1);
+    is_same && read_bounded(file, limit).is_ok_and(|found| found == bytes)
+}

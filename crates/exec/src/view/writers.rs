@@ -1,0 +1,89 @@
+//! The files that steps of a run could have written, whatever they declare.
+//!
+//! Nobody can say who wrote a file. A confined step writes nothing but what it is granted; a step that is not confined may
+//! write everything, and is taken to have written what its own text names. All else was changed beside the run.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::declared::family;
+use super::named;
+use wf_model::{Check, Plan, Step, StepWork};
+
+/// The files that the steps of a plan, and of all plans that it uses, could write.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepWriters {
+    /// The files and folders that confined steps may write.
+    grants: Vec<PathBuf>,
+    /// The paths that steps name which are not confined.
+    named: BTreeSet<PathBuf>,
+    /// True if there is a step that may write everything.
+    has_unconfined: bool,
+}
+
+impl StepWriters {
+    /// Collects what is known before a run.
+    pub(super) fn of(plan: &Arc<Plan>) -> Self {
+        let mut writers = Self::default();
+        for step in family(plan).into_iter().flat_map(|plan| plan.steps()).flat_map(Step::ways) {
+            writers.add(step);
+        }
+        writers
+    }
+
+    fn add(&mut self, step: &Step) {
+        let granted = step.permissions().flat_map(|allow| &allow.write);
+        self.grants.extend(granted.map(|path| plain(path)));
+        match &step.work {
+            StepWork::Run(_) | StepWork::Exec(_) if step.allow.is_none() => {
+                self.has_unconfined = true;
+                self.named.extend(named_by(step));
+            }
+            // The plan that it makes is not known.
+            StepWork::Generated(_) => self.has_unconfined = true,
+            _ => {}
+        }
+    }
+
+    /// Adds those of a used plan.
+    #[must_use]
+    pub(super) fn and(mut self, plan: &Arc<Plan>) -> Self {
+        let Self { grants, named, has_unconfined } = Self::of(plan);
+        self.grants.extend(grants);
+        self.named.extend(named);
+        self.has_unconfined |= has_unconfined;
+        self
+    }
+
+    /// True if a step could have written a file.
+    pub(super) fn may_write(&self, path: &Path) -> bool {
+        self.has_unconfined || self.is_granted(path)
+    }
+
+    /// True if a step is taken to have written a file that has changed.
+    pub(super) fn are_suspect(&self, path: &Path) -> bool {
+        self.named.contains(path) || self.is_granted(path)
+    }
+
+    fn is_granted(&self, path: &Path) -> bool {
+        let is_of_git = |path: &Path| path.iter().any(|part| part == ".git");
+        self.grants.iter().any(|grant| path.starts_with(grant) && is_of_git(path) == is_of_git(grant))
+    }
+}
+
+fn plain(path: &str) -> PathBuf {
+    Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// Returns the paths that the text of a step names.
+pub(super) fn named_by(step: &Step) -> BTreeSet<PathBuf> {
+    let Some(probe) = step.work.probe() else {
+        return BTreeSet::new();
+    };
+    named::paths(&Check {
+        probe: Some(probe),
+        cwd: step.cwd.as_ref().map(|cwd| cwd.source().to_owned()),
+        ..Check::new(step.id.clone())
+    })
+}

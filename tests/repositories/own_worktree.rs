@@ -1,0 +1,98 @@
+//! A run in a worktree of its own: it runs what is committed, and brings its products to the workspace.
+
+use super::sh;
+use crate::support::{Did, Sandbox};
+
+/// A plan that changes, makes and removes a file, and asks git and a person.
+fn plan(id: &str, asks: bool) -> String {
+    let ask = if asks { "  - {id: ask, approve: {message: Go on?}, depends_on: [make]}\n" } else { "" };
+    format!(
+        "---\nkind: plan\nid: {id}\nsteps:\n  - id: make\n    run: mkdir -p out; echo new > out/a; echo new > made; rm old\n    \
+         writes: [out/a, made, old]\n    verify: [{{name: look, run: test -f out/a && git log -1 --format=%s}}]\n{ask}---\n"
+    )
+}
+
+/// A repository with the workspace at its top, or below it.
+fn house(workspace: &str) -> Sandbox {
+    let house = Sandbox::new();
+    for (file, text) in
+        [("wf.yaml", ""), ("plan.md", &*plan("plain", false)), ("ask.md", &*plan("ask", true))]
+    {
+        house.file(&format!("{workspace}/{file}"), text);
+    }
+    house.file("repo/.gitignore", "out\n.wf\n");
+    house.file(&format!("{workspace}/made"), "base\n").file(&format!("{workspace}/old"), "base\n");
+    sh(&house, "repo", "git init -q -b main .; git add .; git commit -qm one").exits(0);
+    house
+}
+
+fn wf(house: &Sandbox, folder: &str, args: &[&str]) -> Did {
+    Did::of(house.unaccepted(args).current_dir(house.at(folder)))
+}
+
+/// The folders beside the repository, and the worktrees that git knows.
+fn worktrees(house: &Sandbox) -> [usize; 2] {
+    let count = |script: &str| sh(house, "repo", script).out.lines().count();
+    [count("ls -d ../repo.wf-* 2> /dev/null || true"), count("git worktree list") - 1]
+}
+
+#[test]
+fn what_is_committed_runs_and_the_products_come_back() {
+    for workspace in ["repo", "repo/below"] {
+        let house = house(workspace);
+        // What lies on the desk takes no part, and stays.
+        sh(&house, workspace, "echo mess > plan.md; echo mess > other").exits(0);
+        let did = wf(&house, workspace, &["run", "--worktree", "plan.md", "--junit", "report.xml"]);
+        did.exits(0).says("brought   made").says("brought   old").says("brought   out/a");
+        let found =
+            sh(&house, workspace, "cat made out/a plan.md; ls old report.xml 2> /dev/null || true").out;
+        assert_eq!(found, "new\nnew\nmess\nreport.xml\n");
+        assert_eq!(worktrees(&house), [0, 0]);
+        wf(&house, workspace, &["show", "--last"]).exits(0).says("1 verified");
+        wf(&house, workspace, &["verify", "--last"]).exits(0);
+    }
+}
+
+#[test]
+fn what_was_changed_meanwhile_stays_as_it_is() {
+    let house = house("repo");
+    sh(&house, "repo", "echo mine > made").exits(0);
+    let did = wf(&house, "repo", &["run", "--worktree", "plan.md"]);
+    did.exits(0)
+        .says("`made` was changed here meanwhile: that of the run is in ../repo.wf-")
+        .says("brought   old");
+    assert_eq!(sh(&house, "repo", "cat made ../repo.wf-*/made").out, "mine\nnew\n");
+    assert_eq!(worktrees(&house), [1, 1]);
+}
+
+#[test]
+fn a_run_that_waits_is_answered_and_resumed_in_its_worktree() {
+    let house = house("repo");
+    wf(&house, "repo", &["key", "init", "me"]).exits(0);
+    wf(&house, "repo", &["run", "--worktree", "ask.md"]).exits(5);
+    assert_eq!(worktrees(&house), [1, 1]);
+    sh(&house, "repo", "echo more > more; git add more; git commit -qm two").exits(0);
+    assert_eq!(sh(&house, "repo", "cat made").out, "base\n");
+    wf(&house, "repo", &["approve", "--last", "--yes"]).exits(0);
+    wf(&house, "repo", &["resume", "--last"]).exits(0).says("brought   made");
+    assert_eq!(worktrees(&house), [0, 0]);
+    // A worktree that somebody removed is no place to go on.
+    wf(&house, "repo", &["run", "--worktree", "ask.md"]).exits(5);
+    sh(&house, "repo", "git worktree remove --force ../repo.wf-*").exits(0);
+    wf(&house, "repo", &["resume", "--last"]).exits(6).says("is gone").says("wf cancel");
+}
+
+#[test]
+fn what_cannot_run_in_a_worktree_is_refused_and_leaves_none() {
+    let house = house("repo");
+    house
+        .file("repo/new.md", plan("new", false))
+        .file("alone/plan.md", plan("alone", false))
+        .file("alone/wf.yaml", "");
+    wf(&house, "repo", &["run", "--worktree", "new.md"]).exits(2).says("new.md is not committed");
+    wf(&house, "alone", &["run", "--worktree", "plan.md"]).exits(2).says("needs a git repository");
+    sh(&house, "alone", "git init -q .").exits(0);
+    wf(&house, "alone", &["run", "--worktree", "plan.md"]).exits(6).says("checks out the last commit");
+    assert_eq!(worktrees(&house), [0, 0]);
+    assert_eq!(sh(&house, "", "ls").out, "alone\nrepo\nwf.yaml\n");
+}

@@ -65,6 +65,7 @@ mod real_model;
 mod relied;
 mod remembers;
 mod repositories;
+mod requests;
 mod restricted;
 mod reused;
 mod rounds;

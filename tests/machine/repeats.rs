@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use serde_json::json;
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Attempt, DeselectedStep, Effect, Event, EventKind, InputKind, Machine, MachineInput, ReusedResult,
-    RunOutcome, Standing, StepState, TaskId, WorkExit,
+    Attempt, AttemptEnd, DeselectedStep, Effect, Event, EventKind, InputKind, Machine, MachineInput,
+    ReusedResult, RunOutcome, Standing, StepState, TaskId, WorkExit,
 };
 use wf_model::{
     FailureClass, JsonObject, OnStepFailure, Plan, RequiredOutput, RetryPolicy, StepRepetition, ValueSchema,
 };
 
 use super::play::{Play, expr, policy, steps};
-use super::world::{Dice, World, any_plan, ended, name, plan_with, run_id};
+use super::world::{Dice, World, any_plan, name, plan_with, run_id};
 
 fn kept(step: &str, item: Option<&str>) -> ReusedResult {
     ReusedResult {
@@ -141,11 +141,16 @@ fn what_is_kept_twice_or_nowhere_counts_once() {
 
 /// Replays a run whose only step is at some attempt, and lets that attempt fail.
 fn fail_at(attempt: u32, retry: RetryPolicy, idempotent: bool, exit: WorkExit) -> (Vec<Event>, Vec<Effect>) {
+    let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt };
+    fail_with(AttemptEnd::new(attempt, exit), Moment::from_millis(i64::MAX - 10), retry, idempotent)
+}
+
+/// Replays a run whose only step is at some attempt, which ends.
+fn fail_with(end: AttemptEnd, at: Moment, retry: RetryPolicy, idempotent: bool) -> (Vec<Event>, Vec<Effect>) {
     let mut steps = steps(&["a"]);
     (steps[0].retry, steps[0].idempotent) = (retry.into(), idempotent);
     let plan = plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new());
     let mut machine = Machine::new(plan, run_id(), JsonObject::new());
-    let at = Moment::from_millis(i64::MAX - 10);
     let begin = InputKind::Begin {
         kept: Vec::new(),
         left: Vec::new(),
@@ -156,12 +161,35 @@ fn fail_at(attempt: u32, retry: RetryPolicy, idempotent: bool, exit: WorkExit) -
         intent: None,
     };
     machine.turn(MachineInput { at, kind: begin });
-    let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt };
-    let fact = EventKind::AttemptStarted(attempt.clone());
+    let fact = EventKind::AttemptStarted(end.attempt.clone());
     machine.replay(&Event { at, fact }).unwrap();
-    let what = ended(attempt, exit);
-    let turn = machine.turn(MachineInput { at, kind: what });
+    let turn = machine.turn(MachineInput { at, kind: InputKind::Ended(end) });
     (turn.events, turn.effects)
+}
+
+#[test]
+fn a_retry_waits_as_long_as_the_server_asks_within_its_limit() {
+    let retry = RetryPolicy { max: 1, backoff: Duration::from_secs(10), ..RetryPolicy::default() };
+    let limited = "busy; waiting for 5m only, the `max_delay` of `retry`";
+    for (asked, waited, told) in [
+        (None, 10, "busy"),
+        (Some(2), 10, "busy"),
+        (Some(20), 20, "busy"),
+        (Some(300), 300, "busy"),
+        (Some(31_536_000), 300, limited),
+    ] {
+        let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt: 1 };
+        let failure_class = FailureClass::Environmental;
+        let exit = WorkExit::Error { reason: "busy".into(), failure_class };
+        let retry_after = asked.map(Duration::from_secs);
+        let end = AttemptEnd { retry_after, ..AttemptEnd::new(attempt, exit) };
+        let (events, _) = fail_with(end, Moment::from_millis(0), retry.clone(), false);
+        let scheduled = events.iter().find_map(|event| match &event.fact {
+            EventKind::RetryScheduled { due, reason, .. } => Some((due.millis(), reason.as_str())),
+            _ => None,
+        });
+        assert_eq!(scheduled, Some((waited * 1_000, told)), "{asked:?}");
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn send_trace(host: &Host, record: &RunRecord) -> Result<(), CommandError> {
     let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-    let sent = runtime.block_on(HttpClient::new(&host.vars()).post(post));
+    let sent = runtime.block_on(HttpClient::new(&host.vars()).post(post, host.clock().now()));
     sent.map_err(|error| failed(format!("the trace is not sent: {error}")))
 }
 

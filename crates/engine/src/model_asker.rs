@@ -137,7 +137,7 @@ impl<'a> ModelAsker<'a> {
         }
         let wanted = self.usage().plus(reserve);
         self.set_aside.change(wanted).await.map_err(|unpaid| {
-            let WorkError { reason, failure_class } = unpaid.into();
+            let WorkError { reason, failure_class, .. } = unpaid.into();
             ModelCallFailure { reason, failure_class }
         })
     }

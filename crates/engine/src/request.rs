@@ -41,10 +41,11 @@ impl AttemptTask {
             outputs: step.outputs.clone(),
         };
         let client = &self.run.session.shared.client;
-        let (mut exit, outputs) = client.run(job, stop, self.on_output()).await;
+        let http::HttpOutcome { mut exit, outputs, retry_after } =
+            client.run(job, stop, self.on_output()).await;
         self.mask_reason(&mut exit).await;
         self.breakers.extend(service.end(&exit).await);
-        Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
+        Ok(AttemptEnd { outputs, retry_after, ..self.end_without_outputs(exit) })
     }
 
     /// Returns the connections whose secrets a step reads.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use wf_core::machine::WorkExit;
 use wf_model::{EngineFailure, FailureClass};
 
@@ -9,22 +11,24 @@ pub struct WorkError {
     pub reason: String,
     /// The class of the failure.
     pub failure_class: FailureClass,
+    /// The time for which a server asked not to be called again.
+    pub retry_after: Option<Duration>,
 }
 
 impl WorkError {
     /// Returns a failure caused by the author.
     pub fn logical(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), failure_class: FailureClass::Logical }
+        Self { reason: reason.into(), failure_class: FailureClass::Logical, retry_after: None }
     }
 
     /// Returns a failure caused by the environment.
     pub fn environmental(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), failure_class: FailureClass::Environmental }
+        Self { reason: reason.into(), failure_class: FailureClass::Environmental, retry_after: None }
     }
 
     /// Returns a failure of the engine's own, which shows nothing of the work.
     pub fn engine(cause: EngineFailure, reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), failure_class: cause.class() }
+        Self { reason: reason.into(), failure_class: cause.class(), retry_after: None }
     }
 }
 

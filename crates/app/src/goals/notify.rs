@@ -26,6 +26,9 @@ use wf_store::{NotificationRow, Store, StoreDurability, StoreReader, allow_no_st
 /// The pause after a failed attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest pause that a receiver can ask for: what waits longer is sent with the next notification.
+const MAX_ASKED_PAUSE: Duration = Duration::from_mins(1);
+
 /// The number of rounds to send a notification, each with several attempts.
 const MAX_SEND_ROUNDS: u32 = 5;
 
@@ -115,11 +118,16 @@ pub async fn send_goal_notification(
 ) -> Result<(), String> {
     let channel = notification_channel(host, ready, body.get("by").unwrap_or(&Value::Null)).await?;
     let client = HttpClient::new(&host.vars());
-    let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
     let notice = notification(body.get("message").unwrap_or(&Value::Null), at);
     let clock = host.clock();
-    let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
+    let told = notify::send_with_retries(&notice, &channel, &client, &*clock, send_pause).await;
     told.map(drop).map_err(|untold| untold.to_string())
+}
+
+/// Returns the pause after a failed attempt: its own, or the one that the receiver asked for if that is longer.
+fn send_pause(tries: u32, asked: Option<Duration>) -> Duration {
+    let own = RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
+    own.max(asked.unwrap_or_default().min(MAX_ASKED_PAUSE))
 }
 
 fn notification(message: &Value, at: Moment) -> GoalNotification {
@@ -197,3 +205,16 @@ async fn notification_channel(
 
 /// The environment variables of a command, besides those that the configuration passes on.
 const PASSED_VARIABLES: [&str; 3] = ["PATH", "HOME", "LANG"];
+
+#[cfg(test)]
+mod tests {
+    use super::send_pause;
+    use std::time::Duration;
+
+    #[test]
+    fn the_longer_pause_counts_up_to_a_minute() {
+        let seconds = |tries, asked: Option<u64>| send_pause(tries, asked.map(Duration::from_secs)).as_secs();
+        assert_eq!([1, 2, 3].map(|tries| seconds(tries, None)), [1, 4, 16]);
+        assert_eq!([Some(2), Some(7), Some(31_536_000)].map(|asked| seconds(2, asked)), [4, 7, 60]);
+    }
+}

@@ -5,7 +5,9 @@
 mod clock;
 mod duration;
 mod moment;
+mod retry_after;
 
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use duration::{BadDuration, format_duration, parse_duration};
 pub use moment::{BadMoment, Moment};
+pub use retry_after::parse_retry_after;

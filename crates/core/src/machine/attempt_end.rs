@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Attempt, AttemptUsage, EventKind, NestedFindings, Standing, WorkExit};
@@ -23,6 +25,9 @@ pub struct AttemptEnd {
     /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
+    /// The time for which a server asked not to be called again. A retry waits for it, as far as `max_delay` allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Duration>,
     /// The findings of the nested run that it was, if rounds follow from them.
     #[serde(default, flatten)]
     pub findings: Box<NestedFindings>,
@@ -53,6 +58,7 @@ impl AttemptEnd {
             artifacts: Vec::new(),
             standing: None,
             failure_class: None,
+            retry_after: None,
             findings: Box::default(),
             seen: Vec::new(),
             swapped_file: None,

@@ -1,6 +1,7 @@
 //! The end of attempts and tasks: another attempt, or what the end means for others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::{
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::time::{Moment, format_duration};
 use wf_base::units::elapsed;
 use wf_model::{EngineFailure, FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
 
@@ -21,6 +22,7 @@ impl Machine {
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
         let AttemptEnd { attempt, exit, failure_class, findings, usage, service, breakers, .. } = ended;
+        let asked = ended.retry_after;
         let limit = self.plan.step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
         let after = limit.map(|limit| format!(" after {}", elapsed(limit))).unwrap_or_default();
         let (made, reason) = (attempt.attempt, format!("{exit}{after}"));
@@ -37,7 +39,8 @@ impl Machine {
             return self.fail_or_ask(task, made, failure);
         }
         let failure_class = failure_class.or(is_cancelled.then(|| EngineFailure::Cancelled.class()));
-        self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
+        let failure = TaskCompletion::failure(Standing::Unchecked, failure_class, reason);
+        self.retry_or_fail(task, made, asked, failure);
     }
 
     /// Decides what follows an attempt that failed verification.
@@ -48,12 +51,20 @@ impl Machine {
         failure_class: Option<FailureClass>,
         reason: String,
     ) {
-        self.retry_or_fail(task, made, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
+        let failure = TaskCompletion::failure(Standing::Refuted, failure_class, reason);
+        self.retry_or_fail(task, made, None, failure);
     }
 
-    /// Schedules a retry, or ends the task with that failure if people are not asked first.
-    pub(super) fn retry_or_fail(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
-        if !self.schedule_retry(task, made, failure.failure_class, &failure.reason) {
+    /// Schedules a retry, or ends the task with that failure if people are not asked first. `asked` is the wait that a
+    /// server asked for.
+    pub(super) fn retry_or_fail(
+        &mut self,
+        task: TaskIx,
+        made: u32,
+        asked: Option<Duration>,
+        failure: TaskCompletion,
+    ) {
+        if !self.schedule_retry(task, made, asked, &failure) {
             self.fail_or_ask(task, made, failure);
         }
     }
@@ -64,9 +75,11 @@ impl Machine {
         &mut self,
         task: TaskIx,
         made: u32,
-        failure_class: Option<FailureClass>,
-        reason: &str,
+        asked: Option<Duration>,
+        failure: &TaskCompletion,
     ) -> bool {
+        let TaskCompletion { failure_class, reason, .. } = failure;
+        let (failure_class, mut reason) = (*failure_class, reason.clone());
         let plan = Arc::clone(&self.plan);
         let step = plan.step(task.ix());
         let retry = &step.retry;
@@ -76,7 +89,7 @@ impl Machine {
         let before = (self.state.task_record(task)).map_or(0, |record| record.base + record.loops());
         let own = made.saturating_sub(before);
         let retried = failure_class.is_some_and(|failure_class| retry.covers(failure_class));
-        if retried && self.ask_for_guidance(task, made, failure_class, reason) {
+        if retried && self.ask_for_guidance(task, made, failure_class, &reason) {
             return true;
         }
         let record = self.state.task_record(task);
@@ -90,9 +103,14 @@ impl Machine {
             return false;
         }
         let attempt = state::attempt(&plan, task, next);
-        let wait = if repeat { std::time::Duration::ZERO } else { retry.delay(own, self.seed(&attempt)) };
-        let due = self.now.after(wait);
-        self.schedule_attempt(attempt, due, reason.to_owned(), None);
+        let wait = if repeat { Duration::ZERO } else { retry.delay(own, self.seed(&attempt)) };
+        let asked = asked.unwrap_or_default();
+        if asked > retry.max_delay {
+            let limit = format_duration(retry.max_delay);
+            reason += &format!("; waiting for {limit} only, the `max_delay` of `retry`");
+        }
+        let due = self.now.after(wait.max(asked.min(retry.max_delay)));
+        self.schedule_attempt(attempt, due, reason, None);
         true
     }
 

@@ -167,7 +167,7 @@ impl Machine {
             }
             None => {
                 let failure = TaskCompletion::failure(Standing::Unchecked, failure_class, reason);
-                self.retry_or_fail(task, made, failure);
+                self.retry_or_fail(task, made, None, failure);
             }
         }
     }

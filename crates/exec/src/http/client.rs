@@ -1,16 +1,18 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::{Attempt, Policy};
-use reqwest::{NoProxy, Proxy, Response, StatusCode};
+use reqwest::{NoProxy, Proxy, Response};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{HttpJob, HttpRequest, job};
+use super::{HttpJob, HttpOutcome, HttpRequest, job};
 use crate::attempt::conclude;
 use crate::log::{LogStream, LogWriter};
 use crate::supervise::{OutputSink as _, next_stop, wait_until};
 use crate::{HostEnv, OnOutput, StopLevel, WorkError};
+use wf_base::time::{Moment, format_duration, parse_retry_after};
 use wf_core::machine::WorkExit;
 use wf_model::JsonObject;
 
@@ -47,30 +49,31 @@ impl HttpClient {
     }
 
     /// Sends a request, waits for the response and logs its body like the output of a process.
-    /// Returns the exit and the outputs.
     pub async fn run(
         &self,
         job: HttpJob,
         mut stop: watch::Receiver<StopLevel>,
         on_output: Option<OnOutput>,
-    ) -> (WorkExit, JsonObject) {
+    ) -> HttpOutcome {
         let mask = job.log.mask.clone();
         let until = job.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut writer = LogWriter::new(job.log.clone(), on_output);
         let ended = tokio::select! {
-            answered = self.exchange(&job, &mut writer) => answered.map_err(WorkExit::from),
-            () = wait_for_stop(&mut stop) => Err(WorkExit::Cancelled),
-            () = wait_until(until) => Err(WorkExit::TimedOut),
+            answered = self.exchange(&job, &mut writer) => {
+                answered.map_err(|error| (error.retry_after, WorkExit::from(error)))
+            }
+            () = wait_for_stop(&mut stop) => Err((None, WorkExit::Cancelled)),
+            () = wait_until(until) => Err((None, WorkExit::TimedOut)),
         };
-        let (exit, outputs) = match ended {
+        let (exit, outputs, retry_after) = match ended {
             Ok(body) => {
                 let outputs = job::read_outputs(&job.ask.outputs, &job.outputs, &body, &mask);
-                (WorkExit::Completed, outputs)
+                (WorkExit::Completed, outputs, None)
             }
-            Err(exit) => (exit, Ok(JsonObject::new())),
+            Err((retry_after, exit)) => (exit, Ok(JsonObject::new()), retry_after),
         };
         let (exit, outputs, _) = conclude(exit, outputs, writer, &mask);
-        (exit, outputs)
+        HttpOutcome { exit, outputs, retry_after }
     }
 
     /// Sends the request; returns the response body if outputs are to be read from it.
@@ -86,8 +89,10 @@ impl HttpClient {
         let mut answer = sent.map_err(|error| request_error(&shown, &error))?;
         let status = answer.status();
         let kept = receive(&shown, &mut answer, !job.ask.outputs.is_empty(), writer).await;
-        ensure_accepted(&job.ask, &shown, status)?;
-        kept
+        if job.ask.expects(status.as_u16()) {
+            return kept;
+        }
+        Err(unexpected_status(&job.ask, &shown, &answer, job.log.clock.now()))
     }
 
     fn client(&self, careful: bool) -> Result<&reqwest::Client, WorkError> {
@@ -184,26 +189,28 @@ async fn receive(
     Ok(body)
 }
 
-/// Fails if the status is not an accepted one. Rate limiting and server errors count as
-/// environmental.
-fn ensure_accepted(ask: &HttpRequest, shown: &str, status: StatusCode) -> Result<(), WorkError> {
-    if ask.expects(status.as_u16()) {
-        return Ok(());
-    }
+/// Returns the error of a response whose status is not an accepted one.
+fn unexpected_status(ask: &HttpRequest, shown: &str, answer: &Response, now: Moment) -> WorkError {
     let expected = match ask.expect.as_slice() {
         [] => "200 to 299".to_owned(),
         codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
     };
-    let reason = format!("{shown}: got status {status}, expected {expected}");
-    Err(classify_status(status, reason))
+    let reason = format!("{shown}: got status {}, expected {expected}", answer.status());
+    classify_status(answer, reason, now)
 }
 
-/// Classifies an unexpected status.
-pub(super) fn classify_status(status: StatusCode, reason: String) -> WorkError {
-    match status.as_u16() {
+/// Classifies an unexpected status, and reads when to try again. Rate limiting and server errors count as environmental.
+pub(super) fn classify_status(answer: &Response, mut reason: String, now: Moment) -> WorkError {
+    let asked = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = asked.and_then(|text| parse_retry_after(text, now));
+    if let Some(wait) = retry_after {
+        reason += &format!("; the server asks to wait for {} (`retry-after`)", format_duration(wait));
+    }
+    let error = match answer.status().as_u16() {
         408 | 425 | 429 | 500..=599 => WorkError::environmental(reason),
         _ => WorkError::logical(reason),
-    }
+    };
+    WorkError { retry_after, ..error }
 }
 
 pub(super) fn request_error(shown: &str, error: &reqwest::Error) -> WorkError {

@@ -6,6 +6,7 @@ use super::HttpRequest;
 use crate::{WorkError, log, outputs};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
+use wf_core::machine::WorkExit;
 use wf_model::{BoundedJsonPath, JsonObject, RequiredOutput};
 
 /// A request and its limits.
@@ -19,6 +20,17 @@ pub struct HttpJob {
     pub log: log::LogTarget,
     /// The values that the response must contain.
     pub outputs: Vec<RequiredOutput>,
+}
+
+/// The end of a request.
+#[derive(Debug)]
+pub struct HttpOutcome {
+    /// The exit.
+    pub exit: WorkExit,
+    /// The outputs, if it succeeded.
+    pub outputs: JsonObject,
+    /// The time for which the server asked not to be called again.
+    pub retry_after: Option<Duration>,
 }
 
 /// Reads the outputs of a request from the response body.

@@ -12,6 +12,6 @@ mod request;
 mod tests;
 
 pub use client::HttpClient;
-pub use job::HttpJob;
+pub use job::{HttpJob, HttpOutcome};
 pub use notification::HttpNotification;
 pub use request::HttpRequest;

@@ -8,7 +8,7 @@ use super::HttpClient;
 use super::client::{classify_status, request_error};
 use super::request::sensitive_value;
 use crate::WorkError;
-use wf_base::time::format_duration;
+use wf_base::time::{Moment, format_duration};
 
 /// A notification: the content of the response does not matter, only its acceptance.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,7 +55,8 @@ impl HttpNotification {
 impl HttpClient {
     /// Sends a notification. A redirect is a failure: following it would turn the notification into a request
     /// to another server. The error quotes the origin of the address and none of the content sent.
-    pub async fn post(&self, post: HttpNotification) -> Result<(), WorkError> {
+    /// The time `now` is that to which a date in `retry-after` is compared.
+    pub async fn post(&self, post: HttpNotification, now: Moment) -> Result<(), WorkError> {
         let url = post.url()?;
         let shown = format!("POST {}", origin(&url));
         let request = self.poster()?.post(url).headers(post.headers()?);
@@ -64,13 +65,14 @@ impl HttpClient {
             let limit = format_duration(post.timeout);
             WorkError::environmental(format!("{shown}: no response within {limit}"))
         })?;
-        let status = answer.map_err(|error| request_error(&shown, &error))?.status();
+        let answer = answer.map_err(|error| request_error(&shown, &error))?;
+        let status = answer.status();
         if status.is_success() {
             return Ok(());
         }
         let reason =
             if status.is_redirection() { "; redirects are not followed, use the new URL" } else { "" };
-        Err(classify_status(status, format!("{shown}: got status {status}{reason}")))
+        Err(classify_status(&answer, format!("{shown}: got status {status}{reason}"), now))
     }
 }
 

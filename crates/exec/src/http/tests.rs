@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::{HttpClient, HttpJob, HttpRequest};
+use super::{HttpClient, HttpJob, HttpOutcome, HttpRequest};
 use crate::{HostEnv, StopLevel, log};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
-use wf_base::time::SystemClock;
+use wf_base::time::{FixedClock, Moment, SystemClock};
 use wf_core::machine::WorkExit;
-use wf_model::{FailureClass, JsonObject, RequiredOutput, ValueSchema};
+use wf_model::{FailureClass, RequiredOutput, ValueSchema};
 
 /// A server that gives each request to `answer` and its text back; ends with the test.
 #[expect(clippy::disallowed_methods, reason = "the other side of the wire")]
@@ -62,7 +62,7 @@ fn job(dir: &Path, url: &str) -> HttpJob {
     }
 }
 
-async fn send(job: HttpJob) -> (WorkExit, JsonObject) {
+async fn send(job: HttpJob) -> HttpOutcome {
     HttpClient::new(&HostEnv::new()).run(job, watch::channel(StopLevel::No).1, None).await
 }
 
@@ -71,7 +71,7 @@ async fn fails(change: impl FnOnce(&mut HttpJob), url: &str) -> (FailureClass, S
     let dir = tempfile::tempdir().unwrap();
     let mut job = job(dir.path(), url);
     change(&mut job);
-    match send(job).await.0 {
+    match send(job).await.exit {
         WorkExit::Error { reason, failure_class } => (failure_class, reason),
         other => panic!("{url}: {other:?}"),
     }
@@ -99,8 +99,8 @@ async fn an_answer_is_kept_and_read() {
     job.ask.body = Some("hello".into());
     wants_rows(&mut job);
     let finished = send(job).await;
-    assert_eq!(finished.0, WorkExit::Completed);
-    assert_eq!(json!(finished.1), json!({ "rows": 3 }));
+    assert_eq!(finished.exit, WorkExit::Completed);
+    assert_eq!(json!(finished.outputs), json!({ "rows": 3 }));
     let kept = std::fs::read_to_string(dir.path().join("get.1.log")).unwrap();
     assert_eq!(kept, r#"{"data":{"rows":3},"t":"***"}"#);
     let request = asked.lock().unwrap().concat();
@@ -123,7 +123,28 @@ async fn a_status_that_was_not_asked_for_fails() {
         let dir = tempfile::tempdir().unwrap();
         let mut job = job(dir.path(), &url);
         job.ask.expect = vec![status[..3].parse().unwrap()];
-        assert_eq!(send(job).await.0, WorkExit::Completed);
+        assert_eq!(send(job).await.exit, WorkExit::Completed);
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_when_to_try_again() {
+    const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    for (status, header, seconds) in [
+        ("429 Too Many Requests", "2", Some(2)),
+        ("503 Service Unavailable", DATE, Some(37)),
+        ("409 Conflict", "31536000", Some(31_536_000)),
+        ("503 Service Unavailable", "soon", None),
+        ("200 OK", "2", None),
+    ] {
+        let (port, _) = serve(move |_| reply(status, &format!("Retry-After: {header}\r\n"), "sorry"));
+        let dir = tempfile::tempdir().unwrap();
+        let mut job = job(dir.path(), &format!("http://127.0.0.1:{port}/"));
+        job.log.clock = Arc::new(FixedClock(Moment::from_millis(784_111_740_000)));
+        let finished = send(job).await;
+        assert_eq!(finished.retry_after, seconds.map(Duration::from_secs), "{status} {header}");
+        let told = finished.exit.to_string();
+        assert_eq!(told.contains("(`retry-after`)"), seconds.is_some(), "{told}");
     }
 }
 
@@ -182,14 +203,14 @@ async fn time_and_cancellation_end_a_request() {
     let url = format!("http://127.0.0.1:{port}/");
     let mut short = job(dir.path(), &url);
     short.timeout = Some(Duration::from_millis(50));
-    assert_eq!(send(short).await.0, WorkExit::TimedOut);
+    assert_eq!(send(short).await.exit, WorkExit::TimedOut);
     let (tell, stop) = watch::channel(StopLevel::No);
     let client = HttpClient::new(&HostEnv::new());
     let (finished, ()) = tokio::join!(client.run(job(dir.path(), &url), stop, None), async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         tell.send_replace(StopLevel::Gently);
     });
-    assert_eq!(finished.0, WorkExit::Cancelled);
+    assert_eq!(finished.exit, WorkExit::Cancelled);
 }
 
 #[tokio::test]
@@ -198,7 +219,7 @@ async fn a_large_answer_is_bounded() {
     let url = format!("http://127.0.0.1:{port}/");
     let dir = tempfile::tempdir().unwrap();
     let finished = send(job(dir.path(), &url)).await;
-    assert_eq!(finished.0, WorkExit::Completed);
+    assert_eq!(finished.exit, WorkExit::Completed);
     let kept = std::fs::metadata(dir.path().join("get.1.log")).unwrap().len();
     assert!(kept < 1100, "{kept}");
     let (failure_class, reason) = fails(wants_rows, &url).await;
@@ -214,7 +235,7 @@ async fn redirections_are_followed_with_care() {
     });
     let url = format!("http://127.0.0.1:{port}/");
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(send(job(dir.path(), &url)).await.0, WorkExit::Completed);
+    assert_eq!(send(job(dir.path(), &url)).await.exit, WorkExit::Completed);
     let (_, reason) = fails(|_| {}, &format!("{url}loop")).await;
     assert!(reason.contains("more than 10 redirects"), "{reason}");
     let before = asked.lock().unwrap().len();
@@ -233,8 +254,8 @@ async fn proxies_are_those_that_steps_may_see() {
     let dir = tempfile::tempdir().unwrap();
     let stop = watch::channel(StopLevel::No).1;
     let by_proxy = client.run(job(dir.path(), "http://far.invalid/"), stop.clone(), None).await;
-    assert_eq!(by_proxy.0, WorkExit::Completed);
+    assert_eq!(by_proxy.exit, WorkExit::Completed);
     assert!(asked.lock().unwrap()[0].starts_with("GET http://far.invalid/ "));
     let direct = client.run(job(dir.path(), "http://direct.invalid/"), stop, None).await;
-    assert!(!direct.0.is_success());
+    assert!(!direct.exit.is_success());
 }

@@ -1,6 +1,4 @@
-use std::time::Duration;
-
-use wf_base::time::Moment;
+use wf_base::time::{Moment, parse_retry_after};
 
 use super::{ModelFailure, ModelFailureKind};
 use crate::sse::SseError;
@@ -46,16 +44,6 @@ pub fn classify_wire(error: &WireError) -> ModelFailure {
         }
         _ => ModelFailure::advised(ModelFailureKind::BadReply, &error.to_string()),
     }
-}
-
-/// Reads the header `retry-after`: seconds, or a date. A past date is no wait.
-pub fn parse_retry_after(text: &str, now: Moment) -> Option<Duration> {
-    let text = text.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(Moment::from_millis(date.as_millisecond()).since(now))
 }
 
 fn kind_of_status(status: u16) -> ModelFailureKind {

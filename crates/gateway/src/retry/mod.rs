@@ -6,7 +6,7 @@ mod classify;
 mod delay;
 mod failure;
 
-pub use classify::{classify_status, classify_wire, parse_retry_after};
+pub use classify::{classify_status, classify_wire};
 pub use delay::RetryDelays;
 pub use failure::{CallFailureClass, ModelFailure, ModelFailureKind};
 

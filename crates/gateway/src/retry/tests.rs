@@ -2,10 +2,7 @@ use std::time::Duration;
 
 use wf_base::time::Moment;
 
-use super::{
-    CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays, classify_status, classify_wire,
-    parse_retry_after,
-};
+use super::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays, classify_status, classify_wire};
 use crate::sse::SseError;
 use crate::wire::{ProviderMessage, WireError};
 
@@ -67,18 +64,6 @@ fn errors_within_a_reply_have_a_class() {
     let missing = classify_wire(&WireError::Missing { field: "usage".into() });
     assert_eq!(missing.kind, ModelFailureKind::BadReply);
     assert!(missing.message.contains("`usage`"), "{missing}");
-}
-
-#[test]
-fn retry_after_is_seconds_or_a_date() {
-    let date = "Sun, 06 Nov 1994 08:49:37 GMT";
-    let before = at(784_111_777 - 20);
-    assert_eq!(parse_retry_after(" 7 ", at(0)), Some(Duration::from_secs(7)));
-    assert_eq!(parse_retry_after(date, before), Some(Duration::from_secs(20)));
-    assert_eq!(parse_retry_after(date, at(784_111_800)), Some(Duration::ZERO));
-    for text in ["", "soon", "-1", "1.5"] {
-        assert_eq!(parse_retry_after(text, at(0)), None, "{text}");
-    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl NotificationChannel {
             .map_err(|error| WorkError::logical(format!("cannot write the notification: {error}")))?;
         match self {
             Self::Command(command) => command.run(body).await,
-            Self::Webhook(webhook) => client.post(webhook.post(&notice.id, now, body)).await,
+            Self::Webhook(webhook) => client.post(webhook.post(&notice.id, now, body), now).await,
         }
     }
 }
@@ -136,6 +136,7 @@ impl NotificationCommand {
                 return Err(WorkError {
                     reason: self.mask.text(reason).into_owned(),
                     failure_class: *failure_class,
+                    retry_after: None,
                 });
             }
             WorkExit::Code { code } => format!("`{program}` exited with code {code}"),

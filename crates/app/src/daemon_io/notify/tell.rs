@@ -19,13 +19,13 @@ pub struct NotificationError {
 }
 
 /// Sends a notification; returns the number of attempts. `wait` gives the pause after a failed
-/// attempt, the first being 1. May be dropped at any point; a running command ends then.
+/// attempt, the first being 1, from the one that its receiver asked for. May be dropped at any point; a running command ends then.
 pub async fn send_with_retries(
     notice: &GoalNotification,
     channel: &NotificationChannel,
     client: &HttpClient,
     clock: &dyn Clock,
-    wait: impl Fn(u32) -> Duration,
+    wait: impl Fn(u32, Option<Duration>) -> Duration,
 ) -> Result<u32, NotificationError> {
     let mut tries = 1;
     loop {
@@ -36,7 +36,7 @@ pub async fn send_with_retries(
             let reason = unable.reason;
             return Err(NotificationError { tries, reason });
         }
-        tokio::time::sleep(wait(tries)).await;
+        tokio::time::sleep(wait(tries, unable.retry_after)).await;
         tries += 1;
     }
 }

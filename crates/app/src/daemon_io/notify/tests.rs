@@ -29,7 +29,7 @@ fn notice() -> GoalNotification {
 }
 
 async fn told(channel: &NotificationChannel) -> Result<u32, NotificationError> {
-    let none = |_| Duration::ZERO;
+    let none = |_, _| Duration::ZERO;
     let client = HttpClient::new(&HostEnv::new());
     send_with_retries(&notice(), channel, &client, &FixedClock(NOW), none).await
 }
@@ -212,16 +212,20 @@ async fn an_address_that_is_none_is_not_quoted() {
 
 #[tokio::test]
 async fn the_pauses_are_the_callers() {
-    let (port, _) = serve(&["500 Oops"]);
+    let (port, _) = serve(&["500 Oops", "429 Too Many Requests\r\nRetry-After: 7"]);
     let waited = Mutex::new(Vec::new());
-    let wait = |tried| {
-        waited.lock().unwrap().push(tried);
+    let wait = |tried, asked| {
+        waited.lock().unwrap().push((tried, asked));
         Duration::from_millis(1)
     };
     let client = HttpClient::new(&HostEnv::new());
     let told = send_with_retries(&notice(), &webhook(port), &client, &FixedClock(NOW), wait).await;
-    assert!(told.is_err());
-    assert_eq!(*waited.lock().unwrap(), [1, 2]);
+    let reason = told.unwrap_err().reason;
+    assert!(
+        reason.ends_with("429 Too Many Requests; the server asks to wait for 7s (`retry-after`)"),
+        "{reason}"
+    );
+    assert_eq!(*waited.lock().unwrap(), [(1, None), (2, Some(Duration::from_secs(7)))]);
 }
 
 #[test]

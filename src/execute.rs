@@ -9,6 +9,7 @@ use clap::Args;
 use super::{Terminal, Ui, load_record};
 use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
+use crate::printed::PrintArgs;
 use wf_app::approve::{RunApprovalRequest, approval_requests};
 use wf_app::goals::wake_daemon;
 use wf_app::load::LoadedPlan;
@@ -47,6 +48,8 @@ pub struct OutputArgs {
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub print: PrintArgs,
     /// Block until approvals are answered instead of exiting with code 5
     #[arg(long)]
     pub wait: bool,
@@ -67,6 +70,7 @@ pub fn start_run(
     telling: &OutputArgs,
     cassette: &CassetteArgs,
 ) -> Result<Option<CliExitCode>, CommandError> {
+    telling.print.check(&start.ready.plan)?;
     let open = |ready: &LoadedPlan| {
         let session = session(ui, ready, telling)?;
         ui.print_info(announcement);
@@ -96,6 +100,8 @@ pub fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn Ru
     let board = board.without_sandbox(!ready.config.sandbox.on);
     if telling.json {
         all.add(JsonEventWriter::new(std::io::stdout()));
+    } else if telling.print.is_given() {
+        all.add(PlainPrinter::new(ui.err(), ui.volume, board));
     } else if is_live(ui) {
         let Terminal { width, height, .. } = ui.terminal;
         let screen = TerminalInfo { width, height, color: ui.colors(), steps: ready.plan.steps().len() };
@@ -151,6 +157,7 @@ pub fn finish(
             ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), error.render()));
         }
     }
+    telling.print.print(ui, &finished.outputs)?;
     match finished.outcome {
         // A reader that went away is no failure; events that could not be written are one.
         RunOutcome::Succeeded => match session.report_error() {

@@ -21,6 +21,7 @@ mod model_findings;
 mod outlook;
 mod params;
 mod planning_log;
+mod printed;
 mod replay;
 mod skills;
 mod start;

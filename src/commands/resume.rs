@@ -68,6 +68,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         let message = format!("the worktree of run {} is gone: {}", run.short(), worktree.folder().display());
         return Err(CommandError::new(CliExitCode::State, message).hint(format!("wf cancel {}", run.short())));
     }
+    args.telling.print.check(&ready.plan)?;
     let past = retried_run(&reader, &row, &ready.plan)?;
     reauthorize(ui, &reader, &run, &ready)?;
     let given = secrets_of_run(&reader, &run, &ready.plan)?;

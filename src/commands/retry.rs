@@ -49,7 +49,7 @@ pub struct RetryArgs {
     #[command(flatten)]
     params: ParamArgs,
     /// Show what would run again and why, and touch nothing
-    #[arg(long, conflicts_with_all = ["json", "junit", "report"])]
+    #[arg(long, conflicts_with_all = ["json", "junit", "report", "print"])]
     dry_run: bool,
     #[command(flatten)]
     approval: ApprovalArgs,
@@ -73,6 +73,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let files = DiskFiles::new(&workspace.root);
     let ready =
         load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(&ui.host, None))?;
+    args.telling.print.check(&ready.plan)?;
     let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
     let params = params::resolve_for_retry(ui, ready.plan.parts(), &args.params, &row.params)?;
     let before = load::recorded_plan_or_current(&reader, &old, &ready)?;

@@ -24,6 +24,7 @@ Examples:
   wf run nightly                     by its id, anywhere in the workspace
   wf run plan.md --dry-run           show what would run, in which order, without running it
   wf run plan.md --junit out/wf.xml  for a CI server
+  wf run plan.md --print total       print an output of the plan, for total=$(wf run …)
   wf run plan.md --json              print each event as a line of JSON
   wf run plan.md --record tape       record what models reply
   wf run plan.md --replay tape       run again with these replies, without any model
@@ -37,7 +38,7 @@ pub struct RunArgs {
     #[command(flatten)]
     params: params::ParamArgs,
     /// Show what would run, and touch nothing
-    #[arg(long, conflicts_with_all = ["junit", "report", "record", "replay"])]
+    #[arg(long, conflicts_with_all = ["junit", "report", "record", "replay", "print"])]
     dry_run: bool,
     #[command(flatten)]
     approval: ApprovalArgs,
@@ -159,6 +160,7 @@ fn try_start_in(
         Some(worktree) => load_committed(ui, args, begun, worktree)?,
         None => load::load_named(ui, &args.plan, begun)?,
     };
+    args.telling.print.check(&ready.plan)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
         let forecast = Forecast::of(&ready.plan, &ready.path, params.clone());

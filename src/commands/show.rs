@@ -3,6 +3,7 @@ use std::io::Read;
 use clap::Args;
 
 use crate::log_calls::{CallView, view_call};
+use crate::printed::PrintArgs;
 use crate::which::open_run;
 use crate::{RunArg, Ui, load_record};
 use wf_app::names::name_parent;
@@ -19,10 +20,13 @@ Examples:
   wf show --last                            the latest run
   wf show 1a2b --json                       everything about a run, as JSON
   wf show --last --call fix#1.3             a call of an agent: what the model got and replied
+  wf show --last --print total              print an output of its plan, for a shell
   wf show 1a2b --artifact out/report.html   print an artifact of the run")]
 pub struct ShowArgs {
     #[command(flatten)]
     run: RunArg,
+    #[command(flatten)]
+    print: PrintArgs,
     /// Write one JSON document
     #[arg(long, conflicts_with = "artifact")]
     json: bool,
@@ -56,6 +60,9 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
         return artifact(ui, &reader, &blobs, &run, path);
     }
     let record = load_record(&reader, &run)?;
+    if args.print.print_recorded(ui, run.short(), &record.run.outputs)? {
+        return Ok(CliExitCode::Ok);
+    }
     if args.rounds {
         return print_decisions(ui, &record);
     }

@@ -9,7 +9,7 @@ use wf_base::units::elapsed;
 use wf_base::untrusted::{BAD, DIM, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::{CheckVerdict, ProductChanges};
-use wf_model::CheckPhase;
+use wf_model::{CheckPhase, JsonObject};
 
 /// The column in which the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
@@ -36,6 +36,15 @@ pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
         }
     }
     text
+}
+
+/// Returns names and values on one line: `day=mon n=3`.
+pub(super) fn pairs(values: &JsonObject) -> String {
+    let pair = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{name}={}", untrusted(text)),
+        other => format!("{name}={}", untrusted(&other.to_string())),
+    };
+    values.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns what stands beside a verdict: what of the products had changed when it was given, and why it shows little.

@@ -262,8 +262,16 @@ impl RunTracker {
             self.names.forget(run);
             return None;
         }
-        let EventKind::RunEnded { outcome, reason, failed_step: failed, counts, stale, accepted, .. } =
-            &event.fact
+        let EventKind::RunEnded {
+            outcome,
+            reason,
+            failed_step: failed,
+            counts,
+            stale,
+            outputs,
+            accepted,
+            ..
+        } = &event.fact
         else {
             return None;
         };
@@ -277,6 +285,7 @@ impl RunTracker {
             failed_step: failed.clone(),
             counts: *counts,
             stale: told.collect(),
+            outputs: outputs.clone(),
             accepted: *accepted,
             moves: self.resume_options.retain_possible(std::mem::take(&mut self.moves)),
             duration: self.prior_work + event.at.since(self.first_event_at.unwrap_or(event.at)),

@@ -5,7 +5,7 @@ use wf_core::machine::{
     CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts, StepState,
 };
 use wf_core::observe::RunRef;
-use wf_model::FailureClass;
+use wf_model::{FailureClass, JsonObject};
 
 /// A notification about a run, with its context.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +121,8 @@ pub struct RunEnding {
     pub counts: StepCounts,
     /// The stale evidence, each in a sentence.
     pub stale: Vec<String>,
+    /// The outputs of its plan.
+    pub outputs: JsonObject,
     /// The number of passed criteria, if it was accepted with less than all.
     pub accepted: Option<CriteriaCount>,
     /// The options left, where nothing more was tried.

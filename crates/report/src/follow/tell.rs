@@ -2,16 +2,19 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{RunEnding, RunNotification, TaskEnding};
-use crate::lines::{INDENT, attempt_label, failed_check_text, line};
+use crate::lines::{INDENT, attempt_label, failed_check_text, line, pairs};
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::words::{counts_text, outcome_style, state_style, state_word};
-use wf_base::units::{elapsed, first_line, plural};
+use wf_base::units::{elapsed, first_line, fit, plural};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::ggs::{Directive, SolverOutcome};
 use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};
+
+/// The most characters of a run's outputs at its end; `wf show` has all of them.
+const OUTPUTS_WIDTH: usize = 200;
 
 /// The amount of text that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +83,10 @@ pub fn final_line(ending: &RunEnding) -> String {
     if let Some(met) = ending.accepted {
         let told = paint(WARN, &format!("accepted within δ: {met}"));
         let _ = writeln!(text, "{told}; the others fail");
+    }
+    if !ending.outputs.is_empty() {
+        let told = pairs(&ending.outputs);
+        let _ = writeln!(text, "{} {}", paint(DIM, "outputs"), styled_line(&fit(&told, OUTPUTS_WIDTH)));
     }
     if !ending.reason.is_empty() {
         let _ = writeln!(text, "{}", untrusted(first_line(&ending.reason)));
@@ -173,6 +180,7 @@ fn verdict_line(subject: &str, verdict: &CheckVerdict, volume: Verbosity) -> Str
 mod tests {
     use super::{Verbosity, final_line, notification_text};
     use crate::follow::{RunEnding, RunNotification, TaskEnding};
+    use serde_json::json;
     use std::time::Duration;
     use wf_base::name::{Name, PlanId, RunId};
     use wf_base::untrusted::plain;
@@ -281,6 +289,7 @@ mod tests {
             failed_step: None,
             counts: StepCounts { verified: 5, reported: 2, ..StepCounts::default() },
             stale: Vec::new(),
+            outputs: wf_model::JsonObject::new(),
             accepted: None,
             moves: Vec::new(),
             duration: Duration::from_millis(3_210),
@@ -289,6 +298,12 @@ mod tests {
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);
+        let outputs = json!({"rows": 3, "title": "two\nlines", "text": "x".repeat(600)});
+        let outputs = outputs.as_object().unwrap().clone();
+        let told = plain(&final_line(&RunEnding { outputs, ..ending.clone() }));
+        let told = told.strip_prefix(line).unwrap();
+        assert!(told.starts_with("outputs rows=3 title=two") && told.ends_with("xx…\n"), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
         let cancelled = RunEnding { outcome: RunOutcome::Cancelled, reason: "interrupted".into(), ..ending };
         let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
             interrupted\nretry with: wf retry 1a2b3c4d\n";

@@ -5,7 +5,9 @@ use super::record::{row_display_name, step_duration, task_of_row};
 use super::unbegun::unbegun_line;
 use super::undo::undo_text;
 use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord};
-use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label, verdict_remarks};
+use crate::lines::{
+    INDENT, attempt_label, failed_check_text, goal_name, line, pairs, phase_label, verdict_remarks,
+};
 use crate::moves;
 use crate::rounds::rounds_table;
 use crate::{certainty_counts, counts_text, state_style, state_word, usage_line};
@@ -16,7 +18,6 @@ use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState};
-use wf_model::JsonObject;
 use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
 /// A run with its steps, their checks, and the runs nested in them. `now` is the current time.
@@ -143,15 +144,6 @@ fn of_goal(run: &RunRow) -> String {
         Some(slot) => format!("{} · slot {slot}", part.as_str()),
         None => format!("{} · requested manually", part.as_str()),
     }
-}
-
-/// Values on one line: `day=mon n=3`.
-fn pairs(values: &JsonObject) -> String {
-    let pair = |(name, value): (&String, &serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{name}={}", untrusted(text)),
-        other => format!("{name}={}", untrusted(&other.to_string())),
-    };
-    values.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
 
 fn steps(record: &RunRecord, depth: usize, text: &mut String) {

@@ -92,6 +92,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         Some(before) => secrets_of_run(&reader, &old, before)?,
         None => GivenSecrets::default(),
     };
+    let config = engine::continue_lineage(ready.options.write_to(choice.record()), &reader, &old)?;
     let was_on = backend_of(&reader.config(&old)?).map(str::to_owned);
     drop(reader);
     if past.is_done() {
@@ -103,7 +104,6 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         return Ok(CliExitCode::Ok);
     }
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
-    let config = ready.options.write_to(choice.record());
     let config = match &backend {
         Some(backend) => on_backend(config, &backend.name),
         None => config,

@@ -384,6 +384,7 @@ impl AttemptTask {
             step: &step.env,
             params: self.run.params(),
             run: &self.run.run_ref.id,
+            key_scope: &self.run.key_scope,
             attempt: &self.attempt,
             item: self.item.as_ref(),
             fan: &step.fan,

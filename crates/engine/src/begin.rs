@@ -15,6 +15,7 @@ use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
 use super::evidence::{EarlierBaseline, ViewedRun};
 use super::evidence_record::EvidenceRecord;
+use super::lineage::first_run;
 use super::run::{RunContext, RunInputs, RunOwnership};
 use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, session_watch, signals};
 use wf_core::observe::RunRef;
@@ -114,6 +115,7 @@ impl BegunRun {
             begun,
             tracked,
         } = request;
+        let key_scope = first_run(&config, &run);
         let new = NewRun {
             plan: plan.id().clone(),
             path,
@@ -134,6 +136,7 @@ impl BegunRun {
         let view = evidence::view(session, viewed, approved.as_ref(), &kept, earlier.as_ref());
         let pins = evidence::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
+            key_scope,
             plan,
             params,
             session_name: name,
@@ -166,6 +169,7 @@ impl ReplayedRun {
     ) -> Result<Self, EngineError> {
         let reader = session.store.log_reader()?;
         let RunRow { params, session: name, .. } = reader.run(&token.run)?;
+        let key_scope = first_run(&reader.config(&token.run)?, &token.run);
         let events = reader.events(&token.run, 0)?;
         let owners = reader.owners(&token.run)?;
         let keepers = former_supervisors(&owners);
@@ -179,6 +183,7 @@ impl ReplayedRun {
         let approved = approval(&events);
         let pins = evidence::pins(session, &plan, approved.as_deref());
         let errand = RunInputs {
+            key_scope,
             plan,
             params,
             session_name: name,

@@ -13,7 +13,7 @@ use wf_model::expr::{ExprReference, Template};
 use wf_model::{JsonObject, Plan, Step, claimed_path};
 
 use super::current_step::written_step;
-use super::run::RunContext;
+use super::run::{ResultFiles, RunContext};
 use super::scope::TemplateValues;
 
 /// A test for the paths that a step declares.
@@ -62,6 +62,30 @@ impl Declarations {
     /// Returns the other steps that declare a path.
     fn others<'a>(&'a self, own: &'a Name, path: &'a str) -> impl Iterator<Item = TaskId> + 'a {
         self.declaring(path).filter(move |step| *step != own).map(TaskId::of_step)
+    }
+}
+
+impl RunContext {
+    /// Returns the products that its steps declare.
+    pub(super) fn declarations(&self) -> Arc<Declarations> {
+        let plan = self.current_plan();
+        let mut files = self.files();
+        let known = files.declarations.take().filter(|known| known.is_of(&plan));
+        let known = known.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
+        files.declarations = Some(Arc::clone(&known));
+        known
+    }
+
+    /// Returns the files that several items of a step name, given how to find them.
+    pub(super) fn shared_products(
+        &self,
+        step: &Name,
+        find: impl FnOnce(&[StepItem]) -> SharedFiles,
+    ) -> Arc<SharedFiles> {
+        let mut files = self.files();
+        let ResultFiles { items, shared, .. } = &mut *files;
+        let known = shared.entry(step.clone());
+        Arc::clone(known.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
     }
 }
 

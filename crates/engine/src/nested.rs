@@ -203,6 +203,8 @@ pub(super) struct NestedPlace<'a> {
     pub(super) outer: &'a RunContext,
     /// The task that it is nested in.
     pub(super) task: &'a TaskId,
+    /// Its name there, if an agent dispatched it.
+    child: Option<&'a Name>,
     /// Its place in the names of tasks.
     pub(super) path: String,
     /// The attempt that it is, by its name: the same name always has the same nested run.
@@ -227,12 +229,13 @@ impl<'a> NestedPlace<'a> {
     /// The place of the run of an attempt whose step runs a plan.
     pub(super) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
         let task = &attempt.place;
-        Self { outer, task, path: task.to_string(), attempt: attempt.to_string() }
+        Self { outer, task, child: None, path: task.to_string(), attempt: attempt.to_string() }
     }
 
     /// The place of a child run of an agent.
     pub(super) fn of_child(outer: &'a RunContext, id: &'a ChildId) -> Self {
-        Self { outer, task: &id.attempt.place, path: id.task_path(), attempt: id.attempt_path() }
+        let (task, child) = (&id.attempt.place, Some(&id.child));
+        Self { outer, task, child, path: id.task_path(), attempt: id.attempt_path() }
     }
 
     fn id(&self) -> RunId {
@@ -280,6 +283,8 @@ pub(super) fn open(
     let outer = place.outer;
     let session = Arc::clone(&outer.session);
     let id = place.id();
+    // The same in each attempt: an effect that the last one made is recognized in the next.
+    let key_scope = outer.idempotency_key(place.task, place.child);
     let mut path = outer.run_ref.path.clone();
     path.push(place.path);
     let this = RunRef { id: id.clone(), plan: plan.id().clone(), path };
@@ -306,6 +311,7 @@ pub(super) fn open(
     let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params, is_known));
     let view = outer.view.as_ref().map(within);
     let errand = RunInputs {
+        key_scope,
         plan,
         params,
         session_name: outer.session_name.clone(),

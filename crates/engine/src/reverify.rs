@@ -95,6 +95,8 @@ impl ReverifyContext {
         }
         let files = evidence::evidence_of_run(&session.store.log_reader()?, &events)?;
         let errand = RunInputs {
+            // Checks have no idempotency keys.
+            key_scope: String::new(),
             plan,
             params,
             session_name: None,

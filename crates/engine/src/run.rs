@@ -39,6 +39,9 @@ pub(super) struct RunOwnership {
 
 /// The run to be worked on.
 pub(super) struct RunInputs {
+    /// The part that the idempotency keys of its tasks share: the first run of its lineage, or the key of the task that it is
+    /// nested in.
+    pub(super) key_scope: String,
     pub(super) plan: Arc<Plan>,
     pub(super) params: JsonObject,
     /// The session of the workspace that it belongs to.
@@ -63,6 +66,8 @@ pub(super) struct RunInputs {
 pub(super) struct RunContext {
     pub(super) session: Arc<EngineSession>,
     pub(super) run_ref: RunRef,
+    /// The part that the idempotency keys of its tasks share.
+    pub(super) key_scope: String,
     /// The plan as written.
     pub(super) plan: Arc<Plan>,
     /// The plan as it is carried out now: steps may use alternatives.
@@ -103,7 +108,7 @@ pub(super) struct RunContext {
 
 /// The known files of results.
 #[derive(Default)]
-struct ResultFiles {
+pub(super) struct ResultFiles {
     /// The stored files that an attempt left.
     outputs: BTreeMap<Attempt, Vec<Artifact>>,
     /// The files that tasks were checked with.
@@ -115,11 +120,11 @@ struct ResultFiles {
     /// The copies that are not shown any more.
     released: BTreeSet<PathBuf>,
     /// The products that the steps declare.
-    declarations: Option<Arc<Declarations>>,
+    pub(super) declarations: Option<Arc<Declarations>>,
     /// The lists of repeated steps.
-    items: BTreeMap<Name, Vec<StepItem>>,
+    pub(super) items: BTreeMap<Name, Vec<StepItem>>,
     /// The files that several items of a step name.
-    shared: BTreeMap<Name, Arc<SharedFiles>>,
+    pub(super) shared: BTreeMap<Name, Arc<SharedFiles>>,
 }
 
 impl RunContext {
@@ -129,8 +134,19 @@ impl RunContext {
         errand: RunInputs,
         tenure: RunOwnership,
     ) -> Result<Arc<Self>, StoreError> {
-        let RunInputs { plan, params, session_name, past, view, pins, approved, evidence, around, learns } =
-            errand;
+        let RunInputs {
+            key_scope,
+            plan,
+            params,
+            session_name,
+            past,
+            view,
+            pins,
+            approved,
+            evidence,
+            around,
+            learns,
+        } = errand;
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
@@ -150,6 +166,7 @@ impl RunContext {
             learns,
             account,
             run_ref: this,
+            key_scope,
             current: Mutex::new(Arc::clone(&plan)),
             plan,
             params,
@@ -276,7 +293,7 @@ impl RunContext {
         keys.get(place).cloned()
     }
 
-    fn files(&self) -> MutexGuard<'_, ResultFiles> {
+    pub(super) fn files(&self) -> MutexGuard<'_, ResultFiles> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -342,28 +359,6 @@ impl RunContext {
     /// Returns the files that its tasks were checked with.
     pub(super) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
         self.files().evidence.tasks().clone()
-    }
-
-    /// Returns the products that its steps declare.
-    pub(super) fn declarations(&self) -> Arc<Declarations> {
-        let plan = self.current_plan();
-        let mut files = self.files();
-        let known = files.declarations.take().filter(|known| known.is_of(&plan));
-        let known = known.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
-        files.declarations = Some(Arc::clone(&known));
-        known
-    }
-
-    /// Returns the files that several items of a step name, given how to find them.
-    pub(super) fn shared_products(
-        &self,
-        step: &Name,
-        find: impl FnOnce(&[StepItem]) -> SharedFiles,
-    ) -> Arc<SharedFiles> {
-        let mut files = self.files();
-        let ResultFiles { items, shared, .. } = &mut *files;
-        let known = shared.entry(step.clone());
-        Arc::clone(known.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
     }
 
     /// Notes the verified files of what the step of this nested run depends on.

@@ -42,6 +42,8 @@ pub struct EnvironmentSources<'a> {
     pub params: &'a JsonObject,
     /// The run.
     pub run: &'a RunId,
+    /// The part that the idempotency keys of all tasks of the run share.
+    pub key_scope: &'a str,
     /// The attempt.
     pub attempt: &'a Attempt,
     /// The item, where the step is repeated.
@@ -190,9 +192,9 @@ fn rendered_so_far(
     all
 }
 
-/// Returns 32 hexadecimal digits: the same for every attempt of a task in a run, unique to it.
-pub fn idempotency_key(run: &RunId, step: &str, item_key: Option<&str>) -> String {
-    let mut parts = vec![run.as_str().as_bytes(), step.as_bytes()];
+/// Returns 32 hexadecimal digits: the same for every attempt of a task in a scope, unique to it.
+pub fn idempotency_key(scope: &str, step: &str, item_key: Option<&str>) -> String {
+    let mut parts = vec![scope.as_bytes(), step.as_bytes()];
     parts.extend(item_key.map(str::as_bytes));
     Sha256Digest::of_parts(parts).to_string().chars().take(32).collect()
 }
@@ -207,7 +209,7 @@ fn engine_variables(parts: &EnvironmentSources<'_>) -> ProcessEnv {
         ("WF_ATTEMPT".into(), attempt.to_string()),
         ("WF_OUTPUT".into(), parts.output.display().to_string()),
         ("WF_WORKSPACE".into(), parts.workspace.display().to_string()),
-        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(parts.run, place.step.as_str(), key)),
+        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(parts.key_scope, place.step.as_str(), key)),
     ];
     env.extend(prefixed_variables("WF_PARAM_", parts.params));
     env.extend(parts.correction.iter().cloned());

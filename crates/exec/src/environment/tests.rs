@@ -53,6 +53,7 @@ fn step(
         step: own,
         params: params.as_object().unwrap(),
         run: &run,
+        key_scope: "first",
         attempt: &attempt,
         item: item.as_ref(),
         fan: &fan,
@@ -70,7 +71,7 @@ fn lines(env: &ProcessEnv) -> Vec<String> {
 #[test]
 fn a_step_sees_this_and_nothing_else() {
     let own = [var("B", "of {{ params.day }}"), var("WF_STEP", "forged")];
-    let key = idempotency_key(&RunId::from_bytes([1; 16]), "build", None);
+    let key = idempotency_key("first", "build", None);
     assert_eq!(
         lines(&step(&["AWS_*"], &own, None).unwrap()),
         [
@@ -133,11 +134,10 @@ fn a_value_that_is_not_there_is_an_error() {
 
 #[test]
 fn the_idempotency_key_tells_places_apart() {
-    let run = RunId::from_bytes([7; 16]);
-    let key = idempotency_key(&run, "a", Some("b"));
+    let key = idempotency_key("x", "a", Some("b"));
     assert_eq!(key.len(), 32);
-    assert_eq!(key, idempotency_key(&run, "a", Some("b")));
-    assert_ne!(key, idempotency_key(&run, "ab", None));
-    assert_ne!(key, idempotency_key(&run, "a", None));
-    assert_ne!(key, idempotency_key(&RunId::from_bytes([8; 16]), "a", Some("b")));
+    assert_eq!(key, idempotency_key("x", "a", Some("b")));
+    assert_ne!(key, idempotency_key("x", "ab", None));
+    assert_ne!(key, idempotency_key("x", "a", None));
+    assert_ne!(key, idempotency_key("y", "a", Some("b")));
 }

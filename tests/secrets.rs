@@ -251,3 +251,16 @@ fn is_masked(sandbox: &Sandbox, case: &str, printed: String) {
     let found = seen.windows(NAME.len()).any(|part| part == NAME.as_bytes());
     assert!(!found, "{case}: the name is kept or shown\n{shown}");
 }
+
+#[test]
+fn what_a_secret_encodes_is_masked_like_the_secret() {
+    let place = Sandbox::new();
+    let plan = "---\nkind: plan\nid: p\nsecrets: {KEY64: {from: env, name: KEY64}}\nsteps:\n  - id: use\n    \
+                env: {KEY64: '{{ secrets.KEY64 }}'}\n    run: echo \"$KEY64\" | base64 -d; echo; echo \"$KEY64\"\n---\n";
+    place.file("p.md", plan);
+    let did =
+        Did::of(place.command(&["run", "-v", "p.md"]).env("KEY64", "aHVudGVyMi12ZXJ5LWxvbmctcHc=")).exits(0);
+    let log = place.wf(&["logs", "--last"]);
+    assert!(!did.all().contains("hunter2") && !log.all().contains("hunter2"), "{} {}", did.all(), log.all());
+    assert_eq!(log.out.matches("***").count(), 2, "{}", log.out);
+}

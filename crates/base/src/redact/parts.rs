@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::decoded::decoded;
 use super::weakness;
 
 /// The parts of a secret that are looked for.
@@ -15,7 +16,7 @@ pub(super) struct SecretParts {
 
 impl SecretParts {
     /// Collects the secret; its leaves, if it is JSON; the values of an address or an assignment in
-    /// it; and the lines of all of these. Weak parts are left out.
+    /// it; the lines of all of these; and the texts that these values encode. Weak parts are left out.
     pub(super) fn of(secret: &str) -> Self {
         let mut parts = Self::default();
         parts.value(secret);
@@ -23,6 +24,10 @@ impl SecretParts {
             serde_json::from_str(secret)
         {
             parts.add_leaves(&value);
+        }
+        let decoded: Vec<String> = parts.values.iter().flat_map(|value| decoded(value)).collect();
+        for text in &decoded {
+            parts.value(text);
         }
         parts.lines.retain(|line| !parts.values.contains(line));
         parts

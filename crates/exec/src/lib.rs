@@ -76,6 +76,7 @@ mod control_group;
 mod executor;
 mod memory_room;
 mod mutex;
+mod output_entry;
 mod output_head;
 mod output_pipe;
 mod repository;

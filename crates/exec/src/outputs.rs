@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::output_entry::{OutputEntry, entries};
 use super::usage::is_usage;
 use wf_base::diag::nearest;
 use wf_model::{JsonObject, RequiredOutput};
@@ -9,17 +10,21 @@ use wf_model::{JsonObject, RequiredOutput};
 /// The largest output file that is read, in bytes.
 pub const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 
+/// The way to write a value of several lines, behind the first line that cannot be read.
+const SEVERAL_LINES: &str = " (a value of several lines is written as `key<<END`, its lines, and the line `END`, or as JSON on \
+     one line, as `jq -c` and python3 print it; print JSON with `printf '%s\\n'`, since `echo` of sh makes a line end of \\n)";
+
 /// Parses the values of an output file, or returns all errors in it.
 ///
-/// A line is `key=value`, or a JSON object of keys and values. The value of `key=value` is parsed
-/// as its declaration asks; empty lines are ignored. A key may be repeated only with the same
-/// value. [Usage](super::usage) is not an output.
+/// A line is `key=value`, or a JSON object of keys and values; `key<<END` begins a value of several lines, up to the line
+/// `END`. A value after a key is parsed as its declaration asks; empty lines are ignored. A key may be repeated only
+/// with the same value. [Usage](super::usage) is not an output.
 pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
     let mut values = JsonObject::new();
     let mut problems = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let number = at + 1;
-        match pairs(line, declared) {
+    let mut unreadable = 0;
+    for (number, entry) in entries(text) {
+        match pairs(entry, declared) {
             Ok(pairs) => {
                 for (key, value) in pairs {
                     if is_usage(&key, declared) {
@@ -33,7 +38,11 @@ pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<
                     values.insert(key, value);
                 }
             }
-            Err(reason) => problems.push(format!("line {number} of the output file {reason}")),
+            Err(reason) => {
+                let way_out = if unreadable == 0 { SEVERAL_LINES } else { "" };
+                problems.push(format!("line {number} of the output file {reason}{way_out}"));
+                unreadable += 1;
+            }
         }
     }
     match check(values, declared) {
@@ -68,20 +77,33 @@ pub fn check(mut values: JsonObject, declared: &[RequiredOutput]) -> Result<Json
     if problems.is_empty() { Ok(outputs) } else { Err(problems) }
 }
 
-/// Returns the keys and values of a line.
-fn pairs(line: &str, declared: &[RequiredOutput]) -> Result<Vec<(String, Value)>, &'static str> {
+/// Returns the keys and values of an entry.
+fn pairs(entry: OutputEntry<'_>, declared: &[RequiredOutput]) -> Result<Vec<(String, Value)>, String> {
+    let read = |key: &str, text: &str| {
+        let output = declared.iter().find(|output| output.name.as_str() == key);
+        let value = output.map_or_else(|| text.into(), |output| output.schema.read(text));
+        vec![(key.to_owned(), value)]
+    };
+    let line = match entry {
+        OutputEntry::Line(line) => line,
+        OutputEntry::Block { key, value } => return Ok(read(key, &value)),
+        OutputEntry::Unended { end } => {
+            return Err(format!(
+                "begins a value of several lines, but no line after it is `{}`",
+                shorten(end)
+            ));
+        }
+    };
     if line.trim().is_empty() {
         return Ok(Vec::new());
     }
     if line.trim_start().starts_with('{') {
         return serde_json::from_str::<JsonObject>(line)
             .map(|object| object.into_iter().collect())
-            .map_err(|_| "starts like a JSON object but is not valid JSON");
+            .map_err(|_| "starts like a JSON object but is not valid JSON".to_owned());
     }
     let (key, text) = line.split_once('=').ok_or("is neither key=value nor a JSON object")?;
-    let output = declared.iter().find(|output| output.name.as_str() == key);
-    let value = output.map_or_else(|| text.into(), |output| output.schema.read(text));
-    Ok(vec![(key.to_owned(), value)])
+    Ok(read(key, text))
 }
 
 fn shorten(key: &str) -> String {
@@ -128,6 +150,7 @@ mod tests {
         check("rows=3\n{\"path\":\"a\\nb\"}", Ok(json!({ "rows": 3, "path": "a\nb" })));
         check("rows=3\npath=12", Ok(json!({ "rows": 3, "path": "12" })));
         check("rows=3\npath=", Ok(json!({ "rows": 3, "path": "" })));
+        check("path<<END\na=b\n{\nEND\nrows<<E\n3\nE", Ok(json!({ "rows": 3, "path": "a=b\n{" })));
     }
 
     #[test]
@@ -139,6 +162,9 @@ mod tests {
         check("rows=1\npath=x\nnonsense", Err(&["line 3 of the output file is neither"]));
         check("rows=1\npath=x\n{\"a\"", Err(&["line 3 of the output file starts like"]));
         check("{\"rows\":\"1\",\"path\":\"x\"}", Err(&["output `rows`"]));
+        let way_out = "`key<<END`, its lines, and the line `END`, or as JSON on one line";
+        check("rows=1\npath=x\n{\"a\nb", Err(&[way_out, "line 4 of the output file is neither"]));
+        check("rows=1\npath=x\nbody<<EOF\na=1", Err(&["no line after it is `EOF`"]));
         check("rows =1\npath=x", Err(&["`rows` is missing", "did you mean `rows`?"]));
     }
 

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::output_entry::{OutputEntry, entries};
 use wf_core::machine::AttemptUsage;
 use wf_model::{JsonObject, Money, RequiredOutput};
 
@@ -26,11 +27,15 @@ pub(super) fn is_usage(key: &str, declared: &[RequiredOutput]) -> bool {
 /// errors: they were used up.
 pub fn parse_usage(text: &str, declared: &[RequiredOutput]) -> (AttemptUsage, Vec<String>) {
     let mut report = ReportedUsage::default();
-    for (at, line) in text.lines().enumerate() {
+    for (number, entry) in entries(text) {
         let before = report.problems.len();
-        report.line(line, declared);
+        match entry {
+            OutputEntry::Line(line) => report.line(line, declared),
+            OutputEntry::Block { key, value } if is_usage(key, declared) => report.amount(key, value.trim()),
+            OutputEntry::Block { .. } | OutputEntry::Unended { .. } => {}
+        }
         for problem in report.problems.iter_mut().skip(before) {
-            *problem = format!("line {} of the output file: {problem}", at + 1);
+            *problem = format!("line {number} of the output file: {problem}");
         }
     }
     (report.usage, report.problems)
@@ -129,6 +134,7 @@ mod tests {
             (r#"{"usage.tokens": "7", "usage": {"cost_usd": 1e-05}}"#, 7, 10),
             ("usage.cost_usd=0.1\nusage.cost_usd=0.2", 0, 300_000),
             ("{\"usage\"\nusages.tokens=5", 0, 0),
+            ("usage.tokens<<E\n5\nE\nbody<<E\nusage.tokens=7\nE", 5, 0),
         ] {
             assert_eq!(parse_usage(text, &[]), (usage(tokens, micros), vec![]), "{text}");
         }

@@ -1,0 +1,69 @@
+//! The entries of an output file: lines, and values of several lines.
+
+/// An entry.
+#[derive(Debug, PartialEq)]
+pub(super) enum OutputEntry<'a> {
+    /// A line.
+    Line(&'a str),
+    /// `key<<END`, the lines of the value, `END`.
+    Block { key: &'a str, value: String },
+    /// Such a value whose end is missing: the rest of the file.
+    Unended { end: &'a str },
+}
+
+/// Returns the entries of an output file, each with the number of its first line.
+pub(super) fn entries(text: &str) -> Vec<(usize, OutputEntry<'_>)> {
+    let mut entries = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let entry = match block_start(line) {
+            None => OutputEntry::Line(line),
+            Some((key, end)) => {
+                let mut value = Vec::new();
+                let mut block = lines.by_ref().map(|(_, line)| line);
+                let ended = block.any(|line| {
+                    value.push(line);
+                    line == end
+                });
+                value.pop();
+                let value = value.join("\n");
+                if ended { OutputEntry::Block { key, value } } else { OutputEntry::Unended { end } }
+            }
+        };
+        entries.push((at + 1, entry));
+    }
+    entries
+}
+
+/// Returns the key, and the line that ends the value.
+fn block_start(line: &str) -> Option<(&str, &str)> {
+    let (key, end) = line.split_once("<<")?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    (is_key && !end.is_empty()).then_some((key, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OutputEntry::{Block, Line, Unended};
+    use super::entries;
+
+    #[test]
+    fn a_value_may_have_several_lines() {
+        let block = |key, value: &str| Block { key, value: value.into() };
+        for (text, found) in [
+            (
+                "a=1\nb<<END\nx=1\n\n END\nEND\nc=2",
+                vec![(1, Line("a=1")), (2, block("b", "x=1\n\n END")), (7, Line("c=2"))],
+            ),
+            ("b<<END\r\nx\r\nEND\r\n", vec![(1, block("b", "x"))]),
+            ("b<<END\nEND", vec![(1, block("b", ""))]),
+            ("b<<END\na=1", vec![(1, Unended { end: "END" })]),
+            (
+                "a=b<<END\n{\"a<<\": 1}\n<<END\nb<<",
+                vec![(1, Line("a=b<<END")), (2, Line("{\"a<<\": 1}")), (3, Line("<<END")), (4, Line("b<<"))],
+            ),
+        ] {
+            assert_eq!(entries(text), found, "{text}");
+        }
+    }
+}

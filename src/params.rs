@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use wf_app::{Caller, CliExitCode, CommandError, Host, normalize_path, relative_path};
+use wf_base::exact_json;
 use wf_base::untrusted::{BOLD, DIM, paint};
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
 
@@ -81,7 +82,7 @@ fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, C
     if text.len() as u64 > MAX_FILE_SIZE {
         return Err(wrong(&format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20)));
     }
-    match serde_json::from_slice(&text) {
+    match exact_json::read_bytes(&text) {
         Ok(Value::Object(given)) => Ok(given),
         Ok(_) => Err(wrong("it is not a JSON object")),
         Err(error) => Err(wrong(&error.to_string())),

@@ -52,6 +52,7 @@ mod little_memory;
 mod logs;
 mod machine;
 mod mcp;
+mod numbers;
 mod owners;
 mod pinned;
 mod pipelines;

@@ -14,6 +14,7 @@ use wf_app::{
     CONFIG, CliExitCode, CommandError, Host, Workspace, load, normalize_path, relative_path, require_utf8,
 };
 use wf_base::diag::nearest;
+use wf_base::exact_json;
 use wf_base::redact::SecretMask;
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{BOLD, DIM, WARN};
@@ -128,7 +129,7 @@ fn context(host: &Host, said: &str) -> Result<GateContext, CommandError> {
             .map_err(|error| wrong(format!("cannot read the context {said}: {error}")))?;
         (text, said.to_owned())
     };
-    match serde_json::from_str(&text) {
+    match exact_json::read(&text) {
         Ok(Value::Object(context)) => Ok(context),
         Ok(_) => Err(wrong(format!("the context of {from} is not a JSON object"))),
         Err(error) => Err(wrong(format!("the context of {from} is not JSON: {error}"))),

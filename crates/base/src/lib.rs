@@ -6,6 +6,7 @@
 pub mod diag;
 pub mod digest;
 pub mod duration_text;
+pub mod exact_json;
 pub mod failpoint;
 pub mod keyword;
 pub mod name;

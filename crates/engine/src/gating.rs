@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
+use wf_base::exact_json;
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
 use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
@@ -80,7 +81,7 @@ impl GateEvaluation {
         let id = self.question.tool_call.as_ref()?;
         let call = super::agent::tool_call(&self.run, id).await?;
         let digest = Sha256Digest::of_bytes(call.arguments.as_bytes());
-        let args = serde_json::from_str(&call.arguments).unwrap_or(Value::String(call.arguments));
+        let args = exact_json::read(&call.arguments).unwrap_or(Value::String(call.arguments));
         let mut shown = args.clone();
         self.run.mask().await.value(&mut shown);
         context.insert("tool_name".into(), json!(call.tool));

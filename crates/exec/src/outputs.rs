@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::output_entry::{OutputEntry, entries};
 use super::usage::is_usage;
 use wf_base::diag::nearest;
+use wf_base::exact_json;
 use wf_model::{JsonObject, RequiredOutput};
 
 /// The largest output file that is read, in bytes.
@@ -98,7 +99,7 @@ fn pairs(entry: OutputEntry<'_>, declared: &[RequiredOutput]) -> Result<Vec<(Str
         return Ok(Vec::new());
     }
     if line.trim_start().starts_with('{') {
-        return serde_json::from_str::<JsonObject>(line)
+        return exact_json::read::<JsonObject>(line)
             .map(|object| object.into_iter().collect())
             .map_err(|_| "starts like a JSON object but is not valid JSON".to_owned());
     }

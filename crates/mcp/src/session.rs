@@ -1,4 +1,5 @@
 use serde_json::{Map, Value, json};
+use wf_base::exact_json;
 use wf_base::keyword::Keyword as _;
 
 use crate::reply::{LAST_WITH_HANDSHAKE, McpError, STATELESS, VERSIONS, result_reply};
@@ -54,7 +55,7 @@ pub(crate) struct McpCall {
 impl McpSession {
     /// Takes a line.
     pub(crate) fn take(&mut self, line: &[u8]) -> McpAction {
-        let message: Value = match serde_json::from_slice(line) {
+        let message: Value = match exact_json::read_bytes(line) {
             Ok(message) => message,
             Err(error) => return McpAction::Reply(McpError::NotJson(error.to_string()).reply(&Value::Null)),
         };

@@ -26,6 +26,7 @@ mod claim;
 mod connection;
 mod engine_failure;
 mod escalation;
+mod exact_type;
 mod fetch_host;
 mod gate;
 mod generated;

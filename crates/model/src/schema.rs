@@ -1,5 +1,8 @@
 use std::sync::Arc;
 
+use super::exact_type::ExactType;
+use wf_base::exact_json;
+
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -23,6 +26,7 @@ impl ValueSchema {
     pub fn new(text: Value) -> Result<Self, SchemaError> {
         let compiled = jsonschema::options()
             .should_validate_formats(true)
+            .with_keyword("type", |_, types, _| Ok(Box::new(ExactType::of(types))))
             .build(&text)
             .map_err(|error| SchemaError { reason: error.to_string() })?;
         Ok(Self { text: Arc::new(text), compiled: Arc::new(compiled) })
@@ -61,9 +65,9 @@ impl ValueSchema {
     pub fn read(&self, text: &str) -> Value {
         match self.simple_type() {
             Some("string") => Value::String(text.into()),
-            Some(_) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into())),
+            Some(_) => exact_json::read(text).unwrap_or_else(|_| Value::String(text.into())),
             None if self.allows_text(text) => Value::String(text.into()),
-            None => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into())),
+            None => exact_json::read(text).unwrap_or_else(|_| Value::String(text.into())),
         }
     }
 

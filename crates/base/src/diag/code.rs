@@ -73,6 +73,7 @@ codes! {
     DefaultInvalid "plan/invalid-default" Error "The default of a parameter or an output does not match its schema."
     UnusedParam "plan/unused-param" Warning "A parameter is declared but never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared but never used."
+    NumberRewritten "plan/rewritten-number" Warning "A step is repeated for a number that is used otherwise than it is written."
     UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that are never used."
     UnknownGate "gate/unknown" Error "A gate does not exist or cannot be loaded."
     GateMisnamed "gate/wrong-name" Error "The id of a gate does not match its file name."

@@ -5,7 +5,7 @@ use serde_json::Number;
 use super::YamlValue;
 
 /// Gives a plain scalar its type, by the YAML 1.2 core schema. Values that JSON has no number for,
-/// such as `.inf`, stay text.
+/// such as `.inf` or an integer beyond 64 bits, stay text.
 pub(super) fn plain(text: Cow<'_, str>) -> YamlValue<'_> {
     match &*text {
         "" | "~" | "null" => YamlValue::Null,
@@ -35,9 +35,7 @@ fn number(text: &str) -> Option<Number> {
         if let Ok(number) = text.parse::<i64>() {
             return Some(number.into());
         }
-        if let Ok(number) = text.parse::<u64>() {
-            return Some(number.into());
-        }
+        return text.parse::<u64>().ok().map(Number::from);
     }
     if is_float(digits) {
         return Number::from_f64(text.parse().ok()?);
@@ -97,7 +95,7 @@ mod tests {
             ("0o17", json!(15)),
             ("0x+1", json!("0x+1")),
             ("18446744073709551615", json!(u64::MAX)),
-            ("99999999999999999999", json!(1e20)),
+            ("99999999999999999999", json!("99999999999999999999")),
             ("1.5", json!(1.5)),
             (".5", json!(0.5)),
             ("1e3", json!(1000.0)),

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
+use wf_base::exact_json;
 use wf_model::{AgentSkill, InteractionMode, JsonObject, Persona, RequiredOutput, UniqueKeyJson};
 
 /// The instructions that every agent gets.
@@ -235,7 +236,7 @@ pub fn read_answer(text: &str, outputs: &[RequiredOutput]) -> Result<JsonObject,
     if outputs.is_empty() {
         return Ok(JsonObject::new());
     }
-    let UniqueKeyJson(answer) = serde_json::from_str(unfence(text))
+    let UniqueKeyJson(answer) = exact_json::read(unfence(text))
         .map_err(|error| AnswerMistake(format!("the answer is not a single JSON object: {error}")))?;
     let Value::Object(answer) = answer else {
         return Err(AnswerMistake("the answer is not a JSON object".into()));

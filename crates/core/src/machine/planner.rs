@@ -20,6 +20,7 @@ use super::{Effect, EventKind, Machine, PlanReply, PlannerRejection, ProposedAlt
 use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
 use wf_base::digest::Sha256Digest;
+use wf_base::exact_json;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Alternative, OnStuck, Plan, StepIx, StepWork, UniqueKeyJson};
@@ -297,7 +298,7 @@ fn parse_proposal(text: &str) -> Result<PlannerProposal, String> {
         return Err(format!("output exceeds {ANSWER_LIMIT} bytes"));
     }
     let said: UniqueKeyJson =
-        serde_json::from_str(text.trim()).map_err(|error| format!("output is not valid JSON: {error}"))?;
+        exact_json::read(text.trim()).map_err(|error| format!("output is not valid JSON: {error}"))?;
     let said = said.0;
     let members = said.as_object().ok_or("output is not a JSON object")?;
     let other = members.keys().find(|key| !["steps", "reason"].contains(&key.as_str()));

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::ProbeFindings;
 use super::text::quoted;
+use wf_base::exact_json;
 use wf_model::{Expectation, FailureClass, JsonExpectation, JsonMismatch, UniqueKeyJson, bounds, is_within};
 
 /// The reason why an expectation is not met.
@@ -114,7 +115,7 @@ fn json(expect: &Expectation, output: &CheckedOutput<'_>) -> Result<(), Expectat
     }
     let expected = "the output is JSON";
     let text = output.whole_text(expected)?;
-    let value = match serde_json::from_str(text) {
+    let value = match exact_json::read(text) {
         Ok(UniqueKeyJson(value)) => value,
         Err(error) => return wrong_result(expected, format!("{error}: {}", quoted(text))),
     };

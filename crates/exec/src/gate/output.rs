@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use wf_base::exact_json;
 use wf_core::gate::{CALL_TEXTS, GateAction, GateAnswer};
 use wf_model::JsonObject;
 
@@ -26,7 +27,7 @@ impl GateOutput {
         for line in text.lines() {
             let line = line.trim();
             if line.starts_with('{')
-                && let Ok(Value::Object(members)) = serde_json::from_str(line)
+                && let Ok(Value::Object(members)) = exact_json::read(line)
             {
                 values.extend(members);
             } else if let Some((name, value)) = line.split_once(':')
@@ -114,7 +115,7 @@ fn flags(said: Option<&Value>) -> Result<Vec<String>, String> {
 fn modified_context(said: Option<&Value>) -> Result<JsonObject, String> {
     let object = match said {
         None => return Ok(JsonObject::new()),
-        Some(Value::String(text)) => serde_json::from_str(text).ok(),
+        Some(Value::String(text)) => exact_json::read(text).ok(),
         Some(Value::Object(members)) => Some(members.clone()),
         Some(_) => None,
     };

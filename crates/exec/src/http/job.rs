@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::HttpRequest;
 use crate::{WorkError, log, outputs};
+use wf_base::exact_json;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::machine::WorkExit;
@@ -42,7 +43,7 @@ pub(super) fn read_outputs(
 ) -> Result<JsonObject, WorkError> {
     let mut found = JsonObject::new();
     if !paths.is_empty() {
-        let value: Value = serde_json::from_slice(body)
+        let value: Value = exact_json::read_bytes(body)
             .map_err(|error| WorkError::logical(format!("the response is not JSON: {error}")))?;
         for (name, path) in paths {
             found.insert(name.to_string(), select(name.as_str(), path, &value)?);

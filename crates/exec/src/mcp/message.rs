@@ -1,6 +1,7 @@
 use serde_json::{Map, Value, json};
 
 use super::McpFailure;
+use wf_base::exact_json;
 
 /// The last version of the protocol with a handshake, and those before it that are the same for a client of tools.
 pub(super) const HANDSHAKES: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -70,7 +71,7 @@ pub(super) fn read(line: &[u8], id: u64) -> Result<ServerMessage, McpFailure> {
         let quoted = text.chars().take(QUOTED).map(|c| if c.is_control() { ' ' } else { c });
         McpFailure::NotAMessage(quoted.collect())
     };
-    let Ok(Value::Object(message)) = serde_json::from_slice(line) else {
+    let Ok(Value::Object(message)) = exact_json::read_bytes(line) else {
         return Err(wrong());
     };
     let own = message.get("id");

@@ -48,6 +48,7 @@ impl DecodeSpec for MatrixSpec {
             decoder.wrong_type(node, "a matrix, which is a mapping");
             return None;
         };
+        decoder.note_rewritten_numbers(node);
         let mut matrix = Self { axes: Vec::new(), include: Vec::new(), exclude: Vec::new() };
         for entry in entries {
             match &*entry.key {

@@ -17,7 +17,10 @@ pub enum ForEachSpec {
 impl DecodeSpec for ForEachSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match &node.value {
-            YamlValue::List(items) => Some(Self::List(items.iter().map(YamlNode::json).collect())),
+            YamlValue::List(items) => {
+                decoder.note_rewritten_numbers(node);
+                Some(Self::List(items.iter().map(YamlNode::json).collect()))
+            }
             YamlValue::Text(_) => Expr::decode(node, decoder).map(Self::Computed),
             _ => {
                 decoder.wrong_type(node, "a list, or an expression that evaluates to one");

@@ -99,6 +99,28 @@ impl<'a> SpecDecoder<'a> {
         self.emit(Diagnostic::new(Code::ValueWrong, span, message));
     }
 
+    /// Notes each number that becomes another text where it is used: `3.10` is 3.1.
+    pub fn note_rewritten_numbers(&mut self, node: &YamlNode<'_>) {
+        match &node.value {
+            YamlValue::Number(number) => {
+                let (written, used) = (self.source_text(node.span).to_owned(), number.to_string());
+                if written != used {
+                    let message = format!("`{written}` is the number {used}");
+                    let help = format!("write \"{written}\" to keep it as it is, or {used}");
+                    let mistake = Diagnostic::new(Code::NumberRewritten, node.span, message);
+                    self.emit(mistake.with_help(help));
+                }
+            }
+            YamlValue::List(items) => items.iter().for_each(|item| self.note_rewritten_numbers(item)),
+            YamlValue::Map(entries) => {
+                for entry in entries {
+                    self.note_rewritten_numbers(&entry.value);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Compiles a JSON Schema, once for all occurrences of the same text.
     pub fn schema(&mut self, text: serde_json::Value, span: Span) -> Option<ValueSchema> {
         let key = text.to_string();

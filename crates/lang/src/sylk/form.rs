@@ -1,6 +1,7 @@
 use serde::Deserialize;
 
 use super::SylkMistake;
+use wf_base::exact_json;
 
 /// The graph as it is written.
 #[derive(Debug, Deserialize)]
@@ -78,7 +79,7 @@ pub(super) struct SylkPolicy {
 
 /// Reads the form. An unknown key, a wrong type and a missing key are mistakes.
 pub(super) fn read(text: &str) -> Result<SylkDag, SylkMistake> {
-    serde_json::from_str(text).map_err(|error| {
+    exact_json::read(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
         let whole = error.to_string();
         let message = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(message, _)| message);

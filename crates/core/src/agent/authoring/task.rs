@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::super::{Message, ModelRequest, unfence};
 use super::clarify::{Clarification, MAX_QUESTION, MAX_QUESTIONS, PastWish, wish_message};
+use wf_base::exact_json;
 use wf_base::name::{Name, PlanId};
 use wf_model::UniqueKeyJson;
 
@@ -116,7 +117,7 @@ fn answer_schema() -> Value {
 
 /// Reads the answer of a perceiver about a wish. The error is one sentence for the model.
 pub fn read_perception(text: &str, raw_input: &str) -> Result<Perception, String> {
-    let UniqueKeyJson(value) = serde_json::from_str(unfence(text))
+    let UniqueKeyJson(value) = exact_json::read(unfence(text))
         .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
     let value = said(value);
     if value.get("questions").is_some() {

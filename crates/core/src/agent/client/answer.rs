@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use wf_base::exact_json;
 use wf_model::AgentEngine;
 
 /// The most text of a program's output that its log shows, in bytes.
@@ -34,7 +35,7 @@ impl ClientOutput {
 
     /// Takes a line of its standard output.
     pub fn take(&mut self, line: &str) {
-        let message: Value = match serde_json::from_str(line) {
+        let message: Value = match exact_json::read(line) {
             Ok(message @ Value::Object(_)) => message,
             _ => return self.show(line),
         };

@@ -1,4 +1,5 @@
 use serde_json::{Map, Value};
+use wf_base::exact_json;
 use wf_base::name::Name;
 use wf_model::{McpServer, ValueSchema};
 
@@ -38,8 +39,8 @@ fn arguments(definition: &ToolDefinition, text: &str) -> Result<Map<String, Valu
     let tool = &definition.name;
     // Some models write nothing where there is nothing to say.
     let text = if text.trim().is_empty() { "{}" } else { text };
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| format!("the arguments of `{tool}` are not JSON: {error}"))?;
+    let value: Value =
+        exact_json::read(text).map_err(|error| format!("the arguments of `{tool}` are not JSON: {error}"))?;
     let schema = ValueSchema::new(definition.arguments_schema.clone()).map_err(|error| error.to_string())?;
     if let Some(mistake) = schema.first_mistake(&value) {
         return Err(format!("the arguments of `{tool}` do not conform to its schema: {mistake}"));

@@ -3,6 +3,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
+use wf_base::exact_json;
 use wf_model::{AgentTool, JsonObject};
 
 use super::mistake::{ToolMistake, quoted, words};
@@ -32,11 +33,11 @@ impl ToolArguments {
         // Some models write nothing where there is nothing to say.
         let text = if text.trim().is_empty() { "{}" } else { text };
         let not_json = |error: serde_json::Error| ToolMistake::NotJson { tool, reason: error.to_string() };
-        let value: Value = serde_json::from_str(text).map_err(not_json)?;
+        let value: Value = exact_json::read(text).map_err(not_json)?;
         if !value.is_object() {
             return Err(ToolMistake::NotAnObject { tool, found: kind_of(&value) });
         }
-        let GivenFields(fields) = serde_json::from_str(text).map_err(not_json)?;
+        let GivenFields(fields) = exact_json::read(text).map_err(not_json)?;
         let mut given = Vec::with_capacity(fields.len());
         for (at, (name, value)) in fields.iter().enumerate() {
             if fields.iter().take(at).any(|(earlier, _)| earlier == name) {

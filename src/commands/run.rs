@@ -111,10 +111,14 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         no_cache: args.no_cache,
         ..RunOptions::at_present(&ui.host, args.jobs)
     };
-    let worktree = if args.worktree { Some(worktree_of(ui, &args.plan)?) } else { None };
-    let started = try_start_in(ui, args, begun, worktree.as_ref());
-    if let Some(worktree) = worktree.filter(|_| !matches!(started, Ok(Some(_)))) {
-        // Nothing runs in it.
+    if !args.worktree {
+        let ready = load::load_named(ui, &args.plan, begun)?;
+        return start_loaded(ui, args, ready);
+    }
+    let worktree = worktree_of(ui, &args.plan)?;
+    let ready = load_committed(ui, args, begun, &worktree);
+    let started = ready.and_then(|ready| start_loaded(ui, args, ready));
+    if !matches!(started, Ok(Some(_))) && worktree.is_clean(&ui.host) {
         worktree.remove();
     }
     started
@@ -150,16 +154,8 @@ fn load_committed(
     Ok(LoadedPlan { worktree: Some(worktree.clone()), ..ready })
 }
 
-fn try_start_in(
-    ui: &Ui,
-    args: &RunArgs,
-    begun: RunOptions,
-    worktree: Option<&RunWorktree>,
-) -> Result<Option<CliExitCode>, CommandError> {
-    let ready = match worktree {
-        Some(worktree) => load_committed(ui, args, begun, worktree)?,
-        None => load::load_named(ui, &args.plan, begun)?,
-    };
+/// Starts a run of a loaded plan.
+fn start_loaded(ui: &Ui, args: &RunArgs, ready: LoadedPlan) -> Result<Option<CliExitCode>, CommandError> {
     args.telling.print.check(&ready.plan)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
@@ -175,7 +171,10 @@ fn try_start_in(
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
     let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
     let config = ready.options.write_to(serde_json::Value::Null);
-    let config = worktree.map_or(config.clone(), |worktree| worktree.write_to(config));
+    let config = match &ready.worktree {
+        Some(worktree) => worktree.write_to(config),
+        None => config,
+    };
     let config = match &backend {
         Some(backend) => on_backend(config, &backend.name),
         None => config,

@@ -153,6 +153,14 @@ impl RunWorktree {
         Ok(found)
     }
 
+    /// True if there is nothing in it but what is committed.
+    pub fn is_clean(&self, host: &Host) -> bool {
+        let repository = GitRepository::find(&self.folder, &self.home.state, &host.vars());
+        let status =
+            repository.ok().flatten().map(|found| found.answer(&["status", "--porcelain", "--ignored"]));
+        matches!(status, Some(Ok(lines)) if lines.is_empty())
+    }
+
     /// Removes the worktree, with what git knows of it.
     pub fn remove(&self) {
         let pointer = self.folder.join(".git");

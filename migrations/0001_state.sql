@@ -145,12 +145,15 @@ CREATE TABLE run_leases (
 ) STRICT, WITHOUT ROWID;
 
 -- Locks that tasks hold, or wait for: then `acquired_at` is empty. `kind` is `name`, or `file` for a path in the
--- workspace, which tasks of one run share. A row of a dead process may be taken over.
+-- workspace, which tasks of one run share. A row of a dead process may be taken over. `ticket` is the same in all rows of a
+-- task, and orders the tasks. A wait keeps it when its process ends before the run; `pid` is 0 if the process left the run.
 CREATE TABLE locks (
     kind        TEXT NOT NULL,
     name        TEXT NOT NULL,
     run         TEXT NOT NULL,
     task        TEXT NOT NULL,
+    ticket      INTEGER NOT NULL,
+    outermost   TEXT NOT NULL,
     pid         INTEGER NOT NULL,
     start_ticks INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,
@@ -162,10 +165,12 @@ CREATE TABLE locks (
 ) STRICT, WITHOUT ROWID;
 
 -- Permits to execute that steps have, or wait for: then `acquired_at` is empty. A permit of a dead process may be passed on.
--- `run_turn` and `session_turn` are positions in the queue, and `passed` counts the permits that the other lane got.
+-- `ticket` orders the waits, and is kept as in `locks`. `run_turn` and `session_turn` are positions in the queue, and `passed`
+-- counts the permits that the other lane got.
 CREATE TABLE permits (
     run          TEXT NOT NULL,
     task         TEXT NOT NULL,
+    ticket       INTEGER NOT NULL,
     outermost    TEXT NOT NULL,
     session      TEXT,
     is_scheduled INTEGER NOT NULL,

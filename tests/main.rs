@@ -49,6 +49,7 @@ mod leaks;
 mod leases;
 mod limits;
 mod little_memory;
+mod lock_order;
 mod logs;
 mod machine;
 mod mcp;

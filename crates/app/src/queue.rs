@@ -12,6 +12,7 @@ use wf_base::time::Moment;
 use wf_base::units::first_line;
 use wf_core::goal::SlotState;
 use wf_core::machine::LockKey;
+use wf_core::ticket_queue::LockObstacle;
 use wf_store::{
     LockWait, PermitTask, ReconciliationRow, RunFilter, RunState, SlotRow, StoreError, StoreReader,
     UndeliveredNotification,
@@ -100,14 +101,7 @@ pub fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError
             entries.extend(approval_requests(reader, &row.id)?.into_iter().filter_map(request_entry));
         }
     }
-    for wait in reader.lock_waits()? {
-        let task = task_name_from_text(Some(reader), &wait.run, &wait.place);
-        let holder = wait.holder.as_ref().map(|holder| {
-            let task = task_name_from_text(Some(reader), &holder.run, &holder.place);
-            format!("step {task} of run {}", holder.run.short())
-        });
-        entries.push(task_entry(wait, task, holder));
-    }
+    entries.extend(reader.lock_waits()?.into_iter().map(|wait| lock_entry(reader, wait)));
     entries.extend(permit_entries(reader)?);
     entries.sort_by_key(|entry| entry.state == QueueState::Waiting);
     Ok(entries)
@@ -199,21 +193,28 @@ fn permit_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
     Ok(entries.collect())
 }
 
-fn task_entry(wait: LockWait, task: String, holder: Option<String>) -> QueueEntry {
-    let lock = match &wait.key {
-        LockKey::Name(name) => format!("lock `{name}`"),
-        LockKey::File(path) => path.clone(),
-    };
-    let reason = match holder {
-        Some(holder) => format!("waits for {lock}, which {holder} has"),
-        None => format!("waits for {lock}, which has just become free"),
+fn lock_entry(reader: &StoreReader, wait: LockWait) -> QueueEntry {
+    let shown = |run, place| task_name_from_text(Some(reader), run, place);
+    let reason = match &wait.obstacle {
+        Some(LockObstacle { key, holder, ahead }) => {
+            let lock = match key {
+                LockKey::Name(name) => format!("lock `{name}`"),
+                LockKey::File(path) => path.clone(),
+            };
+            let verb = if holder.waits { "gets first" } else { "has" };
+            let task = shown(&holder.run, &holder.place);
+            let others = ahead.saturating_sub(usize::from(holder.waits));
+            let behind = if others == 0 { String::new() } else { format!(", behind {others} more") };
+            format!("waits for {lock}, which step {task} of run {} {verb}{behind}", holder.run.short())
+        }
+        None => "waits for what has just become free".to_owned(),
     };
     QueueEntry {
         id: format!("task-{}-{}", wait.run.short(), wait.place),
         state: QueueState::Waiting,
         since: wait.since,
         reason,
-        subject: QueueSubject::Task { run: wait.run, task },
+        subject: QueueSubject::Task { task: shown(&wait.run, &wait.place), run: wait.run },
     }
 }
 

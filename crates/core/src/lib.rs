@@ -21,5 +21,6 @@ pub mod run_ledgers;
 pub mod session;
 pub mod suggestion;
 pub mod test_report;
+pub mod ticket_queue;
 pub mod undo;
 pub mod verify;

@@ -7,6 +7,7 @@ use tokio::sync::{Notify, oneshot};
 
 use wf_core::machine::{Effect, InputKind, LockHolder, TaskId, TaskLocks};
 use wf_core::observe::TaskRemark;
+use wf_core::ticket_queue::LockObstacle;
 use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
@@ -17,8 +18,8 @@ use super::run::RunContext;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
-/// The intervals between two looks at a lock that another process holds.
-const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The interval between two looks of the task that is next, and the limit on that of tasks further behind, which look less often.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
@@ -120,13 +121,15 @@ fn in_session(run: &RunContext, mut locks: TaskLocks) -> TaskLocks {
 async fn wait(run: &RunContext, place: &TaskId, locks: &TaskLocks) -> Result<Vec<LockHolder>, EngineError> {
     let session = &run.session;
     let mut told = None;
-    let mut look = FIRST_POLL_INTERVAL;
     loop {
         let freed = session.shared.locks.freed.notified();
+        let look;
         match session.store.try_lock(locks, &run.run_ref.id, place).await? {
             LockAcquisition::Acquired => return Ok(Vec::new()),
             LockAcquisition::TakenOver(dead) => return Ok(dead),
-            LockAcquisition::Held(holder) => {
+            LockAcquisition::Held(LockObstacle { holder, ahead, .. }) => {
+                look =
+                    POLL_INTERVAL.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
                 // One lock may have one holder after the other, and is one wait.
                 if told.as_ref() != Some(&holder.key) {
                     told = Some(holder.key.clone());
@@ -135,8 +138,7 @@ async fn wait(run: &RunContext, place: &TaskId, locks: &TaskLocks) -> Result<Vec
                 }
             }
         }
-        let _ = tokio::time::timeout(look, freed).await;
-        look = (look * 2).min(MAX_POLL_INTERVAL);
+        let _ = tokio::time::timeout(look.min(MAX_POLL_INTERVAL), freed).await;
     }
 }
 

@@ -314,7 +314,12 @@ async fn follow(
 
 /// Returns the remark that a task of a run has a lock which another one waits for.
 fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
-    TaskRemark::LockHeld(LockHolder { key: LockKey::Name(lock), run, place: holder.to_string() })
+    TaskRemark::LockHeld(LockHolder {
+        key: LockKey::Name(lock),
+        run,
+        place: holder.to_string(),
+        waits: false,
+    })
 }
 
 /// The messages of a program, and its end.

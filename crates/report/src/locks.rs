@@ -13,10 +13,11 @@ pub fn lock_key_text(key: &LockKey) -> String {
     }
 }
 
-/// Returns what a task waits for, and who has it.
+/// Returns what a task waits for, and who has it or comes first.
 pub fn lock_holder_text(holder: &LockHolder) -> String {
-    let LockHolder { key, run, place } = holder;
+    let LockHolder { key, run, place, waits } = holder;
     let verb = match key {
+        _ if *waits => "gets first",
         LockKey::Name(_) => "holds",
         LockKey::File(_) => "writes",
     };
@@ -45,11 +46,14 @@ mod tests {
     #[test]
     fn a_holder_is_named_with_its_run() {
         let run = RunId::from_bytes([0x3f; 16]);
-        let holder = |key| LockHolder { key, run: run.clone(), place: "build[2]".into() };
+        let holder = |key| LockHolder { key, run: run.clone(), place: "build[2]".into(), waits: false };
         let file = lock_holder_text(&holder(LockKey::File("out/report.txt".into())));
         assert_eq!(file, format!("out/report.txt, which step build[2] of run {} writes", run.short()));
         let name = lock_holder_text(&holder(LockKey::Name("database".into())));
         assert_eq!(name, format!("lock `database`, which step build[2] of run {} holds", run.short()));
+        let first = LockHolder { waits: true, ..holder(LockKey::Name("database".into())) };
+        let first = lock_holder_text(&first);
+        assert_eq!(first, format!("lock `database`, which step build[2] of run {} gets first", run.short()));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, ReconciliationClaim, StateEvent, StoreDurability,
-    StoreError, answers, claim, fence, owners, project, row_log, sessions, state_event, suggestions, tree,
-    undo,
+    StoreError, answers, claim, fence, locks, owners, project, row_log, sessions, state_event, suggestions,
+    tree, undo,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -63,6 +63,7 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
         if let EventKind::RunEnded { .. } = event.fact
             && batch.run == batch.token.run
         {
+            locks::forget_waits(connection, &batch.run).map_err(failed)?;
             fence::give_back(writing, &batch.token)?;
         }
     }

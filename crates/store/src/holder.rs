@@ -42,7 +42,7 @@ impl LeaseHolder {
             .map(drop)
     }
 
-    /// Releases all that this store holds.
+    /// Releases all that this store holds. Tasks that wait keep their turns until their runs are resumed or end.
     pub(super) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         let me = &self.process;
         let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";
@@ -57,8 +57,13 @@ impl LeaseHolder {
         }
         let [locks, permits] = ["locks", "permits"].map(|table| format!("FROM {table} WHERE {mine}"));
         if count(&format!("SELECT (SELECT count(*) {locks}) + (SELECT count(*) {permits})"))? > 0 {
-            connection.execute(&format!("DELETE {locks}"), held)?;
-            connection.execute(&format!("DELETE {permits}"), held)?;
+            for table in ["locks", "permits"] {
+                connection.execute(
+                    &format!("DELETE FROM {table} WHERE acquired_at IS NOT NULL AND {mine}"),
+                    held,
+                )?;
+                connection.execute(&format!("UPDATE {table} SET pid = 0 WHERE {mine}"), held)?;
+            }
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! The locks of tasks: the rows of the table `locks`.
 //!
-//! A task takes all its locks in one transaction, or none, so no two tasks wait for each other in a circle. A row without
-//! `acquired_at` is a wait, which keeps nobody from anything.
+//! A task takes all its locks in one transaction, or none, so no two tasks wait for each other in a circle. While it waits, it has
+//! a row without `acquired_at` for each of them. [`TicketQueue`] says whose turn it is. Each task asks for itself: a turn of
+//! another one waits for that one to ask.
 
 use rusqlite::{Connection, Row};
 
@@ -11,12 +12,13 @@ use super::process::{ProcessIdentity, ProcessLiveness};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{LockHolder, LockKey, TaskLocks};
+use wf_core::ticket_queue::{LockEntry, LockObstacle, TicketQueue};
 
 /// The result of asking for the locks of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockAcquisition {
-    /// Another task holds one of them.
-    Held(LockHolder),
+    /// Another task holds one of them, or gets it first.
+    Held(LockObstacle),
     /// The task that asked has them.
     Acquired,
     /// The task that asked has them now. These previous holders are dead, and may have left processes running.
@@ -32,10 +34,8 @@ pub struct LockWait {
     pub place: String,
     /// The beginning of the wait.
     pub since: Moment,
-    /// The lock.
-    pub key: LockKey,
-    /// Its holder; `None` if it has become free.
-    pub holder: Option<LockHolder>,
+    /// The task that keeps it waiting, with the lock; `None` if it may proceed.
+    pub obstacle: Option<LockObstacle>,
 }
 
 /// A request for the locks of a task.
@@ -46,56 +46,111 @@ pub(super) struct LockRequest<'a> {
     pub now: Moment,
 }
 
-/// A row of the table.
-struct LockRow {
+/// The rows of a task.
+#[derive(Clone, PartialEq, Eq)]
+struct LockRows {
     process: ProcessIdentity,
     store: i64,
-    lock: LockHolder,
+    ticket: i64,
+    since: Moment,
+    entry: LockEntry,
 }
 
-/// The columns of a row.
-const COLUMNS: &str = "pid, start_ticks, boot_id, pid_ns, store, kind, name, run, task";
+const SELECT: &str =
+    "SELECT pid, start_ticks, boot_id, pid_ns, store, ticket, requested_at, kind, name, run, outermost, task,
+     acquired_at IS NOT NULL FROM locks ORDER BY ticket, kind DESC, name";
 
-/// The rows of holders that exclude a lock of a kind (`?1`) and name (`?2`): of the same name, or, for a file of
-/// another run (`?3`), of the same path, a folder above it, or something in it.
-const RIVALS: &str = "kind = ?1 AND acquired_at IS NOT NULL AND iif(kind = 'name', name = ?2,
-     run <> ?3 AND (name = ?2 OR substr(?2, 1, length(name) + 1) = name || '/'
-                              OR substr(name, 1, length(?2) + 1) = ?2 || '/'))";
+/// The rows of a run (`?1`) and of the runs nested in it.
+const IN_FAMILY: &str = "run IN (WITH RECURSIVE below (id) AS
+     (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id) SELECT id FROM below)";
 
-impl LockRow {
-    /// True if its holder may still be working.
-    fn holds(&self, connection: &Connection) -> rusqlite::Result<bool> {
-        may_work(connection, &self.process, self.lock.run.as_str())
+impl LockRows {
+    /// True if the process may still be working.
+    fn lives(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        may_work(connection, &self.process, self.entry.run.as_str())
+    }
+
+    fn is_of(&self, holder: &LeaseHolder) -> bool {
+        self.process == holder.process && self.store == holder.store
+    }
+
+    /// Returns the task as the holder of a lock.
+    fn holder(&self, key: &LockKey) -> LockHolder {
+        let LockEntry { run, place, .. } = &self.entry;
+        LockHolder { key: key.clone(), run: run.clone(), place: place.clone(), waits: false }
+    }
+
+    /// Replaces the rows of the task; `acquired`: it has its locks since then.
+    fn write(&self, connection: &Connection, acquired: Option<Moment>) -> rusqlite::Result<()> {
+        let LockEntry { run, outermost, place, keys, .. } = &self.entry;
+        connection
+            .prepare_cached("DELETE FROM locks WHERE run = ?1 AND task = ?2")?
+            .execute((run.as_str(), place))?;
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO locks (pid, start_ticks, boot_id, pid_ns, store, ticket, requested_at, kind, name, run,
+                 outermost, task, acquired_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?;
+        for key in keys {
+            let (kind, name) = columns(key);
+            insert.execute(rusqlite::params![
+                self.process.pid,
+                self.process.start,
+                self.process.boot,
+                self.process.ns,
+                self.store,
+                self.ticket,
+                self.since.millis(),
+                kind,
+                name,
+                run.as_str(),
+                outermost.as_str(),
+                place,
+                acquired.map(Moment::millis),
+            ])?;
+        }
+        Ok(())
     }
 }
 
 impl LockRequest<'_> {
-    /// Takes the locks if each is free, or its holder is dead; else notes that the task waits.
+    /// Takes the locks if it is the turn of the task; else notes that it waits.
     pub(super) fn take(
         &self,
         connection: &Connection,
         holder: &LeaseHolder,
     ) -> rusqlite::Result<LockAcquisition> {
+        let mut all = rows(connection)?;
+        let own = all.iter().position(|rows| rows.entry.run == *self.run && rows.entry.place == self.place);
+        let own = own.map(|at| all.remove(at));
+        // Its rows are those of another process, if that works on the same task.
+        if let Some(other) = own.as_ref().filter(|own| own.entry.is_held && !own.is_of(holder))
+            && let Some(key) = other.entry.keys.first()
+            && other.lives(connection)?
+        {
+            let obstacle = LockObstacle { key: key.clone(), holder: other.holder(key), ahead: 0 };
+            return Ok(LockAcquisition::Held(obstacle));
+        }
+        let mut wish = self.wish(connection, holder, own.as_ref(), all.last())?;
+        if own.as_ref().is_some_and(|own| own.entry.is_held && own.is_of(holder)) {
+            return Ok(LockAcquisition::Acquired);
+        }
         let mut dead = Vec::new();
-        for key in self.locks.keys() {
-            for rival in rivals(connection, &key, self.run.as_str())? {
-                let same = rival.lock.run == *self.run && rival.lock.place == self.place;
-                if same && rival.process == holder.process && rival.store == holder.store {
-                    continue;
-                }
-                if rival.holds(connection)? {
-                    self.forget_waits(connection, Some(&key))?;
-                    // Its row is that of the holder, if another process has it for the same task.
-                    if !same {
-                        self.write(connection, holder, &key, None)?;
-                    }
-                    return Ok(LockAcquisition::Held(rival.lock));
-                }
-                // Its own earlier work is taken over without a wait for it.
-                if !same {
-                    dead.push(rival.lock);
-                }
+        for other in all.iter().filter(|other| other.entry.is_held) {
+            if let Some((_, theirs)) = wish.entry.contention(&other.entry)
+                && !other.lives(connection)?
+            {
+                dead.push(other.holder(theirs));
             }
+        }
+        all.retain(|other| {
+            !dead.iter().any(|gone| gone.run == other.entry.run && gone.place == other.entry.place)
+        });
+        if let Some(obstacle) = obstacle(connection, all, &wish)? {
+            if own.as_ref() != Some(&wish) {
+                wish.write(connection, None)?;
+            }
+            return Ok(LockAcquisition::Held(obstacle));
         }
         for lock in &dead {
             let (kind, name) = columns(&lock.key);
@@ -103,57 +158,34 @@ impl LockRequest<'_> {
                 .prepare_cached("DELETE FROM locks WHERE kind = ?1 AND name = ?2 AND run = ?3 AND task = ?4")?
                 .execute((kind, name, lock.run.as_str(), &lock.place))?;
         }
-        self.forget_waits(connection, None)?;
-        for key in self.locks.keys() {
-            self.write(connection, holder, &key, Some(self.now))?;
+        wish.entry.is_held = true;
+        if own.as_ref() != Some(&wish) {
+            wish.write(connection, Some(self.now))?;
         }
         Ok(if dead.is_empty() { LockAcquisition::Acquired } else { LockAcquisition::TakenOver(dead) })
     }
 
-    /// Removes the waits of the task, except for one lock: it waits for one at a time.
-    fn forget_waits(&self, connection: &Connection, except: Option<&LockKey>) -> rusqlite::Result<()> {
-        let (kind, name) = except.map_or(("", ""), columns);
-        connection
-            .prepare_cached(
-                "DELETE FROM locks WHERE run = ?1 AND task = ?2 AND acquired_at IS NULL
-                 AND NOT (kind = ?3 AND name = ?4)",
-            )?
-            .execute((self.run.as_str(), self.place, kind, name))
-            .map(drop)
-    }
-
-    /// Writes the row of a lock that the task has since an instant, or waits for.
-    fn write(
+    /// Returns the rows of the task as one that waits, with its number in the queue if it has one, and else the next.
+    fn wish(
         &self,
         connection: &Connection,
         holder: &LeaseHolder,
-        key: &LockKey,
-        since: Option<Moment>,
-    ) -> rusqlite::Result<()> {
-        let me = &holder.process;
-        let (kind, name) = columns(key);
-        connection
-            .prepare_cached(
-                "INSERT INTO locks (kind, name, run, task, pid, start_ticks, boot_id, pid_ns, store,
-                     requested_at, acquired_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-                 ON CONFLICT DO UPDATE SET pid = ?5, start_ticks = ?6, boot_id = ?7, pid_ns = ?8, store = ?9,
-                     acquired_at = ?11",
-            )?
-            .execute((
-                kind,
-                name,
-                self.run.as_str(),
-                self.place,
-                me.pid,
-                me.start,
-                &me.boot,
-                me.ns,
-                holder.store,
-                self.now.millis(),
-                since.map(Moment::millis),
-            ))
-            .map(drop)
+        own: Option<&LockRows>,
+        last: Option<&LockRows>,
+    ) -> rusqlite::Result<LockRows> {
+        Ok(LockRows {
+            process: holder.process.clone(),
+            store: holder.store,
+            ticket: own.map_or_else(|| last.map_or(1, |last| last.ticket + 1), |own| own.ticket),
+            since: own.map_or(self.now, |own| own.since),
+            entry: LockEntry {
+                run: self.run.clone(),
+                outermost: owners::root(connection, self.run.as_str())?,
+                place: self.place.to_owned(),
+                keys: self.locks.keys().collect(),
+                is_held: false,
+            },
+        })
     }
 }
 
@@ -184,65 +216,90 @@ pub(super) fn give_back(
     holder.delete_task(connection, "locks", run, place)
 }
 
-/// Releases every lock of a run and of the runs nested in it, regardless of the holder, after the
-/// run was taken over.
+/// Releases every lock that a run and the runs nested in it have, regardless of the holder, after the run was taken over.
+/// Their tasks that wait keep their turns.
 pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     connection
-        .prepare_cached(
-            "WITH RECURSIVE below (id) AS
-                 (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
-             DELETE FROM locks WHERE run IN (SELECT id FROM below)",
-        )?
+        .prepare_cached(&format!("DELETE FROM locks WHERE acquired_at IS NOT NULL AND {IN_FAMILY}"))?
         .execute([run.as_str()])
         .map(drop)
 }
 
+/// Removes what tasks of a run that has ended, and of the runs nested in it, wait for.
+pub(super) fn forget_waits(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
+    for table in ["locks", "permits"] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE acquired_at IS NULL AND {IN_FAMILY}"))?
+            .execute([run.as_str()])?;
+    }
+    Ok(())
+}
+
 /// Returns the locks whose holders are dead.
 pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>> {
-    let held = format!("SELECT {COLUMNS} FROM locks WHERE acquired_at IS NOT NULL ORDER BY name, run, task");
     let mut stale = Vec::new();
-    let rows: Vec<LockRow> = connection.prepare(&held)?.query_map([], read)?.collect::<Result<_, _>>()?;
-    for row in rows {
-        if !row.holds(connection)? {
-            stale.push(row.lock);
+    for rows in rows(connection)? {
+        if rows.entry.is_held && !rows.lives(connection)? {
+            stale.extend(rows.entry.keys.iter().map(|key| rows.holder(key)));
         }
     }
+    stale.sort_by(|one, two| (&one.key, &one.run, &one.place).cmp(&(&two.key, &two.run, &two.place)));
     Ok(stale)
 }
 
-/// Returns the waits of living tasks, by time.
+/// Returns the waits of living tasks, in the order in which they are served.
 pub(super) fn waits(connection: &Connection) -> rusqlite::Result<Vec<LockWait>> {
-    let waiting = format!(
-        "SELECT {COLUMNS}, requested_at FROM locks WHERE acquired_at IS NULL ORDER BY requested_at, run, task"
-    );
-    let rows: Vec<(LockRow, i64)> = connection
-        .prepare(&waiting)?
-        .query_map([], |row| Ok((read(row)?, row.get(9)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut waits = Vec::new();
-    for (row, since) in rows {
-        if !row.holds(connection)? {
-            continue;
-        }
-        let LockHolder { key, run, place } = row.lock;
-        let mut holder = None;
-        for rival in rivals(connection, &key, run.as_str())? {
-            if rival.holds(connection)? {
-                holder = Some(rival.lock);
-            }
-        }
-        waits.push(LockWait { run, place, since: Moment::from_millis(since), key, holder });
-    }
-    Ok(waits)
+    let all = living(connection, rows(connection)?)?;
+    let queue = TicketQueue { entries: all.iter().map(|rows| rows.entry.clone()).collect() };
+    let waits = all.into_iter().enumerate().filter(|(_, rows)| !rows.entry.is_held);
+    let waits = waits.map(|(position, LockRows { since, entry, .. })| LockWait {
+        run: entry.run,
+        place: entry.place,
+        since,
+        obstacle: queue.obstacle(position),
+    });
+    Ok(waits.collect())
 }
 
-/// Returns the holders that exclude a lock of a run.
-fn rivals(connection: &Connection, key: &LockKey, run: &str) -> rusqlite::Result<Vec<LockRow>> {
-    let (kind, name) = columns(key);
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM locks WHERE {RIVALS} ORDER BY name, run, task"))?
-        .query_map((kind, name, run), read)?
-        .collect()
+/// Returns what keeps a task from its locks, given the others whose locks are not free for it.
+fn obstacle(
+    connection: &Connection,
+    others: Vec<LockRows>,
+    wish: &LockRows,
+) -> rusqlite::Result<Option<LockObstacle>> {
+    // While one of them holds a lock, it does not matter which of those who wait are alive.
+    let is_held =
+        others.iter().any(|rows| rows.entry.is_held && wish.entry.contention(&rows.entry).is_some());
+    let others = if is_held { others } else { living(connection, others)? };
+    let position = others.partition_point(|rows| rows.ticket < wish.ticket);
+    let mut entries: Vec<LockEntry> = others.into_iter().map(|rows| rows.entry).collect();
+    entries.insert(position, wish.entry.clone());
+    Ok(TicketQueue { entries }.obstacle(position))
+}
+
+/// Returns the rows of tasks that may still be working.
+fn living(connection: &Connection, all: Vec<LockRows>) -> rusqlite::Result<Vec<LockRows>> {
+    let mut living = Vec::with_capacity(all.len());
+    for rows in all {
+        if rows.lives(connection)? {
+            living.push(rows);
+        }
+    }
+    Ok(living)
+}
+
+/// Returns the rows by task, in the order of the tickets.
+fn rows(connection: &Connection) -> rusqlite::Result<Vec<LockRows>> {
+    let mut select = connection.prepare_cached(SELECT)?;
+    let mut all: Vec<LockRows> = Vec::new();
+    for row in select.query_map([], read)? {
+        let mut row = row?;
+        match all.last_mut().filter(|last| last.ticket == row.ticket) {
+            Some(last) => last.entry.keys.append(&mut row.entry.keys),
+            None => all.push(row),
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the kind and the name of a lock, as they are stored.
@@ -253,15 +310,23 @@ fn columns(key: &LockKey) -> (&'static str, &str) {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<LockRow> {
-    let name: String = row.get(6)?;
-    let key = match row.get::<_, String>(5)?.as_str() {
+fn read(row: &Row<'_>) -> rusqlite::Result<LockRows> {
+    let name: String = row.get(8)?;
+    let key = match row.get::<_, String>(7)?.as_str() {
         "file" => LockKey::File(name),
         _ => LockKey::Name(name),
     };
-    Ok(LockRow {
+    Ok(LockRows {
         process: ProcessIdentity { pid: row.get(0)?, start: row.get(1)?, boot: row.get(2)?, ns: row.get(3)? },
         store: row.get(4)?,
-        lock: LockHolder { key, run: RunId::from_stored(row.get::<_, String>(7)?), place: row.get(8)? },
+        ticket: row.get(5)?,
+        since: Moment::from_millis(row.get(6)?),
+        entry: LockEntry {
+            run: RunId::from_stored(row.get::<_, String>(9)?),
+            outermost: RunId::from_stored(row.get::<_, String>(10)?),
+            place: row.get(11)?,
+            keys: vec![key],
+            is_held: row.get(12)?,
+        },
     })
 }

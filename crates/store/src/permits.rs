@@ -54,6 +54,8 @@ struct PermitRows {
     held: Vec<PermitOwner>,
     dead: Vec<PermitTask>,
     waiting: Vec<PermitRow>,
+    /// The last number in the queue.
+    last: i64,
 }
 
 /// A row of the table.
@@ -61,13 +63,14 @@ struct PermitRows {
 struct PermitRow {
     process: ProcessIdentity,
     store: i64,
+    ticket: i64,
     task: PermitTask,
     wait: PermitWait,
     is_held: bool,
 }
 
 const SELECT: &str = "SELECT pid, start_ticks, boot_id, pid_ns, store, run, task, requested_at, outermost, session, is_scheduled,
-     run_turn, session_turn, passed, acquired_at IS NOT NULL FROM permits ORDER BY requested_at, run, task";
+     run_turn, session_turn, passed, acquired_at IS NOT NULL, ticket FROM permits ORDER BY ticket";
 
 impl PermitRow {
     fn lives(&self, connection: &Connection) -> rusqlite::Result<bool> {
@@ -78,11 +81,6 @@ impl PermitRow {
     fn of(&self, holder: &LeaseHolder) -> Self {
         Self { process: holder.process.clone(), store: holder.store, ..self.clone() }
     }
-
-    /// Returns what orders the steps as they came.
-    fn order(&self) -> (Moment, &str, &str) {
-        (self.task.since, self.task.run.as_str(), &self.task.place)
-    }
 }
 
 impl PermitRequest<'_> {
@@ -92,7 +90,7 @@ impl PermitRequest<'_> {
         connection: &Connection,
         holder: &LeaseHolder,
     ) -> rusqlite::Result<PermitAnswer> {
-        let PermitRows { own, held, dead, waiting } = self.rows(connection)?;
+        let PermitRows { own, held, dead, waiting, last } = self.rows(connection)?;
         if let Some(own) = own.as_ref().filter(|own| own.is_held) {
             // It was given to this step before its engine died, and to nobody since.
             self.write(connection, &own.of(holder))?;
@@ -105,9 +103,9 @@ impl PermitRequest<'_> {
         };
         let row = match &own {
             Some(own) => own.of(holder),
-            None => self.new_row(holder, queue.wait_of(self.owner(connection)?)),
+            None => self.new_row(holder, queue.wait_of(self.owner(connection)?), last + 1),
         };
-        let position = waiting.partition_point(|other| other.order() < row.order());
+        let position = waiting.partition_point(|other| other.ticket < row.ticket);
         queue.waits.insert(position, row.wait.clone());
         if queue.next() != Some(position) {
             let limit = queue.limit_on(&row.wait.owner);
@@ -132,18 +130,15 @@ impl PermitRequest<'_> {
         Ok(PermitAnswer::Given { after })
     }
 
-    /// Returns the rows by what they mean for the step. Waits of the dead are removed.
+    /// Returns the rows by what they mean for the step. The dead wait for nothing, until their runs are resumed.
     fn rows(&self, connection: &Connection) -> rusqlite::Result<PermitRows> {
         let mut found = PermitRows::default();
         for row in rows(connection)? {
+            found.last = row.ticket;
             if row.task.run == *self.run && row.task.place == self.place {
                 found.own = Some(row);
             } else if !row.lives(connection)? {
-                if row.is_held {
-                    found.dead.push(row.task);
-                } else {
-                    delete(connection, &row.task)?;
-                }
+                found.dead.extend(row.is_held.then_some(row.task));
             } else if row.is_held {
                 found.held.push(row.wait.owner);
             } else {
@@ -153,10 +148,11 @@ impl PermitRequest<'_> {
         Ok(found)
     }
 
-    fn new_row(&self, holder: &LeaseHolder, wait: PermitWait) -> PermitRow {
+    fn new_row(&self, holder: &LeaseHolder, wait: PermitWait, ticket: i64) -> PermitRow {
         PermitRow {
             process: holder.process.clone(),
             store: holder.store,
+            ticket,
             task: PermitTask { run: self.run.clone(), place: self.place.to_owned(), since: self.now },
             wait,
             is_held: false,
@@ -182,8 +178,8 @@ impl PermitRequest<'_> {
         connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO permits (pid, start_ticks, boot_id, pid_ns, store, run, task, requested_at,
-                     outermost, session, is_scheduled, run_turn, session_turn, passed, acquired_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                     outermost, session, is_scheduled, run_turn, session_turn, passed, acquired_at, ticket)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .execute(rusqlite::params![
                 process.pid,
@@ -201,6 +197,7 @@ impl PermitRequest<'_> {
                 wait.session_turn.cast_signed(),
                 wait.passed,
                 row.is_held.then_some(self.now.millis()),
+                row.ticket,
             ])
             .map(drop)
     }
@@ -264,5 +261,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<PermitRow> {
             passed: row.get(13)?,
         },
         is_held: row.get(14)?,
+        ticket: row.get(15)?,
     })
 }

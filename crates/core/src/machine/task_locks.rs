@@ -30,15 +30,17 @@ pub enum LockKey {
     File(String),
 }
 
-/// A task that holds a lock which another one waits for.
+/// A task that keeps another one from a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// The lock.
     pub key: LockKey,
-    /// The run of the holder.
+    /// The run of the task.
     pub run: RunId,
-    /// The task of the holder, as shown: `step[item]`.
+    /// The task, as shown: `step[item]`.
     pub place: String,
+    /// True if it waits for the lock itself, and comes first; else it has it.
+    pub waits: bool,
 }
 
 impl LockKey {

@@ -8,6 +8,7 @@ use super::fixture::{
 use wf_base::name::RunId;
 use wf_base::time::FixedClock;
 use wf_core::machine::{LockHolder, LockKey, TaskId, TaskLocks};
+use wf_core::ticket_queue::LockObstacle;
 
 /// A store that owns a run, which is recorded.
 fn owner(dir: &std::path::Path, run: &RunId) -> (Store, RunFence) {
@@ -184,7 +185,8 @@ fn the_dead_hold_nothing() {
     assert!(!store.reader().unwrap().owner(&run).unwrap().unwrap().alive);
     let heir = open(dir.path());
     drop(heir.own_run(&run, "").wait().unwrap());
-    let holder = LockHolder { key: LockKey::Name("network".into()), run, place: "fetch".into() };
+    let holder =
+        LockHolder { key: LockKey::Name("network".into()), run, place: "fetch".into(), waits: false };
     let dead = LockAcquisition::TakenOver(vec![holder]);
     assert_eq!(asked(&heir, 2), dead);
     drop(fence);
@@ -207,7 +209,7 @@ fn who_cannot_be_seen_holds_while_the_lease_lasts() {
     let refused = heir.own_run(&run, "").wait().unwrap_err();
     assert!(refused.to_string().contains("in another container since"), "{refused}");
     let asked = || heir.try_lock(&lock("network"), &run_id(3), &place).wait().unwrap();
-    assert!(matches!(asked(), LockAcquisition::Held(holder) if holder.run == run_id(2)));
+    assert!(matches!(asked(), LockAcquisition::Held(found) if found.holder.run == run_id(2)));
     alter("UPDATE run_leases SET expires = 0");
     assert!(matches!(asked(), LockAcquisition::TakenOver(dead) if dead[0].run == run_id(2)));
     assert!(heir.own_run(&run, "").wait().is_ok());
@@ -249,7 +251,7 @@ fn files_are_held_all_or_none_by_one_run() {
     assert_eq!(ask(&one, &fetch, &["lib", "out/a"]), LockAcquisition::Acquired);
     let flushed = commits(dir.path());
     for paths in [["a", "out"], ["a", "lib"], ["a", "lib/x/y"], ["a", "out/a"]] {
-        let LockAcquisition::Held(holder) = ask(&two, &fetch, &paths) else {
+        let LockAcquisition::Held(LockObstacle { holder, .. }) = ask(&two, &fetch, &paths) else {
             panic!("{paths:?} are not free");
         };
         assert!(holder.run == one && holder.place == "fetch", "{holder:?}");
@@ -262,10 +264,10 @@ fn files_are_held_all_or_none_by_one_run() {
     }
     let waits = store.reader().unwrap().lock_waits().unwrap();
     let shown: Vec<_> =
-        waits.iter().map(|wait| (wait.run.clone(), wait.place.as_str(), &wait.holder)).collect();
-    let held =
-        |path: &str| LockHolder { key: LockKey::File(path.into()), run: one.clone(), place: "fetch".into() };
-    assert_eq!(shown, [(two.clone(), "fetch", &Some(held("out/a")))]);
+        waits.iter().map(|wait| (wait.run.clone(), wait.place.as_str(), wait.obstacle.clone())).collect();
+    let key = LockKey::File("out/a".into());
+    let holder = LockHolder { key: key.clone(), run: one.clone(), place: "fetch".into(), waits: false };
+    assert_eq!(shown, [(two.clone(), "fetch", Some(LockObstacle { key, holder, ahead: 0 }))]);
     store.unlock(&one, &fetch).wait().unwrap();
     assert_eq!(ask(&two, &fetch, &["lib/x", "out"]), LockAcquisition::Acquired);
     assert_eq!(store.reader().unwrap().lock_waits().unwrap(), []);

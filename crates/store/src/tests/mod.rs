@@ -12,6 +12,7 @@ mod goals;
 mod hold;
 mod idle;
 mod kill;
+mod lock_order;
 mod memory;
 mod notes;
 mod open;

@@ -11,6 +11,7 @@ use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
 use crate::printed::PrintArgs;
 use wf_app::approve::{RunApprovalRequest, approval_requests};
+use wf_app::git::place_in_repository;
 use wf_app::goals::wake_daemon;
 use wf_app::load::LoadedPlan;
 use wf_app::run_start::{ExecutedRun, RunStart};
@@ -111,7 +112,12 @@ pub fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn Ru
     }
     if ui.host.in_actions() {
         let sites = ready.sites.clone();
-        all.add(GithubAnnotator::new(std::io::stderr(), ready.path.clone(), sites));
+        all.add(GithubAnnotator::new(
+            std::io::stderr(),
+            place_in_repository(&ready.workspace.root),
+            ready.path.clone(),
+            sites,
+        ));
     }
     Box::new(all)
 }

@@ -9,6 +9,7 @@ use super::Terminal;
 use super::args::{ColorMode, GlobalArgs};
 use super::log_prefix::LogPrefix;
 use crate::terminal::{read_hidden, read_line};
+use wf_app::git::place_in_repository;
 use wf_app::{Caller, CommandError, Host, LineReader};
 use wf_base::diag::{CheckedFile, Severity};
 use wf_base::untrusted::{self, styled, styled_line};
@@ -164,7 +165,9 @@ impl Caller for Ui {
         self.print_message(&summary(files));
         if self.host.in_actions() {
             // They are commands for GitHub, with their own escapes.
-            let _ = io::stderr().lock().write_all(annotations(files).as_bytes());
+            let _ = io::stderr()
+                .lock()
+                .write_all(annotations(files, &place_in_repository(self.host.cwd())).as_bytes());
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Each setting is shown to work: some git command that heeds it starts the program, outside of wf.
 
+mod annotated;
 mod beside;
 mod callers;
 mod confined;

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::Ui;
 use wf_app::collect::{SpecFileSet, collect};
+use wf_app::git::place_in_repository;
 use wf_app::load::EnvelopeStep;
 use wf_app::{APPROVERS, CliExitCode, CommandError, Host, load, relative_path, relied, require_utf8};
 use wf_base::diag::CheckedFile;
@@ -53,7 +54,7 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
     if args.json {
         ui.print_json(&json(&all))?;
     } else if args.sarif {
-        ui.print_json(&sarif(&all, env!("CARGO_PKG_VERSION")))?;
+        ui.print_json(&sarif(&all, &place_in_repository(ui.host.cwd()), env!("CARGO_PKG_VERSION")))?;
     } else {
         print_diagnostics(ui, &all, &collected)?;
     }
@@ -145,7 +146,7 @@ fn print_diagnostics(ui: &Ui, all: &[CheckedFile], collected: &SpecFileSet) -> R
         ui.print(&text(file, ui.terminal.width))?;
     }
     if ui.host.in_actions() {
-        ui.print_bytes(annotations(all).as_bytes())?;
+        ui.print_bytes(annotations(all, &place_in_repository(ui.host.cwd())).as_bytes())?;
     }
     if ui.volume > Verbosity::Quiet && collected.skipped > 0 {
         let files = plural(collected.skipped, "Markdown file");

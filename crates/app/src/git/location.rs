@@ -107,6 +107,14 @@ impl GitLocation {
     }
 }
 
+/// Returns the path of a folder from the top of the repository that it is in; empty: it is the top, or in none.
+pub fn place_in_repository(folder: &Path) -> PathBuf {
+    let found = GitLocation::find(folder).ok().flatten();
+    let below = found
+        .and_then(|found| Some(folder.canonicalize().ok()?.strip_prefix(&found.top).ok()?.to_path_buf()));
+    below.unwrap_or_default()
+}
+
 /// Adds a folder of objects, and those that it borrows from. Only folders that look like such: a line in a
 /// file of the repository must not have any other folder shown.
 fn add_objects(folder: &Path, found: &mut BTreeSet<PathBuf>) {

@@ -14,6 +14,6 @@ mod repository;
 mod trouble;
 
 pub use fetched::fetch_commit;
-pub use location::GitLocation;
+pub use location::{GitLocation, place_in_repository};
 pub use repository::{GitObjects, GitRepository};
 pub use trouble::GitError;

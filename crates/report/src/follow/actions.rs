@@ -1,8 +1,9 @@
 use std::fmt::Write as _;
 use std::io::Write;
+use std::path::PathBuf;
 
 use super::{RunNotification, RunTracker, TaskEnding};
-use crate::mistakes::annotation;
+use crate::mistakes::{annotation, from_top};
 use wf_base::source::{DeclarationSite, DeclarationSites};
 use wf_core::machine::{Attempt, CheckVerdict, Event, StepState};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef};
@@ -11,15 +12,18 @@ use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef};
 #[derive(Debug)]
 pub struct GithubAnnotator<W> {
     out: W,
+    /// The folder of the workspace, from the top of the repository.
+    folder: PathBuf,
     path: String,
     sites: DeclarationSites,
     board: RunTracker,
 }
 
 impl<W: Write> GithubAnnotator<W> {
-    /// Writes workflow commands to `out`; `path` is the plan's, as the repository knows it.
-    pub fn new(out: W, path: impl Into<String>, sites: DeclarationSites) -> Self {
-        Self { out, path: path.into(), sites, board: RunTracker::default() }
+    /// Writes workflow commands to `out`. The path of the plan and those of the sites are relative to the workspace, which
+    /// is in a folder below the top of the repository.
+    pub fn new(out: W, folder: PathBuf, path: impl Into<String>, sites: DeclarationSites) -> Self {
+        Self { out, folder, path: path.into(), sites, board: RunTracker::default() }
     }
 
     fn write(&mut self, text: &str) {
@@ -46,6 +50,7 @@ impl<W: Write> GithubAnnotator<W> {
     fn mark(&self, level: &str, site: Option<&DeclarationSite>, title: &str, text: &str) -> String {
         let path = site.map_or(&self.path, |site| &site.path);
         let line = site.map_or(1, |site| site.line).to_string();
+        let path = from_top(&self.folder, path);
         let properties = [("file", path.as_str()), ("line", &line), ("title", title)];
         annotation(level, &properties, text)
     }
@@ -90,6 +95,8 @@ fn finding_text(verdict: &CheckVerdict) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::{DeclarationSites, GithubAnnotator};
     use crate::follow::TaskEnding;
     use wf_base::name::{Name, PlanId, RunId};
@@ -119,8 +126,9 @@ mod tests {
             nested: false,
         };
         let expected =
-            "::error file=plans/a.md,line=1,title=build failed::exit code 2%0Ano such file: 100%25\n";
-        let actions = GithubAnnotator::new(Vec::new(), "plans/a.md", DeclarationSites::default());
+            "::error file=svc/plans/a.md,line=1,title=build failed::exit code 2%0Ano such file: 100%25\n";
+        let actions =
+            GithubAnnotator::new(Vec::new(), PathBuf::from("svc"), "plans/a.md", DeclarationSites::default());
         assert_eq!(actions.mark_step(&ending), expected);
     }
 }

@@ -1,3 +1,6 @@
+use std::path::Path;
+
+use super::place::from_top;
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::untrusted::untrusted;
@@ -9,12 +12,13 @@ pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> St
     format!("::{level} {}::{}\n", properties.join(","), escape(message, false))
 }
 
-/// The diagnostics of all files as annotations.
-pub fn annotations(all: &[CheckedFile]) -> String {
+/// The diagnostics of all files as annotations. `folder` is the one that their paths are relative to, from the top of the
+/// repository.
+pub fn annotations(all: &[CheckedFile], folder: &Path) -> String {
     let mut text = String::new();
     for file in all {
         for diagnostic in &file.diagnostics {
-            text.push_str(&diagnostic_annotation(file, diagnostic));
+            text.push_str(&diagnostic_annotation(file, diagnostic, folder));
         }
     }
     text
@@ -28,7 +32,7 @@ pub(super) fn level(diagnostic: &Diagnostic) -> &'static str {
     }
 }
 
-fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic) -> String {
+fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic, folder: &Path) -> String {
     let start = file.source.line_column(diagnostic.span.start);
     let end = file.source.line_column(diagnostic.span.end);
     let numbers = [start.line, start.column, end.line, end.column].map(|n| n.to_string());
@@ -38,7 +42,7 @@ fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic) -> String 
     annotation(
         level(diagnostic),
         &[
-            ("file", file.source.path()),
+            ("file", &from_top(folder, file.source.path())),
             ("line", line),
             ("col", column),
             ("endLine", end_line),
@@ -59,6 +63,8 @@ fn escape(text: &str, property: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::annotations;
     use crate::mistakes::tests::sample;
 
@@ -66,6 +72,8 @@ mod tests {
     fn an_annotation_names_file_and_place() {
         let expected = "::error file=plans/a.md,line=5,col=10,endLine=5,endColumn=15,\
             title=plan/duplicate-id::two steps are called `build`%0Agive one of them another id\n";
-        assert_eq!(annotations(&[sample::checked()]), expected);
+        assert_eq!(annotations(&[sample::checked()], Path::new("")), expected);
+        let below = annotations(&[sample::checked()], Path::new("svc"));
+        assert_eq!(below, expected.replace("file=", "file=svc/"));
     }
 }

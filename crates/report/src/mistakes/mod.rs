@@ -5,6 +5,7 @@
 
 mod annotate;
 mod json;
+mod place;
 mod sarif;
 #[cfg(test)]
 mod tests;
@@ -12,5 +13,6 @@ mod text;
 
 pub use annotate::{annotation, annotations};
 pub use json::{DIAGNOSTICS_VERSION, json};
+pub use place::from_top;
 pub use sarif::sarif;
 pub use text::{summary, text};

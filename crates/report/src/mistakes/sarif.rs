@@ -1,16 +1,21 @@
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::annotate::level;
+use super::place::from_top;
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 
-/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners.
-pub fn sarif(all: &[CheckedFile], version: &str) -> String {
-    let results: Vec<Value> =
-        all.iter().flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, one))).collect();
+/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one that their paths are relative to,
+/// from the top of the repository.
+pub fn sarif(all: &[CheckedFile], folder: &Path, version: &str) -> String {
+    let results: Vec<Value> = all
+        .iter()
+        .flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, folder, one)))
+        .collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,14 +43,14 @@ fn rules() -> Vec<Value> {
     Code::ALL.iter().map(rule).collect()
 }
 
-fn result(source: &SourceText, diagnostic: &Diagnostic) -> Value {
+fn result(source: &SourceText, folder: &Path, diagnostic: &Diagnostic) -> Value {
     let help = diagnostic.help.as_deref();
     let remedy = help.map(|help| format!("\n{help}")).unwrap_or_default();
     let related: Vec<Value> = diagnostic
         .related
         .iter()
         .map(|label| {
-            let mut place = location(source, label.span);
+            let mut place = location(source, folder, label.span);
             if let Some(fields) = place.as_object_mut() {
                 fields.insert("message".into(), json!({ "text": label.text }));
             }
@@ -56,16 +61,16 @@ fn result(source: &SourceText, diagnostic: &Diagnostic) -> Value {
         "ruleId": diagnostic.code.as_str(),
         "level": level(diagnostic),
         "message": { "text": format!("{}{remedy}", diagnostic.message) },
-        "locations": [location(source, diagnostic.span)],
+        "locations": [location(source, folder, diagnostic.span)],
         "relatedLocations": related,
     })
 }
 
-fn location(source: &SourceText, span: Span) -> Value {
+fn location(source: &SourceText, folder: &Path, span: Span) -> Value {
     let (start, end) = (source.line_column(span.start), source.line_column(span.end));
     json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": uri(source.path()) },
+            "artifactLocation": { "uri": uri(&from_top(folder, source.path())) },
             "region": {
                 "startLine": start.line,
                 "startColumn": start.column,
@@ -99,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_scanner_finds_rule_and_place() {
-        let log: Value = serde_json::from_str(&sarif(&[sample::checked()], "1.0")).unwrap();
+        let log: Value =
+            serde_json::from_str(&sarif(&[sample::checked()], std::path::Path::new(""), "1.0")).unwrap();
         let at = |pointer: &str| log.pointer(pointer).cloned().unwrap_or_default();
         assert_eq!(at("/runs/0/results/0/ruleId"), "plan/duplicate-id");
         let region = "/runs/0/results/0/locations/0/physicalLocation/region";

@@ -146,7 +146,8 @@ CREATE TABLE run_leases (
 
 -- Locks that tasks hold, or wait for: then `acquired_at` is empty. `kind` is `name`, or `file` for a path in the
 -- workspace, which tasks of one run share. A row of a dead process may be taken over. `ticket` is the same in all rows of a
--- task, and orders the tasks. A wait keeps it when its process ends before the run; `pid` is 0 if the process left the run.
+-- task, and orders the tasks. A wait keeps it when its process ends before the run; `pid` is 0 if the process left the run. `replaced_by`
+-- is a newer run that waits in place of this one.
 CREATE TABLE locks (
     kind        TEXT NOT NULL,
     name        TEXT NOT NULL,
@@ -154,6 +155,8 @@ CREATE TABLE locks (
     task        TEXT NOT NULL,
     ticket      INTEGER NOT NULL,
     outermost   TEXT NOT NULL,
+    when_busy   TEXT NOT NULL,
+    replaced_by TEXT,
     pid         INTEGER NOT NULL,
     start_ticks INTEGER NOT NULL,
     boot_id     TEXT NOT NULL,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use wf_core::machine::{Effect, InputKind, TimerKind, WorkExit};
+use wf_core::machine::{Effect, InputKind, RunOutcome, TimerKind, WorkExit};
 use wf_model::expr::Template;
 use wf_model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition};
 
@@ -87,6 +87,22 @@ fn what_asks_for_a_file_keeps_its_room_until_it_has_to_wait() {
     assert_eq!(words(&held.feed(InputKind::Locked { place: a.clone() })), [""; 0]);
     assert_eq!(words(&held.feed(end(&b))), ["start"]);
     assert_eq!(words(&held.resume()), ["lock"]);
+}
+
+#[test]
+fn a_task_that_is_refused_its_lock_fails_and_one_that_is_replaced_ends_its_run() {
+    for (is_replaced, outcome) in [(false, RunOutcome::Failed), (true, RunOutcome::Cancelled)] {
+        let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
+        let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+        let refused = InputKind::LockRefused { place, reason: "it is busy".into(), is_replaced };
+        assert_eq!(words(&killed.feed(refused.clone())), ["unlock", "finish"]);
+        assert_eq!(killed.machine.outcome(), Some(outcome));
+        assert_eq!(words(&killed.feed(refused)), [""; 0], "it is over");
+    }
+    let mut holds = locked();
+    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+    let late = InputKind::LockRefused { place, reason: "it is busy".into(), is_replaced: true };
+    assert_eq!(words(&holds.feed(late)), [""; 0], "it has the lock");
 }
 
 #[test]

@@ -211,7 +211,9 @@ impl Engine {
                         |effect| matches!(effect, Effect::Lookup { place: p, .. } if p == place),
                     )
             }
-            InputKind::Locked { place } | InputKind::LockHeld { place } => {
+            InputKind::Locked { place }
+            | InputKind::LockHeld { place }
+            | InputKind::LockRefused { place, .. } => {
                 done(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
                     || self
                         .waiting()

@@ -111,7 +111,7 @@ fn line(plan: &Plan, step: &Step) -> String {
         "retries",
         (retry.max > 0).then(|| format!("{} on {:?} after {:?}", retry.max, retry.on, retry.backoff)),
     );
-    more("lock", step.concurrency.clone());
+    more("lock", step.concurrency.as_ref().map(|lock| format!("{} {}", lock.name, lock.when_busy)));
     more("checks", (!step.verify.is_empty()).then(|| step.verify.len().to_string()));
     more("cache", step.cache.is_some().then(|| "yes".into()));
     more("idempotent", step.idempotent.then(|| "yes".into()));

@@ -169,6 +169,7 @@ impl World {
                 what,
                 InputKind::Locked { .. }
                     | InputKind::LockHeld { .. }
+                    | InputKind::LockRefused { .. }
                     | InputKind::Stale(_)
                     | InputKind::Confirmed { .. }
             );

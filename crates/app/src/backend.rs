@@ -13,6 +13,7 @@ use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{Name, RunId};
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;
+use wf_model::LockBusyPolicy;
 use wf_store::StoreReader;
 
 /// The program that drives runs on Temporal.
@@ -44,6 +45,15 @@ pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<Ba
                 format!("backend `{name}` has no queue `{queue}`, on which step `{}` runs", step.id);
             return Err(CommandError::new(CliExitCode::Usage, message)
                 .hint(format!("add it under `queues` of `{name}` in wf.yaml")));
+        }
+        let mut locks = plan.steps().iter().filter_map(|step| Some((step, step.concurrency.as_ref()?)));
+        let queued = LockBusyPolicy::Queue;
+        if let Some((step, lock)) = locks.find(|(_, lock)| lock.when_busy != queued) {
+            let (id, policy) = (&step.id, lock.when_busy);
+            let message = format!("backend `{name}` cannot run step `{id}`, which has `when_busy: {policy}`");
+            return Err(CommandError::new(CliExitCode::Usage, message).hint(
+                "there, steps wait for a lock in the order in which they came: leave `when_busy` out",
+            ));
         }
     }
     let BackendCommand { program, args, env } = backend_command(host, &ready.config, name, "follow")?;

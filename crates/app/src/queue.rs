@@ -196,7 +196,7 @@ fn permit_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
 fn lock_entry(reader: &StoreReader, wait: LockWait) -> QueueEntry {
     let shown = |run, place| task_name_from_text(Some(reader), run, place);
     let reason = match &wait.obstacle {
-        Some(LockObstacle { key, holder, ahead }) => {
+        Some(LockObstacle { key, holder, ahead, .. }) => {
             let lock = match key {
                 LockKey::Name(name) => format!("lock `{name}`"),
                 LockKey::File(path) => path.clone(),

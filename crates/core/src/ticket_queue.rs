@@ -37,6 +37,8 @@ pub struct LockObstacle {
     pub key: LockKey,
     /// The task that has it, or comes before.
     pub holder: LockHolder,
+    /// The outermost run around that task.
+    pub outermost: RunId,
     /// The number of tasks that wait for one of the same locks and come before.
     pub ahead: usize,
 }
@@ -88,7 +90,7 @@ impl TicketQueue {
             let (run, place) = (other.run.clone(), other.place.clone());
             let holder = LockHolder { key: theirs.clone(), run, place, waits: !other.is_held };
             let ahead = self.earlier(position).filter(|(_, other)| own.contention(other).is_some()).count();
-            Some(LockObstacle { key: key.clone(), holder, ahead })
+            Some(LockObstacle { key: key.clone(), holder, outermost: other.outermost.clone(), ahead })
         })
     }
 

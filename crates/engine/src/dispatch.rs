@@ -345,7 +345,9 @@ impl RunDispatcher {
             InputKind::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
             InputKind::Guided(reply) => drop(self.stops.remove(&Some(reply.attempt.clone()))),
             InputKind::Planned(_) => drop(self.stops.remove(&None)),
-            InputKind::Locked { place } => drop(self.lock_waits.remove(place)),
+            InputKind::Locked { place } | InputKind::LockRefused { place, .. } => {
+                drop(self.lock_waits.remove(place));
+            }
             _ => {}
         }
         // Before the end of the work that relied on them: that may be the last of the run.

@@ -66,7 +66,7 @@ impl RunDispatcher {
                         self.process_input(Moment::default(), InputKind::Locked { place });
                     }
                     LockAcquisition::TakenOver(dead) => self.acquire_locks(place, locks, Some(dead)),
-                    LockAcquisition::Held(_) => {
+                    LockAcquisition::Held(_) | LockAcquisition::Refused(_) | LockAcquisition::Replaced(_) => {
                         let held = InputKind::LockHeld { place: place.clone() };
                         self.acquire_locks(place, locks, None);
                         self.process_input(Moment::default(), held);
@@ -86,12 +86,19 @@ impl RunDispatcher {
             if let Some(freeing) = freeing {
                 let _ = freeing.await;
             }
-            let dead = match dead {
-                Some(dead) => dead,
+            let waited = match dead {
+                Some(dead) => Ok(dead),
                 None => wait(&run, &task, &in_session(&run, locks)).await?,
             };
-            outlast(&run, &task, dead).await;
-            Ok(Some(InputKind::Locked { place: task }))
+            Ok(Some(match waited {
+                Ok(dead) => {
+                    outlast(&run, &task, dead).await;
+                    InputKind::Locked { place: task }
+                }
+                Err(LockRefusal { reason, is_replaced }) => {
+                    InputKind::LockRefused { place: task, reason, is_replaced }
+                }
+            }))
         });
         self.lock_waits.insert(place, waiter);
     }
@@ -117,16 +124,40 @@ fn in_session(run: &RunContext, mut locks: TaskLocks) -> TaskLocks {
     locks
 }
 
-/// Waits until a task has its locks. Returns the dead tasks that had them.
-async fn wait(run: &RunContext, place: &TaskId, locks: &TaskLocks) -> Result<Vec<LockHolder>, EngineError> {
+/// The reason why a task does not get its lock, and does not wait for it.
+struct LockRefusal {
+    reason: String,
+    /// True if a newer run waits in its place.
+    is_replaced: bool,
+}
+
+/// Waits until a task has its locks, or is refused. Returns the dead tasks that had them.
+async fn wait(
+    run: &RunContext,
+    place: &TaskId,
+    locks: &TaskLocks,
+) -> Result<Result<Vec<LockHolder>, LockRefusal>, EngineError> {
+    let name = locks.lock.as_deref().unwrap_or_default();
     let session = &run.session;
     let mut told = None;
     loop {
         let freed = session.shared.locks.freed.notified();
         let look;
         match session.store.try_lock(locks, &run.run_ref.id, place).await? {
-            LockAcquisition::Acquired => return Ok(Vec::new()),
-            LockAcquisition::TakenOver(dead) => return Ok(dead),
+            LockAcquisition::Acquired => return Ok(Ok(Vec::new())),
+            LockAcquisition::TakenOver(dead) => return Ok(Ok(dead)),
+            LockAcquisition::Refused(LockObstacle { holder, .. }) => {
+                let other = format!("step {} of run {}", holder.place, holder.run.short());
+                let has = if holder.waits { "waits for" } else { "has" };
+                let reason = format!("{other} {has} lock `{name}`, and the step has `when_busy: refuse`");
+                return Ok(Err(LockRefusal { reason, is_replaced: false }));
+            }
+            LockAcquisition::Replaced(newer) => {
+                let newer = newer.short();
+                let reason =
+                    format!("run {newer} waits for lock `{name}` in its place, as `when_busy: newest` says");
+                return Ok(Err(LockRefusal { reason, is_replaced: true }));
+            }
             LockAcquisition::Held(LockObstacle { holder, ahead, .. }) => {
                 look =
                     POLL_INTERVAL.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));

@@ -14,6 +14,8 @@ keywords! {
         Budget = "budget",
         /// Something is missing that the engine itself needs.
         Setup = "setup",
+        /// Another run has the lock of the step, which does not wait for it.
+        Busy = "busy",
         /// The attempt was told to end.
         Cancelled = "cancelled",
         /// The engine died while the attempt was under way.
@@ -25,7 +27,7 @@ impl EngineFailure {
     /// Returns the failure class. An interrupted attempt has one of its own, since an idempotent step repeats it.
     pub fn class(self) -> FailureClass {
         match self {
-            Self::Provider | Self::Sensor | Self::Budget | Self::Setup | Self::Cancelled => {
+            Self::Provider | Self::Sensor | Self::Budget | Self::Setup | Self::Busy | Self::Cancelled => {
                 FailureClass::Engine
             }
             Self::Interrupted => FailureClass::Interrupted,
@@ -47,6 +49,7 @@ impl EngineFailure {
             Self::Setup => {
                 "a secret, a sandbox, a container engine or a place for the log is missing, or the engine may not use it"
             }
+            Self::Busy => "another run has the lock of the step, which says `when_busy: refuse`",
             Self::Cancelled => "the attempt was cancelled, though nobody asked the run to end",
             Self::Interrupted => "the engine died while the attempt was under way, and its end is unknown",
         }
@@ -59,6 +62,7 @@ impl EngineFailure {
             Self::Sensor => "repair the judge, then retry the run: the work itself was not found wrong",
             Self::Budget => "raise `budget` of the plan, then retry the run",
             Self::Setup => "provide it, then retry the run",
+            Self::Busy => "once that run has ended, retry the run",
             Self::Cancelled => "retry the run",
             Self::Interrupted => "find out what was done, then retry the run",
         }

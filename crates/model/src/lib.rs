@@ -54,6 +54,7 @@ mod sandbox;
 mod schema;
 mod skill;
 mod step;
+mod step_lock;
 mod suggestion;
 pub mod taint;
 mod undo;
@@ -115,6 +116,7 @@ pub use skill::{
     SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
 };
 pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use step_lock::{LockBusyPolicy, StepLock};
 pub use suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
 pub use taint::TaintLevel;
 pub use undo::UndoPlan;

@@ -7,8 +7,8 @@ use super::check::show_checks;
 use super::retry::show_retries;
 use super::rule::show_failure_rules;
 use super::{
-    Check, CheckPhase, EnvVar, FailureClassRule, Gate, JsonObject, OnStuck, Plan, ResourceLimits,
-    RetryPolicy, ReworkLimit, SandboxPermissions, StepWork, ValueSchema,
+    Check, CheckPhase, EnvVar, FailureClassRule, Gate, JsonObject, LockBusyPolicy, OnStuck, Plan,
+    ResourceLimits, RetryPolicy, ReworkLimit, SandboxPermissions, StepLock, StepWork, ValueSchema,
 };
 use super::{gate, planner};
 use crate::expr::{Expr, Template};
@@ -91,7 +91,7 @@ pub struct Step {
     pub cache: Option<Box<StepCache>>,
     /// The named lock held while it runs.
     #[serde(skip)]
-    pub concurrency: Option<String>,
+    pub concurrency: Option<StepLock>,
     /// The queue of a backend whose workers run it.
     #[serde(skip)]
     pub runs_on: Option<Name>,
@@ -149,7 +149,11 @@ view! { step: Step in Effort {
         OnStepError::Fail => ("fail", 0.0),
         OnStepError::Continue => ("continue: the run continues as if it had succeeded", 1.0),
     }; *on_error == OnStepError::Fail,
-    plain concurrency = concurrency.as_ref().map(|lock| format!("it holds the lock {lock}")),
+    plain concurrency = concurrency.as_ref().map(|StepLock { name, when_busy }| match when_busy {
+        LockBusyPolicy::Queue => format!("it holds the lock {name}"),
+        LockBusyPolicy::Newest => format!("it holds the lock {name}, or is cancelled if a newer run waits for it, too"),
+        LockBusyPolicy::Refuse => format!("it holds the lock {name}, or fails if another run has it"),
+    }),
     plain runs_on =
         runs_on.as_ref().map(|queue| format!("the workers of the queue {queue} run it, on a backend")),
     own verify = show_checks,

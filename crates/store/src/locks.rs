@@ -2,10 +2,14 @@
 //!
 //! A task takes all its locks in one transaction, or none, so no two tasks wait for each other in a circle. While it waits, it has
 //! a row without `acquired_at` for each of them. [`TicketQueue`] says whose turn it is. Each task asks for itself: a turn of
-//! another one waits for that one to ask.
+//! another one waits for that one to ask. A task that asks for the first time with [`LockBusyPolicy::Newest`] marks those that it
+//! replaces in the same transaction, so that they are replaced also if their processes are dead, and are resumed later.
+
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
+use super::column::WordColumn;
 use super::holder::LeaseHolder;
 use super::owners;
 use super::process::{ProcessIdentity, ProcessLiveness};
@@ -13,6 +17,7 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{LockHolder, LockKey, TaskLocks};
 use wf_core::ticket_queue::{LockEntry, LockObstacle, TicketQueue};
+use wf_model::LockBusyPolicy;
 
 /// The result of asking for the locks of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +28,10 @@ pub enum LockAcquisition {
     Acquired,
     /// The task that asked has them now. These previous holders are dead, and may have left processes running.
     TakenOver(Vec<LockHolder>),
+    /// Another run has the lock, and the task does not wait for it.
+    Refused(LockObstacle),
+    /// The task waits no longer, since this newer run waits in its place.
+    Replaced(RunId),
 }
 
 /// A task that waits for a lock.
@@ -53,12 +62,14 @@ struct LockRows {
     store: i64,
     ticket: i64,
     since: Moment,
+    when_busy: LockBusyPolicy,
+    replaced_by: Option<RunId>,
     entry: LockEntry,
 }
 
 const SELECT: &str =
     "SELECT pid, start_ticks, boot_id, pid_ns, store, ticket, requested_at, kind, name, run, outermost, task,
-     acquired_at IS NOT NULL FROM locks ORDER BY ticket, kind DESC, name";
+     acquired_at IS NOT NULL, when_busy, replaced_by FROM locks ORDER BY ticket, kind DESC, name";
 
 /// The rows of a run (`?1`) and of the runs nested in it.
 const IN_FAMILY: &str = "run IN (WITH RECURSIVE below (id) AS
@@ -80,16 +91,61 @@ impl LockRows {
         LockHolder { key: key.clone(), run: run.clone(), place: place.clone(), waits: false }
     }
 
+    fn delete(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection
+            .prepare_cached("DELETE FROM locks WHERE run = ?1 AND task = ?2")?
+            .execute((self.entry.run.as_str(), &self.entry.place))
+            .map(drop)
+    }
+
+    /// Lets the task wait in place of those of other runs that wait for the same lock, if they and it say so. A run that
+    /// has the lock goes on, and waits for it again.
+    fn replace_older(&self, connection: &Connection, others: &mut [LockRows]) -> rusqlite::Result<()> {
+        let newest = LockBusyPolicy::Newest;
+        if self.when_busy != newest {
+            return Ok(());
+        }
+        let own = &self.entry;
+        let has_name = |other: &LockRows| matches!(own.contention(&other.entry), Some((LockKey::Name(_), _)));
+        let holders = others.iter().filter(|other| other.entry.is_held && has_name(other));
+        let mut spared: BTreeSet<RunId> = holders.map(|other| other.entry.outermost.clone()).collect();
+        spared.insert(own.outermost.clone());
+        for other in others.iter_mut().filter(|other| other.when_busy == newest && has_name(other)) {
+            if !spared.contains(&other.entry.outermost) {
+                other.replaced_by = Some(own.outermost.clone());
+                connection
+                    .prepare_cached("UPDATE locks SET replaced_by = ?3 WHERE run = ?1 AND task = ?2")?
+                    .execute((other.entry.run.as_str(), &other.entry.place, own.outermost.as_str()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the tasks of dead processes that have what the task needs, and returns them with their locks.
+    fn dead_holders(
+        &self,
+        connection: &Connection,
+        others: &mut Vec<LockRows>,
+    ) -> rusqlite::Result<Vec<LockHolder>> {
+        let (mut dead, mut kept) = (Vec::new(), Vec::with_capacity(others.len()));
+        for other in others.drain(..) {
+            match self.entry.contention(&other.entry).filter(|_| other.entry.is_held) {
+                Some((_, theirs)) if !other.lives(connection)? => dead.push(other.holder(theirs)),
+                _ => kept.push(other),
+            }
+        }
+        *others = kept;
+        Ok(dead)
+    }
+
     /// Replaces the rows of the task; `acquired`: it has its locks since then.
     fn write(&self, connection: &Connection, acquired: Option<Moment>) -> rusqlite::Result<()> {
         let LockEntry { run, outermost, place, keys, .. } = &self.entry;
-        connection
-            .prepare_cached("DELETE FROM locks WHERE run = ?1 AND task = ?2")?
-            .execute((run.as_str(), place))?;
+        self.delete(connection)?;
         let mut insert = connection.prepare_cached(
             "INSERT INTO locks (pid, start_ticks, boot_id, pid_ns, store, ticket, requested_at, kind, name, run,
-                 outermost, task, acquired_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 outermost, task, acquired_at, when_busy)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?;
         for key in keys {
             let (kind, name) = columns(key);
@@ -107,6 +163,7 @@ impl LockRows {
                 outermost.as_str(),
                 place,
                 acquired.map(Moment::millis),
+                self.when_busy.as_str(),
             ])?;
         }
         Ok(())
@@ -128,25 +185,30 @@ impl LockRequest<'_> {
             && let Some(key) = other.entry.keys.first()
             && other.lives(connection)?
         {
-            let obstacle = LockObstacle { key: key.clone(), holder: other.holder(key), ahead: 0 };
+            let outermost = other.entry.outermost.clone();
+            let obstacle = LockObstacle { key: key.clone(), holder: other.holder(key), outermost, ahead: 0 };
             return Ok(LockAcquisition::Held(obstacle));
+        }
+        if let Some((own, newer)) = own.as_ref().and_then(|own| Some((own, own.replaced_by.clone()?))) {
+            own.delete(connection)?;
+            return Ok(LockAcquisition::Replaced(newer));
         }
         let mut wish = self.wish(connection, holder, own.as_ref(), all.last())?;
         if own.as_ref().is_some_and(|own| own.entry.is_held && own.is_of(holder)) {
             return Ok(LockAcquisition::Acquired);
         }
-        let mut dead = Vec::new();
-        for other in all.iter().filter(|other| other.entry.is_held) {
-            if let Some((_, theirs)) = wish.entry.contention(&other.entry)
-                && !other.lives(connection)?
-            {
-                dead.push(other.holder(theirs));
-            }
+        if own.is_none() {
+            wish.replace_older(connection, &mut all)?;
         }
-        all.retain(|other| {
-            !dead.iter().any(|gone| gone.run == other.entry.run && gone.place == other.entry.place)
-        });
+        all.retain(|other| other.replaced_by.is_none());
+        let dead = wish.dead_holders(connection, &mut all)?;
         if let Some(obstacle) = obstacle(connection, all, &wish)? {
+            let is_of_other = obstacle.outermost != wish.entry.outermost;
+            let is_named = matches!(obstacle.key, LockKey::Name(_));
+            if wish.when_busy == LockBusyPolicy::Refuse && is_of_other && is_named {
+                wish.delete(connection)?;
+                return Ok(LockAcquisition::Refused(obstacle));
+            }
             if own.as_ref() != Some(&wish) {
                 wish.write(connection, None)?;
             }
@@ -178,6 +240,8 @@ impl LockRequest<'_> {
             store: holder.store,
             ticket: own.map_or_else(|| last.map_or(1, |last| last.ticket + 1), |own| own.ticket),
             since: own.map_or(self.now, |own| own.since),
+            when_busy: self.locks.when_busy,
+            replaced_by: None,
             entry: LockEntry {
                 run: self.run.clone(),
                 outermost: owners::root(connection, self.run.as_str())?,
@@ -249,7 +313,8 @@ pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>
 
 /// Returns the waits of living tasks, in the order in which they are served.
 pub(super) fn waits(connection: &Connection) -> rusqlite::Result<Vec<LockWait>> {
-    let all = living(connection, rows(connection)?)?;
+    let mut all = living(connection, rows(connection)?)?;
+    all.retain(|rows| rows.replaced_by.is_none());
     let queue = TicketQueue { entries: all.iter().map(|rows| rows.entry.clone()).collect() };
     let waits = all.into_iter().enumerate().filter(|(_, rows)| !rows.entry.is_held);
     let waits = waits.map(|(position, LockRows { since, entry, .. })| LockWait {
@@ -328,5 +393,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LockRows> {
             keys: vec![key],
             is_held: row.get(12)?,
         },
+        when_busy: row.get::<_, WordColumn<LockBusyPolicy>>(13)?.0,
+        replaced_by: row.get::<_, Option<String>>(14)?.map(RunId::from_stored),
     })
 }

@@ -77,6 +77,7 @@ pub fn input(what: &InputKind) -> &'static str {
         InputKind::Woke { .. } => "woke",
         InputKind::Locked { .. } => "locked",
         InputKind::LockHeld { .. } => "lock_held",
+        InputKind::LockRefused { .. } => "lock_refused",
         InputKind::Looked { .. } => "looked",
         InputKind::Cancel { .. } => "cancel",
         InputKind::Stale(_) => "stale",

@@ -93,7 +93,7 @@ fn files_of(step: &Step) -> impl Iterator<Item = String> {
 
 fn holds_its_lock(look: &Look<'_>, place: &TaskId) -> Result<(), String> {
     let step = step_of(look.plan(), place);
-    let name = step.concurrency.iter().cloned().map(LockKey::Name);
+    let name = step.concurrency.iter().map(|lock| LockKey::Name(lock.name.clone()));
     let life = look.run().lives;
     for key in name.chain(files_of(step).map(LockKey::File)) {
         let mine = |held: &&HeldLock| (held.run, &held.place, held.life) == (look.at, place, life);

@@ -140,6 +140,15 @@ pub enum InputKind {
         /// The task.
         place: TaskId,
     },
+    /// A task does not get its lock, and does not wait for it. Answers [`Effect::Lock`](super::Effect::Lock).
+    LockRefused {
+        /// The task.
+        place: TaskId,
+        /// The reason, for the record.
+        reason: String,
+        /// True if a newer run waits in its place: the run is cancelled. Else the task fails.
+        is_replaced: bool,
+    },
     /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
     Looked {
         /// The task.
@@ -355,6 +364,7 @@ impl InputKind {
             self,
             Self::Locked { .. }
                 | Self::LockHeld { .. }
+                | Self::LockRefused { .. }
                 | Self::Looked { .. }
                 | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
         )

@@ -11,6 +11,7 @@ use super::{
     ApprovalRequest, Attempt, Effect, GatePoint, Machine, MachineTurn, RunPhase, TaskLocks, TimerKind,
 };
 use wf_base::time::Moment;
+use wf_model::LockBusyPolicy;
 
 impl Machine {
     /// Returns the effects that the run needs to go on after a replay.
@@ -119,7 +120,9 @@ impl Machine {
         let mut begun = self.state.activities();
         begun.retain(|(task, activity)| !activity.is_asking_first() || !asks_before(*task));
         for (task, _) in begun {
-            let locks = TaskLocks::of(&self.plan, &self.state, task);
+            // What it began, it goes on with, whoever has the lock now.
+            let when_busy = LockBusyPolicy::Queue;
+            let locks = TaskLocks { when_busy, ..TaskLocks::of(&self.plan, &self.state, task) };
             if !locks.is_empty() && !self.is_halting(task) {
                 let place = state::task_id(&self.plan, task);
                 self.turn.effects.push(Effect::Lock { place, locks });

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::file_claims;
 use super::state::{MachineState, TaskIx};
 use wf_base::name::RunId;
-use wf_model::{Plan, StepWork};
+use wf_model::{LockBusyPolicy, Plan, StepWork};
 
 /// The locks that a task needs before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct TaskLocks {
     /// The named lock of its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
+    /// The reaction when another run has that lock.
+    #[serde(default, skip_serializing_if = "is_queue")]
+    pub when_busy: LockBusyPolicy,
     /// The files that it declares to change, as paths in the workspace, in order. A folder covers everything in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -60,7 +63,12 @@ impl TaskLocks {
             if changes_files(&step.work) { file_claims::files(plan, state, task) } else { Vec::new() };
         files.sort();
         files.dedup();
-        Self { lock: step.concurrency.clone(), files }
+        let lock = step.concurrency.as_ref();
+        Self {
+            lock: lock.map(|lock| lock.name.clone()),
+            when_busy: lock.map(|lock| lock.when_busy).unwrap_or_default(),
+            files,
+        }
     }
 
     /// True if the task needs none.
@@ -73,6 +81,12 @@ impl TaskLocks {
         let names = self.lock.iter().cloned().map(LockKey::Name);
         names.chain(self.files.iter().cloned().map(LockKey::File))
     }
+}
+
+/// True for a task that waits for its turn, as most do.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_queue(policy: &LockBusyPolicy) -> bool {
+    *policy == LockBusyPolicy::Queue
 }
 
 /// True for work that changes files itself. A step that runs plans does not hold files for them: while it did, a step of its
@@ -91,7 +105,11 @@ mod tests {
 
     #[test]
     fn a_request_names_everything_at_once() {
-        let locks = TaskLocks { lock: Some("db".into()), files: vec!["a".into(), "b/c".into()] };
+        let locks = TaskLocks {
+            lock: Some("db".into()),
+            files: vec!["a".into(), "b/c".into()],
+            ..TaskLocks::default()
+        };
         let keys: Vec<LockKey> = locks.keys().collect();
         let files = ["a", "b/c"].map(|path| LockKey::File(path.into()));
         assert_eq!(keys, [vec![LockKey::Name("db".into())], files.to_vec()].concat());

@@ -6,14 +6,15 @@ use super::gates::has_gates;
 use super::in_flight::{InFlight, TaskRequest};
 use super::rounds::with_alternatives;
 use super::state::{self, MachineState, TaskIx};
+use super::task_end::TaskCompletion;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
-    MachineInput, ReusedResult, RunOutcome, TaskId, WorkExit,
+    MachineInput, ReusedResult, RunOutcome, Standing, TaskId, WorkExit,
 };
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{FailureClass, JsonObject, Plan, Step, StepWork};
+use wf_model::{EngineFailure, FailureClass, JsonObject, Plan, Step, StepWork};
 
 /// One run of one plan.
 #[derive(Clone, Debug)]
@@ -168,6 +169,9 @@ impl Machine {
             InputKind::Woke { timer } => self.on_timer(timer),
             InputKind::Locked { place } => self.on_lock_acquired(&place),
             InputKind::LockHeld { place } => self.on_lock_held(&place),
+            InputKind::LockRefused { place, reason, is_replaced } => {
+                self.on_lock_refused(&place, reason, is_replaced);
+            }
             InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
             InputKind::Stale(stale) => self.on_stale_evidence(stale),
             InputKind::Confirmed { stale } => self.on_confirmation(stale),
@@ -225,6 +229,19 @@ impl Machine {
         if let Some(task) = task {
             self.flight.set(task, Some(TaskRequest::Lock { room: false }));
         }
+    }
+
+    fn on_lock_refused(&mut self, place: &TaskId, reason: String, is_replaced: bool) {
+        let task = self.task_ix(place);
+        let waits = |task: &TaskIx| matches!(self.flight.request(*task), Some(TaskRequest::Lock { .. }));
+        let Some(task) = task.filter(waits) else {
+            return;
+        };
+        if is_replaced {
+            return self.cancel(reason);
+        }
+        let failure_class = Some(EngineFailure::Busy.class());
+        self.finish(task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
     }
 
     /// True if the plan has a step of that name, and it has not ended.

@@ -1,8 +1,8 @@
 use super::{
-    AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec,
-    GateRef, GeneratedSpec, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse,
-    StepOutputSpec, UsesSpec, WaitSpec, agent::check_agent_keys, alternative::check_literal_word, foreign,
-    sound, stuck,
+    AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec,
+    ConcurrencySpec, ForEachSpec, GateRef, GeneratedSpec, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec,
+    RetrySpec, ShellSpec, SkillUse, StepOutputSpec, UsesSpec, WaitSpec, agent::check_agent_keys,
+    alternative::check_literal_word, foreign, sound, stuck,
 };
 use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -88,8 +88,8 @@ record! {
         default writes: Vec<Spanned<Template>>,
         /// The dependencies of its result, so that it may be reused.
         optional cache: Box<Spanned<CacheSpec>>,
-        /// The name of a lock held while it runs.
-        optional concurrency: Box<Spanned<String>>,
+        /// The name of a lock held while it runs, or a mapping with the reaction when another run has it.
+        optional concurrency: Box<ConcurrencySpec>,
         /// The queue of a backend whose workers run it: `default` if absent. A run on this machine needs none.
         optional runs_on: Box<Spanned<Name>>,
         /// The effect of its failure on the run: `fail` if absent.

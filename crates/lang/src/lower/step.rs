@@ -14,7 +14,7 @@ use wf_base::name::Name;
 use wf_model::{
     AgentDispatch, AgentWork, Alternative, ChildPlan, ConversationUse, FailureClass, FailureClassRule,
     HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions,
-    Step, StepCache, StepIx, StepRepetition, StepWork, WaitCondition,
+    Step, StepCache, StepIx, StepLock, StepRepetition, StepWork, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -39,12 +39,7 @@ pub(super) fn step(
         }
     }
     let work = work(step, among.file, lowering)?;
-    let conversation = match &work {
-        StepWork::Agent(agent) => agent.conversation.as_ref(),
-        _ => None,
-    };
-    let own_lock = || step.concurrency.as_ref().map(|lock| lock.value.clone());
-    let lock = conversation.map(ConversationUse::lock).or_else(own_lock);
+    let lock = lock(step, &work);
     let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
     let container = step.container.as_ref().filter(|_| in_container);
     let no_container = container.map(|_| not_run());
@@ -88,6 +83,17 @@ pub(super) fn step(
         alternatives: alternatives(step, among, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
+}
+
+/// Returns the lock of a step: that of the conversation that it continues, or its own.
+fn lock(step: &ast::StepSpec, work: &StepWork) -> Option<StepLock> {
+    if let StepWork::Agent(agent) = work
+        && let Some(conversation) = &agent.conversation
+    {
+        return Some(StepLock::from(conversation.lock().as_str()));
+    }
+    let ast::LockSpec { lock, when_busy } = &step.concurrency.as_ref()?.0;
+    Some(StepLock { name: lock.value.clone(), when_busy: *when_busy })
 }
 
 /// Returns the rule about a container that could not be run, which is no failure of the step.

@@ -42,7 +42,7 @@ pub(crate) fn commits(dir: &Path) -> usize {
 
 /// The locks of a task that needs one by its name.
 pub(crate) fn lock(name: &str) -> TaskLocks {
-    TaskLocks { lock: Some(name.into()), files: Vec::new() }
+    TaskLocks { lock: Some(name.into()), ..TaskLocks::default() }
 }
 
 /// Stores bytes as a file under their digest.

@@ -245,8 +245,10 @@ fn files_are_held_all_or_none_by_one_run() {
     let store = open(dir.path());
     let [one, two] = [run_id(1), run_id(2)];
     let [fetch, send] = ["fetch", "send"].map(|step| TaskId::of_step(&name(step)));
-    let files =
-        |paths: &[&str]| TaskLocks { lock: None, files: paths.iter().map(|&path| path.into()).collect() };
+    let files = |paths: &[&str]| TaskLocks {
+        files: paths.iter().map(|&path| path.into()).collect(),
+        ..TaskLocks::default()
+    };
     let ask = |run, place, paths: &[&str]| store.try_lock(&files(paths), run, place).wait().unwrap();
     assert_eq!(ask(&one, &fetch, &["lib", "out/a"]), LockAcquisition::Acquired);
     let flushed = commits(dir.path());
@@ -267,7 +269,10 @@ fn files_are_held_all_or_none_by_one_run() {
         waits.iter().map(|wait| (wait.run.clone(), wait.place.as_str(), wait.obstacle.clone())).collect();
     let key = LockKey::File("out/a".into());
     let holder = LockHolder { key: key.clone(), run: one.clone(), place: "fetch".into(), waits: false };
-    assert_eq!(shown, [(two.clone(), "fetch", Some(LockObstacle { key, holder, ahead: 0 }))]);
+    assert_eq!(
+        shown,
+        [(two.clone(), "fetch", Some(LockObstacle { key, holder, outermost: one.clone(), ahead: 0 }))]
+    );
     store.unlock(&one, &fetch).wait().unwrap();
     assert_eq!(ask(&two, &fetch, &["lib/x", "out"]), LockAcquisition::Acquired);
     assert_eq!(store.reader().unwrap().lock_waits().unwrap(), []);

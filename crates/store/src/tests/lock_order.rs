@@ -8,7 +8,8 @@ use super::super::{LockAcquisition, Store};
 use super::fixture::{lock, name, open, run_ended, run_id, stranger};
 use crate::tests::fixture::{first, new_run};
 use wf_base::name::RunId;
-use wf_core::machine::TaskId;
+use wf_core::machine::{TaskId, TaskLocks};
+use wf_model::LockBusyPolicy::{Newest, Queue, Refuse};
 
 const TASKS: usize = 300;
 const LOCKS: [&str; 3] = ["prod", "stage", "test"];
@@ -85,6 +86,7 @@ impl World {
                 assert_ne!(first, number, "it is the turn of {number}");
                 assert_eq!(found.holder.run, run(first), "{number} waits");
             }
+            LockAcquisition::Refused(_) | LockAcquisition::Replaced(_) => panic!("{number} waits"),
             LockAcquisition::Acquired | LockAcquisition::TakenOver(_) => {
                 assert_eq!(first, number, "{number} went before its turn");
                 for gone in self.tasks.iter_mut().filter(|gone| gone.state == TaskState::Holds) {
@@ -198,4 +200,47 @@ fn a_turn_outlives_the_process_and_ends_with_the_run() {
     heir.append(batch).wait().unwrap();
     assert!(ask(&holder, 3), "run 2 is over");
     drop(fence);
+}
+
+#[test]
+fn a_newer_run_waits_in_place_of_those_that_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let ask = |run, step: &str, when_busy| {
+        let locks = TaskLocks { when_busy, ..lock("prod") };
+        store.try_lock(&locks, &run_id(run), &TaskId::of_step(&name(step))).wait().unwrap()
+    };
+    let waits = |answer| matches!(answer, LockAcquisition::Held(_));
+    assert_eq!(ask(1, "d", Newest), LockAcquisition::Acquired);
+    assert!(waits(ask(1, "e", Newest)), "steps of one run wait for each other");
+    assert!(waits(ask(2, "d", Newest)) && waits(ask(3, "d", Queue)));
+    // It is replaced also if its process is dead by then.
+    let sql = "UPDATE locks SET boot_id = 'before' WHERE run = ?1";
+    stranger(dir.path()).execute(sql, [run_id(2).as_str()]).unwrap();
+    assert!(waits(ask(4, "d", Newest)) && waits(ask(4, "e", Newest)));
+    let all = store.reader().unwrap().lock_waits().unwrap();
+    let order: Vec<_> = all.into_iter().map(|wait| (wait.run, wait.place)).collect();
+    // Run 1 has the lock, and goes on.
+    let expected = [(1, "e"), (3, "d"), (4, "d"), (4, "e")].map(|(run, step)| (run_id(run), step.to_owned()));
+    assert_eq!(order, expected);
+    assert_eq!(ask(2, "d", Newest), LockAcquisition::Replaced(run_id(4)));
+    assert!(waits(ask(2, "d", Queue)), "it may ask anew");
+}
+
+#[test]
+fn a_task_that_refuses_to_wait_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let ask = |run, step: &str, when_busy| {
+        let locks = TaskLocks { when_busy, ..lock("prod") };
+        store.try_lock(&locks, &run_id(run), &TaskId::of_step(&name(step))).wait().unwrap()
+    };
+    assert_eq!(ask(1, "d", Refuse), LockAcquisition::Acquired);
+    assert!(matches!(ask(1, "e", Refuse), LockAcquisition::Held(_)), "steps of one run wait for each other");
+    let LockAcquisition::Refused(found) = ask(2, "d", Refuse) else { panic!("run 1 has the lock") };
+    assert!(found.holder.run == run_id(1) && found.holder.place == "d" && !found.holder.waits);
+    assert_eq!(store.reader().unwrap().lock_waits().unwrap().len(), 1);
+    store.unlock(&run_id(1), &TaskId::of_step(&name("d"))).wait().unwrap();
+    let LockAcquisition::Refused(found) = ask(2, "d", Refuse) else { panic!("another step comes first") };
+    assert!(found.holder.place == "e" && found.holder.waits);
 }

@@ -17,7 +17,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 
 fn of_step(step: &StepSpec, notes: &mut FileDiagnostics) {
     if let Some(lock) = &step.concurrency {
-        plain("concurrency", &lock.value, lock.span, notes);
+        plain("concurrency", &lock.0.lock.value, lock.0.lock.span, notes);
     }
     if let Some(cache) = &step.cache {
         for glob in &cache.inputs {

@@ -8,7 +8,7 @@ use wf_base::diag::{Code, Diagnostic};
 /// Checks that no plan waits for a lock that the step using it holds until that plan has ended.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in &scene.steps {
-        let Some(lock) = &step.concurrency else {
+        let Some(lock) = step.concurrency.as_ref().map(|own| &own.0.lock) else {
             continue;
         };
         if let Some(waiter) = waiter(scene.loaded, scene.file, step, lock.value.as_str()) {
@@ -35,7 +35,7 @@ fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Opti
             continue;
         };
         for step in plan.all_steps() {
-            if step.concurrency.as_ref().is_some_and(|own| own.value == lock) {
+            if step.concurrency.as_ref().is_some_and(|own| own.0.lock.value == lock) {
                 let path = loaded.sources.get(file).map_or("", |source| source.path());
                 return Some(format!("`{}` of {path}", step.id.value));
             }

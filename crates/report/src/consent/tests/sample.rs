@@ -108,7 +108,7 @@ steps:
     queue_timeout: 21m
     retry: {max: 22, backoff: 23s, factor: 2.4, max_delay: 25m, jitter: 0.26, on: [interrupted]}
     idempotent: true
-    concurrency: the-lock
+    concurrency: {lock: the-lock, when_busy: newest}
     runs_on: gpu
     on_error: continue
     artifacts: [out/artifact.txt]

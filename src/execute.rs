@@ -178,7 +178,7 @@ pub fn finish(
 
 /// Brings the products of a run that has succeeded to the workspace, and removes its worktree. It stays if a product was
 /// not brought, and after a failure (`run` is `None`).
-fn settle_worktree(
+pub fn settle_worktree(
     ui: &Ui,
     worktree: &RunWorktree,
     ready: &LoadedPlan,
@@ -192,9 +192,19 @@ fn settle_worktree(
         return Ok(());
     };
     let params = StoreReader::open(&ready.workspace.state)?.run(run)?.params;
-    let BroughtProducts { brought, left } = worktree.bring_back(&ui.host, ready, &params)?;
-    for path in &brought {
-        ui.print_info_line(&format!("brought   {}", path.display()));
+    let BroughtProducts { brought, removed, left } = worktree.bring_back(&ui.host, ready, &params)?;
+    for (verb, paths) in [("brought", &brought), ("removed", &removed)] {
+        for path in paths {
+            ui.print_info_line(&format!("{verb}   {}", path.display()));
+        }
+    }
+    if let Some(commit) = worktree.lost_commit(&ui.host) {
+        ui.print_message(&format!(
+            "{} no branch has the commit {commit} of the run: keep it with `git branch NAME {commit}`; its worktree stays: \
+             {place}\n",
+            paint(WARN, "warning:")
+        ));
+        return Ok(());
     }
     if left.is_empty() {
         worktree.remove();
@@ -203,7 +213,7 @@ fn settle_worktree(
     for path in &left {
         let path = path.display();
         ui.print_message(&format!(
-            "{} `{path}` was changed here meanwhile: that of the run is in {place}\n",
+            "{} `{path}` was changed here since that commit: that of the run is in {place}\n",
             paint(WARN, "warning:")
         ));
     }

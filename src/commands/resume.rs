@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, finish, observer, session};
+use crate::execute::{OutputArgs, finish, observer, session, settle_worktree};
 use crate::{RunArg, Ui};
 use wf_app::approve::reauthorize;
 use wf_app::backend::RecordedBackendRun;
@@ -54,6 +54,13 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     if let RunState::Ended(outcome) = row.state {
         // Its engine may have died just after the end.
         wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
+        if outcome == RunOutcome::Succeeded
+            && let ready = load::load_recorded(ui, &reader, &run)?
+            && let Some(worktree) = ready.worktree.as_ref().filter(|worktree| worktree.folder().exists())
+        {
+            settle_worktree(ui, worktree, &ready, Some(&run))?;
+            return Ok(CliExitCode::Ok);
+        }
         let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
         let failure = CommandError::new(CliExitCode::Usage, message);
         return Err(match (&row.goal, outcome) {

@@ -128,9 +128,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
 fn worktree_of(ui: &Ui, plan: &Path) -> Result<RunWorktree, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(plan));
     let folder = file.parent().filter(|_| file.is_file()).unwrap_or(ui.host.cwd());
-    let worktree = RunWorktree::make(&ui.host, ui.host.workspace_of(folder))?;
-    ui.print_info_line(&format!("runs in {}", relative_path(worktree.folder(), ui.host.cwd())));
-    Ok(worktree)
+    RunWorktree::make(&ui.host, ui.host.workspace_of(folder))
 }
 
 /// Loads a plan as it is committed.
@@ -151,6 +149,7 @@ fn load_committed(
         );
     }
     let ready = load::load_named(&inner, &plan, begun)?;
+    ui.print_info_line(&format!("runs in {}", relative_path(worktree.folder(), ui.host.cwd())));
     Ok(LoadedPlan { worktree: Some(worktree.clone()), ..ready })
 }
 

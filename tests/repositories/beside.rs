@@ -33,7 +33,7 @@ fn house(plan: &str) -> Sandbox {
 }
 
 /// What people do in the meantime.
-const DEEDS: [(&str, &str); 10] = [
+const DEEDS: [(&str, &str); 11] = [
     ("look", "touch src/a; git status"),
     ("pack", "git gc -q"),
     ("edit", "echo more >> src/a; echo more >> edited; echo more >> new"),
@@ -45,6 +45,7 @@ const DEEDS: [(&str, &str); 10] = [
         "switch",
         "git stash -q; git switch -q -c other; echo x > src/c; git add .; git commit -qm two; git switch -q side",
     ),
+    ("link", "mv src src2; ln -s src2 src"),
     ("tag", "git tag v1; git branch -D side; git pack-refs --all"),
     ("rename", "git mv src/a src/z; git commit -qam two; git config branch.main.description text"),
 ];
@@ -89,6 +90,14 @@ fn plan(work: &str, check: &str) -> String {
     )
 }
 
+/// A step that lets git say another text of a file, and touches the file.
+const REPLACE: &str =
+    "run: git replace -f $(git rev-parse HEAD:src/a) $(echo b | git hash-object -w --stdin); touch sr*/a";
+
+/// A step that puts another object in place of that of a file, and touches the file.
+const FORGE: &str = "run: 'p() { echo .git/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-); }; \
+    cp -f $(p $(echo b | git hash-object -w --stdin)) $(p $(git rev-parse HEAD:src/a)); touch sr*/a'";
+
 #[test]
 fn what_a_step_does_to_the_repository_or_undeclared_a_check_does_not_see() {
     let has_two = "git log -1 --format=%s | grep two";
@@ -104,6 +113,11 @@ fn what_a_step_does_to_the_repository_or_undeclared_a_check_does_not_see() {
             "verified",
         ),
         ("run: sh -c \"$(printf \"cp .gitignore s%s\" rc/a)\"", "grep -x a src/a", 0, "verified"),
+        // One that it replaces in git, or forges, with what passes.
+        (REPLACE, "grep -x a src/a", 0, "verified"),
+        (FORGE, "grep -x a src/a", 1, "changed, not declared"),
+        ("run: git commit -qam two", "git log -g --format=%s | grep two", 1, "failed"),
+        ("run: git update-ref MY_HEAD HEAD", "git cat-file -e MY_HEAD", 1, "failed"),
         // What the text of the step names is its own doing.
         ("run: echo x > src/a", "cat src/a", 1, "changed, not declared: src/a"),
         ("run: echo x >> .git/config", "git status", 1, "changed"),

@@ -43,7 +43,7 @@ fn what_is_committed_runs_and_the_products_come_back() {
         // What lies on the desk takes no part, and stays.
         sh(&house, workspace, "echo mess > plan.md; echo mess > other").exits(0);
         let did = wf(&house, workspace, &["run", "--worktree", "plan.md", "--junit", "report.xml"]);
-        did.exits(0).says("brought   made").says("brought   old").says("brought   out/a");
+        did.exits(0).says("brought   made").says("removed   old").says("brought   out/a");
         let found =
             sh(&house, workspace, "cat made out/a plan.md; ls old report.xml 2> /dev/null || true").out;
         assert_eq!(found, "new\nnew\nmess\nreport.xml\n");
@@ -59,8 +59,8 @@ fn what_was_changed_meanwhile_stays_as_it_is() {
     sh(&house, "repo", "echo mine > made").exits(0);
     let did = wf(&house, "repo", &["run", "--worktree", "plan.md"]);
     did.exits(0)
-        .says("`made` was changed here meanwhile: that of the run is in ../repo.wf-")
-        .says("brought   old");
+        .says("`made` was changed here since that commit: that of the run is in ../repo.wf-")
+        .says("removed   old");
     assert_eq!(sh(&house, "repo", "cat made ../repo.wf-*/made").out, "mine\nnew\n");
     assert_eq!(worktrees(&house), [1, 1]);
 }
@@ -95,4 +95,48 @@ fn what_cannot_run_in_a_worktree_is_refused_and_leaves_none() {
     wf(&house, "alone", &["run", "--worktree", "plan.md"]).exits(6).says("checks out the last commit");
     assert_eq!(worktrees(&house), [0, 0]);
     assert_eq!(sh(&house, "", "ls").out, "alone\nrepo\nwf.yaml\n");
+}
+
+#[test]
+fn nothing_is_lost_when_products_are_brought() {
+    let brings = |script: &str, meanwhile: &str| {
+        let house = house("repo");
+        let plan = format!(
+            "---\nkind: plan\nid: plain\nsteps:\n  - {{id: make, run: '{script}', writes: [\"out/**\", made, old]}}\n---\n"
+        );
+        house.file("repo/plan.md", plan);
+        sh(&house, "repo", "git add .; git commit -qm two").exits(0);
+        sh(&house, "repo", meanwhile).exits(0);
+        let did = wf(&house, "repo", &["run", "--worktree", "plan.md"]).exits(0);
+        (house, did)
+    };
+    // A folder that leads elsewhere.
+    let (house, did) = brings("mkdir out; echo new > out/a", "mkdir ../elsewhere; ln -s ../elsewhere out");
+    did.says("`out/a` was changed here");
+    assert_eq!(sh(&house, "", "ls elsewhere").out, "");
+    // A mode, and a link.
+    let (house, _) = brings("chmod +x made; mkdir out; ln -s ../made out/link", "true");
+    assert_eq!(sh(&house, "repo", "test -x made && readlink out/link").out, "../made\n");
+    assert_eq!(worktrees(&house), [0, 0]);
+    // A file whose lines git ends otherwise than the commit.
+    let (house, _) = brings("echo more >> made", "git config core.autocrlf true; rm made; git checkout made");
+    assert_eq!(sh(&house, "repo", "cat made").out.replace('\r', ""), "base\nmore\n");
+    // A commit that no branch has.
+    let commit = "echo new > made; git -c user.name=a -c user.email=a commit -qam three";
+    let (house, did) = brings(commit, "true");
+    did.says("no branch has the commit").says("brought   made");
+    assert_eq!(worktrees(&house), [1, 1]);
+}
+
+#[test]
+fn a_retry_and_a_verification_do_not_compare_the_workspace_with_a_worktree() {
+    let house = house("repo");
+    let plan = "---\nkind: plan\nid: plain\nsteps:\n  - id: make\n    run: echo new > made; test -f ok\n    writes: [made]\n    \
+                verify: [{name: look, run: 'cat made plan.md'}]\n---\n";
+    house.file("repo/plan.md", plan);
+    sh(&house, "repo", "git add .; git commit -qm two").exits(0);
+    wf(&house, "repo", &["run", "--worktree", "plan.md"]).exits(1).says("its worktree stays for a look");
+    sh(&house, "repo", "touch ok; git add ok; git commit -qm three").exits(0);
+    wf(&house, "repo", &["retry", "--last"]).exits(0);
+    wf(&house, "repo", &["verify", "--last"]).exits(0);
 }

@@ -11,7 +11,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -19,12 +20,10 @@ use serde_json::{Value, json};
 use crate::git::{GitLocation, GitRepository};
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Host, Workspace};
+use wf_engine::{WORKTREE, WORKTREE_FOLDER};
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_exec::view;
 use wf_model::JsonObject;
-
-/// The key for it in the recorded configuration of a run.
-const WORKTREE: &str = "worktree";
 
 /// A worktree that a run has for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +41,11 @@ pub struct RunWorktree {
 /// The products of a run in a worktree, as they were brought to the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BroughtProducts {
-    /// The files that were written or removed.
+    /// The files that were written.
     pub brought: Vec<PathBuf>,
-    /// The files that somebody changed meanwhile, and what is no file: they are only in the worktree.
+    /// The files that were removed.
+    pub removed: Vec<PathBuf>,
+    /// The files that were changed meanwhile: those of the run are only in the worktree.
     pub left: Vec<PathBuf>,
 }
 
@@ -86,14 +87,17 @@ impl RunWorktree {
     pub fn recorded(config: &Value, home: &Workspace) -> Option<Self> {
         let path = |name: &str| Some(PathBuf::from(config.get(WORKTREE)?.get(name)?.as_str()?));
         let commit = config.get(WORKTREE)?.get("commit")?.as_str()?.to_owned();
-        Some(Self { folder: path("folder")?, top: path("of")?, commit, home: home.clone() })
+        Some(Self { folder: path(WORKTREE_FOLDER)?, top: path("of")?, commit, home: home.clone() })
     }
 
     /// Adds it to the recorded configuration of a run.
     #[must_use]
     pub fn write_to(&self, config: Value) -> Value {
         let Value::Object(mut fields) = config else { return config };
-        fields.insert(WORKTREE.into(), json!({"folder": self.folder, "of": self.top, "commit": self.commit}));
+        fields.insert(
+            WORKTREE.into(),
+            json!({WORKTREE_FOLDER: self.folder, "of": self.top, "commit": self.commit}),
+        );
         Value::Object(fields)
     }
 
@@ -131,26 +135,43 @@ impl RunWorktree {
         let Some(repository) = GitRepository::find(&self.home.root, &self.home.state, &host.vars())? else {
             return Ok(BroughtProducts::default());
         };
-        let committed = repository.committed(&self.commit, &is_product)?;
+        let committed = repository.paths_in(&self.commit)?;
+        let changes = [&own.root, &self.home.root].map(|root| -> Result<_, CommandError> {
+            let work_tree = GitRepository::find(root, &self.home.state, &host.vars())?;
+            Ok(work_tree.map(|found| found.changed_since(&self.commit)).transpose()?.unwrap_or_default())
+        });
+        let [made, changed] = changes;
+        let (made, changed) = (made?, changed?);
         let present = WorkspaceManifest::of_workspace(&own.root, &ExcludedFiles::default());
         let present = present.map_err(|unable| CommandError::new(CliExitCode::State, unable.reason))?;
-        let present = present.files().into_iter().filter(|path| is_product(path));
-        let paths: BTreeSet<PathBuf> = present.chain(committed.keys().cloned()).collect();
+        let new = present.files().into_iter().filter(|path| !committed.contains(path));
+        let paths: BTreeSet<PathBuf> = new.chain(made).filter(|path| is_product(path)).collect();
         let mut found = BroughtProducts::default();
         for path in paths {
             let (from, to) = (own.root.join(&path), self.home.root.join(&path));
-            let (made, present) = (content(&from), content(&to));
-            let committed = committed.get(&path).map(Vec::as_slice);
-            match (&made, &present) {
-                (Ok(made), Ok(present)) if made == present || made.as_deref() == committed => {}
-                (Ok(made), Ok(present)) if present.as_deref() == committed => {
-                    bring(&from, &to, made.as_deref()).map_err(|error| cannot_bring(&path, &error))?;
-                    found.brought.push(path);
-                }
-                _ => found.left.push(path),
+            let failed = |error: io::Error| cannot_bring(&path, &error);
+            let is_own = if committed.contains(&path) { changed.contains(&path) } else { is_there(&to) };
+            let is_beside = leads_elsewhere(&self.home.root, &path);
+            if !is_beside && is_same(&from, &to).map_err(failed)? {
+                continue;
             }
+            if is_own || is_beside {
+                found.left.push(path);
+                continue;
+            }
+            bring(&from, &to).map_err(failed)?;
+            let list = if is_there(&from) { &mut found.brought } else { &mut found.removed };
+            list.push(path);
         }
         Ok(found)
+    }
+
+    /// Returns the commit that the run made, if no branch and no tag has it: it would be lost with the worktree.
+    pub fn lost_commit(&self, host: &Host) -> Option<String> {
+        let repository = GitRepository::find(&self.folder, &self.home.state, &host.vars()).ok()??;
+        let head = repository.commit_of("HEAD").ok().filter(|head| *head != self.commit)?;
+        let named = repository.answer(&["for-each-ref", "--count=1", "--contains", &head]);
+        named.is_ok_and(|named| named.is_empty()).then_some(head)
     }
 
     /// True if there is nothing in it but what is committed.
@@ -176,26 +197,52 @@ impl RunWorktree {
     }
 }
 
-/// Reads a file; `Ok(None)`: it is not there. Fails for what is no file.
-fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => fs::read(path).map(Some),
-        Ok(_) => Err(io::ErrorKind::InvalidInput.into()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
-/// Writes a file as a whole, as another one is, or removes it.
-fn bring(from: &Path, to: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
-    let Some(bytes) = bytes else {
-        return fs::remove_file(to);
+/// True if a folder above a path is a link, or no folder: what is written there would be elsewhere.
+fn leads_elsewhere(root: &Path, path: &Path) -> bool {
+    let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    let found = above.filter_map(|above| fs::symlink_metadata(root.join(above)).ok());
+    found.into_iter().any(|found| !found.is_dir())
+}
+
+/// True if two files, or links, are the same, or neither is there.
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let content = |path: &Path| match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => {
+            Ok(Some((fs::read_link(path)?.into_os_string().into_encoded_bytes(), None)))
+        }
+        Ok(found) => Ok(Some((fs::read(path)?, Some(found.permissions().mode() & 0o111 != 0)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     };
+    Ok(content(one)? == content(other)?)
+}
+
+/// Makes a file or a link like another one, as a whole; removes it if that is not there.
+fn bring(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().unwrap_or(Path::new(""));
+    let found = match fs::symlink_metadata(from) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::remove_file(to),
+        Err(error) => return Err(error),
+    };
     fs::create_dir_all(folder)?;
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(bytes)?;
-    new.as_file().set_permissions(fs::metadata(from)?.permissions())?;
+    if found.is_symlink() {
+        let place = new.into_temp_path();
+        fs::remove_file(&place)?;
+        std::os::unix::fs::symlink(fs::read_link(from)?, &place)?;
+        return place.persist(to).map_err(io::Error::from);
+    }
+    io::copy(&mut fs::File::open(from)?, &mut new)?;
+    // Who may read and write it is for whoever has the workspace to say.
+    let own = fs::symlink_metadata(to).ok().filter(fs::Metadata::is_file);
+    let mode = own.unwrap_or_else(|| found.clone()).permissions().mode();
+    let executable = found.permissions().mode() & 0o111 & (mode | mode >> 2);
+    new.as_file().set_permissions(fs::Permissions::from_mode(mode & !0o111 | executable))?;
     new.persist(to).map(drop).map_err(io::Error::from)
 }
 

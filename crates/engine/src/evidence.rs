@@ -25,6 +25,7 @@ use super::dispatch::UnitResult;
 use super::evidence_record::EvidenceRecord;
 use super::recorded_results::RecordedResults;
 use super::run::RunContext;
+use super::run_place::is_elsewhere;
 use super::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
@@ -136,6 +137,9 @@ impl EarlierBaseline {
         let Some(run) = past.and_then(RepeatedRun::run) else { return Ok(None) };
         let reader = session.store.log_reader()?;
         let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
+        if is_elsewhere(session, &reader.config(run)?) {
+            return Ok(None);
+        }
         let taken = reader.facts(run, &["baseline_taken"])?.into_iter().find_map(|event| match event.fact {
             EventKind::BaselineTaken(baseline) => Some(baseline.manifest),
             _ => None,
@@ -184,6 +188,10 @@ pub(super) fn recorded_view(
         EventKind::BaselineTaken(baseline) => Some(baseline.clone()),
         _ => None,
     })?;
+    let config = session.store.log_reader().and_then(|reader| reader.config(run)).ok()?;
+    if is_elsewhere(session, &config) {
+        return None;
+    }
     let params = events.iter().find_map(|(_, event)| match &event.fact {
         EventKind::RunStarted { params, .. } => Some(params.clone()),
         _ => None,

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,15 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 /// The variables of git: no settings but those of the repository, none of which is to matter.
-const VARIABLES: [(&str, &str); 9] = [
+const VARIABLES: [(&str, &str); 10] = [
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    // An object is what its name says.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LC_ALL", "C"),
@@ -149,23 +151,17 @@ impl GitRepository {
         Self::run_command("worktree add", command).map(drop)
     }
 
-    /// Reads files as they are in a commit, by their paths relative to the folder.
-    pub fn committed(
-        &self,
-        commit: &str,
-        is_wanted: &dyn Fn(&Path) -> bool,
-    ) -> Result<BTreeMap<PathBuf, Vec<u8>>, GitError> {
-        let listed = self.answer(&["ls-tree", "-r", "-z", "--full-tree", commit])?;
-        let rows = listed.split(|byte| *byte == 0).filter_map(|row| {
-            let tab = row.iter().position(|byte| *byte == b'\t')?;
-            let whole = Path::new(OsStr::from_bytes(&row[tab + 1..]));
-            let path = whole.strip_prefix(self.prefix()).ok().filter(|path| is_wanted(path))?;
-            let object = row[..tab].rsplit(|byte| *byte == b' ').next()?;
-            Some((path.to_path_buf(), String::from_utf8_lossy(object).into_owned()))
-        });
-        let (paths, names): (Vec<PathBuf>, Vec<String>) = rows.unzip();
-        let contents = self.objects(&names)?.0;
-        Ok(paths.into_iter().zip(contents).filter_map(|(path, bytes)| Some((path, bytes?))).collect())
+    /// Returns the files of a commit, relative to the folder.
+    pub fn paths_in(&self, commit: &str) -> Result<BTreeSet<PathBuf>, GitError> {
+        let listed = self.answer(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
+        let whole = paths(&listed);
+        Ok(whole.filter_map(|path| Some(path.strip_prefix(self.prefix()).ok()?.to_path_buf())).collect())
+    }
+
+    /// Returns the files of a commit that are not as they are in it, relative to the folder.
+    pub fn changed_since(&self, commit: &str) -> Result<BTreeSet<PathBuf>, GitError> {
+        let ask = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--"];
+        Ok(paths(&self.answer(&ask)?).map(Path::to_path_buf).collect())
     }
 
     /// Returns the repository of a submodule, if it is there. Git is not asked: it leaves out what its
@@ -284,6 +280,12 @@ impl GitObjects {
         }
         Self(all)
     }
+}
+
+/// Reads paths that end with NUL.
+fn paths(listed: &[u8]) -> impl Iterator<Item = &Path> {
+    let all = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    all.map(|path| Path::new(OsStr::from_bytes(path)))
 }
 
 fn text(path: &Path) -> Result<String, GitError> {

@@ -77,6 +77,18 @@ impl WorkspaceManifest {
 
     /// Returns the metadata of a path; `None` for a folder or a missing file.
     pub(crate) fn stamp(&self, path: &Path) -> Option<FileStamp> {
+        match self.node(path) {
+            Some(ManifestNode::File(stamp)) => Some(*stamp),
+            _ => None,
+        }
+    }
+
+    /// True if there is a folder at a path.
+    pub(crate) fn has_folder(&self, path: &Path) -> bool {
+        matches!(self.node(path), Some(ManifestNode::Folder(_)))
+    }
+
+    fn node(&self, path: &Path) -> Option<&ManifestNode> {
         let mut node = None;
         let mut folder = Some(&self.top);
         for part in path {
@@ -88,10 +100,7 @@ impl WorkspaceManifest {
                 _ => None,
             };
         }
-        match node {
-            Some(ManifestNode::File(stamp)) => Some(*stamp),
-            _ => None,
-        }
+        node
     }
 
     /// True if there is a file, or anything else but a folder, at a path.

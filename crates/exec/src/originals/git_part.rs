@@ -6,7 +6,9 @@ use std::path::Path;
 pub enum GitPart {
     /// It says what the commits, branches and files are: a check sees it as it was when the run began.
     State,
-    /// It comes and goes with each command, or is named by the digest of its content: objects, logs, locks.
+    /// It tells of earlier commands: logs, the heads that they leave. A check sees it as it was, or not at all.
+    Trace,
+    /// It comes and goes, and says nothing, or is named by the digest of its content: locks, objects.
     Working,
     /// It changes when somebody edits it: settings, hooks, attributes.
     Setting,
@@ -16,30 +18,34 @@ pub enum GitPart {
 const STATE_FILES: [&str; 4] = ["HEAD", "index", "packed-refs", "shallow"];
 
 /// The folders that decide about everything in them.
-const FOLDERS: [(&str, GitPart); 8] = [
+const FOLDERS: [(&str, GitPart); 9] = [
     ("refs", GitPart::State),
+    ("reftable", GitPart::State),
     ("objects", GitPart::Working),
-    ("logs", GitPart::Working),
+    ("logs", GitPart::Trace),
     // Each is the folder of another work tree.
-    ("worktrees", GitPart::Working),
-    ("rebase-apply", GitPart::Working),
-    ("rebase-merge", GitPart::Working),
-    ("sequencer", GitPart::Working),
+    ("worktrees", GitPart::Trace),
+    ("rebase-apply", GitPart::Trace),
+    ("rebase-merge", GitPart::Trace),
+    ("sequencer", GitPart::Trace),
     ("hooks", GitPart::Setting),
 ];
 
-/// The files that commands leave for the next one.
-const WORKING_FILES: [&str; 9] = [
+/// The files that commands leave for the next one, besides those with `_HEAD` at the end.
+const TRACES: [&str; 9] = [
     "AUTO_MERGE",
     "BISECT_LOG",
-    "COMMIT_EDITMSG",
+    "BISECT_NAMES",
+    "BISECT_START",
+    "BISECT_TERMS",
     "MERGE_MODE",
     "MERGE_MSG",
     "MERGE_RR",
     "SQUASH_MSG",
-    "gc.log",
-    "gc.pid",
 ];
+
+/// The files that say nothing.
+const WORKING_FILES: [&str; 3] = ["COMMIT_EDITMSG", "gc.log", "gc.pid"];
 
 impl GitPart {
     /// Returns the part that a path of a workspace is; `None`: it is in no repository.
@@ -52,8 +58,9 @@ impl GitPart {
         Some(match parts.find_map(known) {
             Some(Self::State) if is_lock => Self::Working,
             Some(part) => part,
+            None if is_lock || WORKING_FILES.contains(&name) => Self::Working,
             None if STATE_FILES.contains(&name) => Self::State,
-            None if is_lock || name.ends_with("_HEAD") || WORKING_FILES.contains(&name) => Self::Working,
+            None if name.ends_with("_HEAD") || TRACES.contains(&name) => Self::Trace,
             None => Self::Setting,
         })
     }
@@ -61,6 +68,11 @@ impl GitPart {
     /// True for the state of a repository.
     pub fn is_state(path: &Path) -> bool {
         Self::of(path) == Some(Self::State)
+    }
+
+    /// True for what tells of earlier commands.
+    pub fn is_trace(path: &Path) -> bool {
+        Self::of(path) == Some(Self::Trace)
     }
 
     /// True for what commands of git write all the time, and what is named by its content.
@@ -90,11 +102,12 @@ mod tests {
             (".git/index.lock", Some(GitPart::Working)),
             (".git/objects/pack/pack-1.idx", Some(GitPart::Working)),
             (".git/objects/refs", Some(GitPart::Working)),
-            (".git/logs/refs/heads/main", Some(GitPart::Working)),
-            (".git/FETCH_HEAD", Some(GitPart::Working)),
+            (".git/logs/refs/heads/main", Some(GitPart::Trace)),
+            (".git/FETCH_HEAD", Some(GitPart::Trace)),
             (".git/COMMIT_EDITMSG", Some(GitPart::Working)),
-            (".git/rebase-merge/onto", Some(GitPart::Working)),
-            (".git/worktrees/side/HEAD", Some(GitPart::Working)),
+            (".git/rebase-merge/onto", Some(GitPart::Trace)),
+            (".git/worktrees/side/HEAD", Some(GitPart::Trace)),
+            (".git/reftable/tables.list", Some(GitPart::State)),
             (".git/modules/sub/index", Some(GitPart::State)),
             (".git/modules/sub/objects/ab/c", Some(GitPart::Working)),
             ("sub/.git/refs/tags/v1", Some(GitPart::State)),

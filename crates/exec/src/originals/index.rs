@@ -7,6 +7,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+
 use crate::stamp::FileStamp;
 
 /// The length of the name of an object, in bytes.
@@ -71,6 +73,18 @@ pub(super) fn entries(bytes: &[u8]) -> Vec<IndexedFile> {
     found
 }
 
+/// Returns the name of the object of a file.
+pub(super) fn object_name(content: &[u8]) -> String {
+    let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+    context.update(format!("blob {}\0", content.len()).as_bytes());
+    context.update(content);
+    hex(context.finish().as_ref())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 struct IndexReader<'a> {
     rest: &'a [u8],
     /// The path of the last entry, of which the next one has only the end (version 4).
@@ -98,7 +112,7 @@ impl<'a> IndexReader<'a> {
         let [_device, inode, mode, _user, _group, size] =
             [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
         debug_assert_eq!(begin - self.rest.len(), STAT_BYTES);
-        let object = self.take(NAME_BYTES)?.iter().map(|byte| format!("{byte:02x}")).collect();
+        let object = hex(self.take(NAME_BYTES)?);
         let flags = self.short()?;
         if flags & EXTENDED != 0 {
             self.short()?;

@@ -75,7 +75,7 @@ impl Originals {
         let mut is_torn = false;
         let is_other = |path: &Path, is_folder: bool| match GitPart::of(path) {
             Some(GitPart::State) => false,
-            Some(GitPart::Working) => true,
+            Some(GitPart::Working | GitPart::Trace) => true,
             Some(GitPart::Setting) | None => !is_folder,
         };
         let mut state = BTreeMap::new();
@@ -145,7 +145,8 @@ impl Originals {
         let objects = self.objects(start);
         let is_known = |path: &Path, is_folder: bool| match GitPart::of(path) {
             // Branches and remotes are among the settings.
-            Some(_) => !is_folder && !path.ends_with("config") || GitPart::is_working(path),
+            Some(GitPart::Working | GitPart::Trace) => true,
+            Some(_) => !is_folder && !path.ends_with("config"),
             None => objects.contains_key(path) || is_left_out(path, is_folder),
         };
         let others = start.files_but(&is_known);
@@ -198,12 +199,12 @@ impl Originals {
             return contents;
         };
         let names: Vec<String> = wanted.iter().map(|(_, name)| name.clone()).collect();
-        for ((path, _), bytes) in wanted.into_iter().zip(repository.blobs(&names)) {
+        for ((path, name), bytes) in wanted.into_iter().zip(repository.blobs(&names)) {
             let size = start.stamp(path).map(|stamp| stamp.size);
-            // A filter makes another file of the object than the one that was there.
-            contents.extend(
-                bytes.filter(|bytes| Some(bytes.len() as u64) == size).map(|bytes| (path.clone(), bytes)),
-            );
+            // A filter makes another file of the object than the one that was there, and an object can be forged.
+            let is_it =
+                |bytes: &Vec<u8>| Some(bytes.len() as u64) == size && index::object_name(bytes) == name;
+            contents.extend(bytes.filter(is_it).map(|bytes| (path.clone(), bytes)));
         }
         contents
     }

@@ -41,10 +41,10 @@ impl WorkspaceView {
             return self.sight(now, &rules, Vec::new());
         }
         let found = ManifestDifference::between(self.start()?, &now, &rules);
-        let past = self.past(found.changed, &rules, is_disturbed)?;
+        let past = self.past(found.changed, &now, &rules, is_disturbed)?;
         let sight = self.sight(now, &rules, found.permitted)?;
         Ok(WorkspaceSnapshot {
-            hidden: found.new,
+            hidden: found.new.into_iter().chain(past.hidden).collect(),
             caches: found.caches,
             originals: past.originals,
             restored: past.restored,
@@ -58,6 +58,7 @@ impl WorkspaceView {
     fn past(
         &self,
         changed: Vec<PathBuf>,
+        now: &WorkspaceManifest,
         rules: &CheckRules<'_>,
         is_disturbed: bool,
     ) -> Result<WorkspaceSnapshot, WorkError> {
@@ -70,6 +71,7 @@ impl WorkspaceView {
         if is_disturbed {
             wanted.extend(self.originals.state_files().cloned());
             wanted.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
+            past.hidden.extend(now.files_but(&|path, is_folder| !is_folder && !GitPart::is_trace(path)));
         }
         let mut contents = self.originals.contents(start, &wanted);
         for path in changed {
@@ -79,8 +81,14 @@ impl WorkspaceView {
                 if !is_disturbed {
                     contents.remove(&path);
                 }
+            } else if GitPart::is_trace(&path) {
+                // Of what was appended nobody has the beginning alone.
+                past.hidden.extend((now.has_file(&path) && !is_disturbed).then_some(path));
             } else if GitPart::is_state(&path) {
                 refused.extend(known.is_none().then_some(path));
+            } else if !is_own && start.has_folder(&path) && now.has_file(&path) {
+                // What was in the folder is restored, or refused, by itself.
+                past.hidden.push(path);
             } else if known.is_some() && !is_own {
                 past.restored.push(path);
             } else if known.is_none() && !is_own && !self.writers.may_write(&path) {

@@ -24,8 +24,8 @@ const REMEDY_OF_GIT: &str = "git's own files are no product of a step: if a pers
     meanwhile, run it again or use `wf retry`";
 
 /// The remedy for files that others may have changed.
-const REMEDY_OF_OTHERS: &str = "if something beside the run changed it (an editor, another run), `wf retry` takes it as it \
-    is, and `wf run --worktree` does not meet it";
+const REMEDY_OF_OTHERS: &str = "if something beside the run changed it (an editor, another run), a new `wf run` takes it \
+    as it is, and `wf run --worktree` does not meet it";
 
 /// True for a file of a repository, of a submodule too.
 fn is_of_git(path: &Path) -> bool {

@@ -131,7 +131,9 @@ fn what_changed_beside_the_run_is_told_from_what_a_step_changed() {
     for (work, allow, is_kept, expected) in [
         ("./build", None, true, "restored"),
         ("./build", None, false, "if something beside the run changed it"),
-        ("cat src/a.py", None, true, "`writes: [src/a.py]`"),
+        ("sort src/a.py -o src/a.py", None, true, "`writes: [src/a.py]`"),
+        ("cat x >src/a.py", None, true, "`writes: [src/a.py]`"),
+        ("cat src/a.py > out/old; grep -q x src/a.py", None, true, "restored"),
         ("./build", grant("out"), true, "restored"),
         ("./build", grant("out"), false, "foreign"),
         ("./build", grant("."), true, "`writes: [src/a.py]`"),

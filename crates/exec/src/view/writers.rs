@@ -38,7 +38,7 @@ impl StepWriters {
         match &step.work {
             StepWork::Run(_) | StepWork::Exec(_) if step.allow.is_none() => {
                 self.has_unconfined = true;
-                self.named.extend(named_by(step));
+                self.named.extend(changed_by(step));
             }
             // The plan that it makes is not known.
             StepWork::Generated(_) => self.has_unconfined = true,
@@ -74,6 +74,29 @@ impl StepWriters {
 
 fn plain(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// The programs that only read what they name. Nothing but a message depends on this list: what a step may have changed is never
+/// seen by a check, whoever is taken to have changed it.
+const READERS: [&str; 18] = [
+    "[", "cat", "cd", "cmp", "cut", "diff", "echo", "egrep", "fgrep", "file", "grep", "head", "ls", "printf",
+    "stat", "tail", "test", "wc",
+];
+
+/// Returns the paths that the text of a step names, but for those that its commands only read.
+fn changed_by(step: &Step) -> BTreeSet<PathBuf> {
+    let StepWork::Run(script) = &step.work else {
+        return named_by(step);
+    };
+    let cwd = PathBuf::from(step.cwd.as_ref().map(|cwd| cwd.source()).unwrap_or_default());
+    let commands = script.text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`']);
+    let texts = commands.map(|command| {
+        let program = command.split_whitespace().find(|word| !word.contains('='));
+        let is_reader = program.is_some_and(|program| READERS.contains(&program));
+        // What is written follows the sign.
+        if is_reader { command.split_once('>').map_or("", |(_, target)| target) } else { command }
+    });
+    texts.flat_map(|text| named::in_text(text, &cwd)).collect()
 }
 
 /// Returns the paths that the text of a step names.

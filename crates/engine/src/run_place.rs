@@ -1,0 +1,16 @@
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::EngineSession;
+
+/// The key for the worktree that a run has for itself, in its recorded configuration.
+pub const WORKTREE: &str = "worktree";
+/// The key for its folder.
+pub const WORKTREE_FOLDER: &str = "folder";
+
+/// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.
+pub(super) fn is_elsewhere(session: &EngineSession, config: &Value) -> bool {
+    let folder = config.get(WORKTREE).and_then(|worktree| worktree.get(WORKTREE_FOLDER)?.as_str());
+    folder.is_some_and(|folder| !session.root.starts_with(Path::new(folder)))
+}

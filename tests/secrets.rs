@@ -264,3 +264,19 @@ fn what_a_secret_encodes_is_masked_like_the_secret() {
     assert!(!did.all().contains("hunter2") && !log.all().contains("hunter2"), "{} {}", did.all(), log.all());
     assert_eq!(log.out.matches("***").count(), 2, "{}", log.out);
 }
+
+#[test]
+fn what_becomes_known_while_a_step_runs_is_masked_and_kept_nowhere() {
+    let place = Sandbox::new();
+    let plan = "---\nkind: plan\nid: p\nsteps:\n  - id: login\n    outputs: {user: {type: string}}\n    run: |\n      \
+                token=$(echo ebg13-gbxra | tr a-z n-za-m); echo \"mask=$token\" >> \"$WF_OUTPUT\"\n      \
+                echo user=ada >> \"$WF_OUTPUT\"; echo \"got $token\"; test -e done\n---\n";
+    place.file("p.md", plan);
+    let failed = place.wf(&["run", "-v", "p.md"]).exits(1).says("got ***");
+    let retried = { place.file("done", "").wf(&["retry", "-v", "--last"]) }.exits(0).says("got ***");
+    let mut seen = failed.all() + &retried.all() + &place.wf(&["show", "--last", "--json"]).all();
+    for (path, _) in files(&place.at(".wf")) {
+        seen += &String::from_utf8_lossy(&std::fs::read(path).unwrap());
+    }
+    assert!(seen.contains("ada") && !seen.contains("rot13-token"), "{seen}");
+}

@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use super::output_entry::without_masks;
 use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
 use super::secret::Redactions;
@@ -113,7 +114,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     let prepared = sandbox::prepare(&job.command).await;
     let mask = hooks.mask;
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
-    let mut writer = log::LogWriter::new(target, hooks.on_output);
+    let mut writer = log::LogWriter::new(target, hooks.on_output).with_masks_of(job.output.clone());
     if room.waited >= NOTED_WAIT {
         let note = format!("… started {} s later: memory was short …\n", room.waited.as_secs());
         writer.on_bytes(log::LogStream::Note, note.as_bytes());
@@ -144,11 +145,12 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
             writer.on_bytes(log::LogStream::Note, note.as_bytes());
         }
     }
+    let asked = writer.runtime_mask();
     // Failed work reports its usage, too.
     let bytes = take_file(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
     let output = if exit.is_success() {
-        read_output(bytes, &mask)
+        read_output(bytes, &mask).and_then(|text| without_secrets(text, &asked))
     } else {
         let _ = std::fs::remove_file(&job.output);
         Ok(String::new())
@@ -232,6 +234,11 @@ fn read_output(bytes: io::Result<Vec<u8>>, mask: &SecretMask) -> Result<String, 
     }
     let text =
         String::from_utf8(bytes).map_err(|_| WorkError::logical("the output file is not UTF-8 text"))?;
+    without_secrets(without_masks(&text), mask)
+}
+
+/// Refuses outputs with a secret in them.
+fn without_secrets(text: String, mask: &SecretMask) -> Result<String, WorkError> {
     if mask.text(&text) != text {
         return Err(WorkError::logical(
             "the output file contains a secret, but outputs are recorded and shown; pass secrets \

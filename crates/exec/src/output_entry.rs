@@ -35,6 +35,41 @@ pub(super) fn entries(text: &str) -> Vec<(usize, OutputEntry<'_>)> {
     entries
 }
 
+/// The key of values that are masked in the log, and are no outputs.
+const MASK: &str = "mask";
+
+/// Returns the values that are to be masked.
+pub(super) fn masks(text: &str) -> Vec<String> {
+    let values = entries(text).into_iter().filter_map(|(_, entry)| match entry {
+        OutputEntry::Line(line) => Some(masked_value(line)?.to_owned()),
+        OutputEntry::Block { key: MASK, value } => Some(value),
+        OutputEntry::Block { .. } | OutputEntry::Unended { .. } => None,
+    });
+    values.collect()
+}
+
+/// Returns the text without the values that are to be masked. Each leaves empty lines.
+pub(super) fn without_masks(text: &str) -> String {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let entries = entries(text);
+    let ends = entries.iter().skip(1).map(|(number, _)| *number).chain([lines.len() + 1]);
+    for ((number, entry), end) in entries.iter().zip(ends) {
+        let is_mask = match entry {
+            OutputEntry::Line(line) => masked_value(line).is_some(),
+            OutputEntry::Block { key, .. } => *key == MASK,
+            OutputEntry::Unended { .. } => false,
+        };
+        if is_mask {
+            lines.iter_mut().take(end - 1).skip(number - 1).for_each(|line| *line = "");
+        }
+    }
+    lines.join("\n")
+}
+
+fn masked_value(line: &str) -> Option<&str> {
+    line.split_once('=').filter(|(key, _)| *key == MASK).map(|(_, value)| value)
+}
+
 /// Returns the key, and the line that ends the value.
 fn block_start(line: &str) -> Option<(&str, &str)> {
     let (key, end) = line.split_once("<<")?;
@@ -45,7 +80,7 @@ fn block_start(line: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::OutputEntry::{Block, Line, Unended};
-    use super::entries;
+    use super::{entries, masks, without_masks};
 
     #[test]
     fn a_value_may_have_several_lines() {
@@ -65,5 +100,13 @@ mod tests {
         ] {
             assert_eq!(entries(text), found, "{text}");
         }
+    }
+
+    #[test]
+    fn masks_are_no_outputs() {
+        let text = "a=1\nmask=tr0ub4dor\nb<<E\nmask=x\nE\nmask<<E\none\ntwo\nE\nc=2\nmask=last";
+        assert_eq!(masks(text), ["tr0ub4dor", "one\ntwo", "last"]);
+        assert_eq!(without_masks(text), "a=1\n\nb<<E\nmask=x\nE\n\n\n\n\nc=2\n");
+        assert_eq!(without_masks("mask<<E\nE\nx=1"), "\n\nx=1");
     }
 }

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use super::exact_type::ExactType;
-use wf_base::exact_json;
-
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+
+use super::exact_type::ExactType;
+use wf_base::exact_json;
 
 /// A valid JSON Schema. Cheap to clone; compiled once.
 #[derive(Clone)]

@@ -78,6 +78,11 @@ impl MaskingStream {
         last
     }
 
+    /// True if no bytes are held back.
+    pub fn is_idle(&self) -> bool {
+        self.fingerprints.is_none() && self.held_back.is_empty()
+    }
+
     /// True if the bytes returned so far had a secret.
     pub fn has_masked(&self) -> bool {
         self.has_masked || self.fingerprints.as_ref().is_some_and(|fingerprints| fingerprints.has_masked)

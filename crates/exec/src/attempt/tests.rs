@@ -87,6 +87,20 @@ async fn processes_end_as_they_end() {
 }
 
 #[tokio::test]
+async fn a_value_that_becomes_known_is_masked_from_then_on() {
+    let script = "printf 'mask=abc\\nmask=tr0ub4dor\\n' > $WF_OUTPUT; echo tr0ub4dor; printf tr0ub4dor | base64; \
+                  printf 'a=1\\nmask<<E\\nc0rrect horse\\nE\\n' >> $WF_OUTPUT; echo c0rrect horse, tr0ub4dor; \
+                  printf mask=l4st-one >> $WF_OUTPUT";
+    let log = "… a value after `mask=` is too short or too common, and stays visible …\n***\n***\n***, ***\n";
+    let finished = check(script, WorkExit::Code { code: 0 }, log).await;
+    assert_eq!(finished.output.trim(), "a=1");
+    let told = "echo mask=tr0ub4dor > $WF_OUTPUT; echo a=tr0ub4dor >> $WF_OUTPUT";
+    let dir = tempfile::tempdir().unwrap();
+    let finished = run(job(dir.path(), told), never(), None).await;
+    assert!(finished.exit.to_string().contains("contains a secret"), "{}", finished.exit);
+}
+
+#[tokio::test]
 async fn a_silent_attempt_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     run(job(dir.path(), "true"), never(), None).await;

@@ -1,12 +1,14 @@
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::mask_chain::MaskChain;
+use super::runtime_masks::{NewMasks, RuntimeMasks};
 use super::{LogStream, LogTarget, cursor::LogCursor, lines::LineBuffer, segment::LogSegment, target};
 use crate::supervise::OutputSink;
 use crate::tails::TailCollector;
 use crate::{OnOutput, StreamTails, WorkError};
-use wf_base::redact;
+use wf_base::redact::SecretMask;
 use wf_model::EngineFailure;
 
 /// Writes the log of one attempt and passes its output to an observer.
@@ -15,6 +17,8 @@ pub struct LogWriter {
     disk: LogFiles,
     on_output: Option<OnOutput>,
     last: TailCollector,
+    /// The values that the attempt wants to be masked, if it can say so.
+    wanted: Option<RuntimeMasks>,
 }
 
 /// The summary of a log.
@@ -29,7 +33,7 @@ pub struct LogSummary {
 /// One stream on its way: masked, then split into lines.
 struct LogChannel {
     stream: LogStream,
-    mask: redact::MaskingStream,
+    mask: MaskChain,
     lines: LineBuffer,
 }
 
@@ -48,12 +52,38 @@ impl LogWriter {
     /// Creates a writer; no file is created yet.
     pub fn new(target: LogTarget, on_output: Option<OnOutput>) -> Self {
         let channel =
-            |stream| LogChannel { stream, mask: target.mask.stream(), lines: LineBuffer::default() };
+            |stream| LogChannel { stream, mask: MaskChain::new(&target.mask), lines: LineBuffer::default() };
         Self {
             streams: [channel(LogStream::Out), channel(LogStream::Err)],
             disk: LogFiles::new(target),
             on_output,
             last: TailCollector::default(),
+            wanted: None,
+        }
+    }
+
+    /// Masks, too, what the attempt writes to its output file for that, from then on.
+    #[must_use]
+    pub fn with_masks_of(self, output: PathBuf) -> Self {
+        Self { wanted: Some(RuntimeMasks::new(output)), ..self }
+    }
+
+    /// Returns the mask of what the attempt wrote for that, once it has ended.
+    pub fn runtime_mask(&mut self) -> SecretMask {
+        self.look_for_masks(true);
+        self.wanted.as_ref().map(RuntimeMasks::mask).unwrap_or_default()
+    }
+
+    fn look_for_masks(&mut self, all: bool) {
+        let Some(NewMasks { mask, weak }) = self.wanted.as_mut().and_then(|wanted| wanted.look(all)) else {
+            return;
+        };
+        for channel in &mut self.streams {
+            channel.mask.extend(&mask);
+        }
+        if weak > 0 {
+            let note = "… a value after `mask=` is too short or too common, and stays visible …\n";
+            self.split().1.write_masked(LogStream::Note, note.as_bytes());
         }
     }
 
@@ -101,6 +131,7 @@ impl LogDestinations<'_> {
 
 impl OutputSink for LogWriter {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
+        self.look_for_masks(false);
         let (streams, mut to) = self.split();
         let channel = streams.iter_mut().find(|known| known.stream == stream);
         let mut give = |bytes: &[u8]| to.write_masked(stream, bytes);

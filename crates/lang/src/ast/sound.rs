@@ -69,6 +69,14 @@ pub(super) fn check_reserved_names<V>(env: &OrderedEntries<EnvName, V>, decoder:
     }
 }
 
+/// Notes outputs whose name has another meaning in the file that a step writes them to.
+pub(super) fn check_output_names<V>(outputs: &OrderedEntries<Name, V>, decoder: &mut SpecDecoder<'_>) {
+    for (name, _) in outputs.iter().filter(|(name, _)| name.value.as_str() == "mask") {
+        let message = "an output cannot have the name `mask`: the line `mask=VALUE` hides a value in the log";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, name.span, message));
+    }
+}
+
 /// Notes outputs of a plan with steps that have no value.
 pub(super) fn check_output_values(
     outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,

@@ -206,6 +206,7 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     sound::at_least_one(step.max_parallel.as_ref(), decoder);
     sound::check_nonzero_duration(step.timeout.as_deref(), decoder);
     sound::check_reserved_names(&step.env, decoder);
+    sound::check_output_names(&step.outputs, decoder);
     let argv = step.exec.as_ref().map(|exec| exec.len());
     sound::check_program(argv, fields.key("exec"), decoder);
     if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {

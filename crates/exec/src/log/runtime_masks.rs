@@ -1,0 +1,60 @@
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rustix::fs::OFlags;
+
+use crate::files::{open_regular, read_bounded};
+use crate::output_entry::masks;
+use crate::outputs::MAX_OUTPUT_FILE_BYTES;
+use wf_base::redact::{SecretMask, weakness};
+
+/// The values that an attempt wants to be masked while it runs: it writes them to its output file.
+#[derive(Debug)]
+pub(super) struct RuntimeMasks {
+    output: PathBuf,
+    /// The size of the output file and its last change, at the last look.
+    stamp: Option<(u64, SystemTime)>,
+    values: Vec<String>,
+}
+
+/// The values that came since the last look.
+pub(super) struct NewMasks {
+    /// The mask of all values so far.
+    pub(super) mask: SecretMask,
+    /// The number of new ones that are too weak to be masked.
+    pub(super) weak: usize,
+}
+
+impl RuntimeMasks {
+    pub(super) fn new(output: PathBuf) -> Self {
+        Self { output, stamp: None, values: Vec::new() }
+    }
+
+    /// Looks for new values. `all`: the last line counts also if it has no end.
+    pub(super) fn look(&mut self, all: bool) -> Option<NewMasks> {
+        let about = self.output.symlink_metadata().ok()?;
+        let stamp = about.modified().ok().map(|changed| (about.len(), changed));
+        // Most output comes while nothing is written to the file.
+        if stamp == self.stamp && !all {
+            return None;
+        }
+        self.stamp = stamp;
+        let file = open_regular(&self.output, OFlags::RDONLY).ok()?;
+        let bytes = read_bounded(file, MAX_OUTPUT_FILE_BYTES).ok()?;
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let lines = if all { bytes.as_slice() } else { bytes.get(..end).unwrap_or_default() };
+        let found = masks(&String::from_utf8_lossy(lines)).into_iter();
+        let new: Vec<String> = found.filter(|value| !self.values.contains(value)).collect();
+        if new.is_empty() {
+            return None;
+        }
+        let weak = new.iter().filter(|value| weakness(value).is_some()).count();
+        self.values.extend(new);
+        Some(NewMasks { mask: self.mask(), weak })
+    }
+
+    /// Returns the mask of all values so far.
+    pub(super) fn mask(&self) -> SecretMask {
+        SecretMask::new(self.values.iter().map(String::as_str))
+    }
+}

@@ -209,7 +209,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         standing: None,
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
+        left: wf_core::machine::LeftProcesses::default(),
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {

@@ -99,8 +99,11 @@ CREATE TABLE attempts (
     ended         INTEGER,
     exit          TEXT,
     failure_class TEXT,
+    left_running  TEXT,
     PRIMARY KEY (run, step, item, attempt)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attempts_left ON attempts (run) WHERE left_running IS NOT NULL;
 
 CREATE TABLE checks (
     run     INTEGER NOT NULL,

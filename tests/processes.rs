@@ -1,5 +1,7 @@
 //! What steps start is found and ended, whatever it does to be forgotten.
 
+use rustix::process::{Pid, Signal};
+
 use crate::crash::lines_of_ps;
 use crate::support::{Sandbox, until};
 
@@ -176,4 +178,18 @@ fn a_process_without_its_first_thread_is_found_and_ended() {
         })
     });
     assert!(!alive);
+}
+
+#[test]
+fn a_detached_process_outlives_its_run_and_the_death_of_the_supervisor() {
+    let sandbox = plan(
+        "  - id: start\n    detach: true\n    run: |\n      setsid sleep 300 > /dev/null 2>&1 &\n      echo $! > pid\n      \
+         sleep 0.1\n  - {id: kill, depends_on: [start], run: kill -9 $PPID}\n",
+    );
+    sandbox.wf(&["run", "plan.md"]).exits(6).says("the supervisor process of the steps died");
+    let pid: i32 = sandbox.read("pid").trim().parse().unwrap();
+    let listed = sandbox.wf(&["doctor"]).out;
+    let killed = rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    assert!(killed.is_ok(), "it is gone");
+    assert!(listed.contains(&format!("{pid} · sleep 300 · left by step start of run ")), "{listed}");
 }

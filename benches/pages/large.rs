@@ -161,7 +161,7 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         standing: None,
         swapped_file: None,
         usage: AttemptUsage::default(),
-        service: false,
+        left: wf_core::machine::LeftProcesses::default(),
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {

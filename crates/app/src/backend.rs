@@ -46,6 +46,11 @@ pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<Ba
             return Err(CommandError::new(CliExitCode::Usage, message)
                 .hint(format!("add it under `queues` of `{name}` in wf.yaml")));
         }
+        if let Some(step) = plan.steps().iter().find(|step| step.detach) {
+            let message = format!("backend `{name}` cannot run step `{}`, which has `detach`", step.id);
+            return Err(CommandError::new(CliExitCode::Usage, message)
+                .hint("there, what steps leave running ends with their worker"));
+        }
         let mut locks = plan.steps().iter().filter_map(|step| Some((step, step.concurrency.as_ref()?)));
         let queued = LockBusyPolicy::Queue;
         if let Some((step, lock)) = locks.find(|(_, lock)| lock.when_busy != queued) {

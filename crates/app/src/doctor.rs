@@ -11,8 +11,9 @@ use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
 use wf_base::name::RunId;
 use wf_base::units::{plural, size};
+use wf_base::untrusted::untrusted;
 use wf_core::machine::LockHolder;
-use wf_exec::supervisor;
+use wf_exec::{supervisor, tree};
 use wf_store::{
     self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError,
     StoreReader, verify_chain, verify_chain_after,
@@ -64,6 +65,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
         findings.extend(check_leases(&reader));
         findings.extend(find_interrupted_runs(&reader));
         findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
+        findings.extend(find_detached_processes(&reader));
         findings.extend(find_stale_locks(&reader));
         findings.extend(find_dead_letters(&reader));
     }
@@ -203,6 +205,20 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
         named.join(", ")
     );
     (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
+}
+
+/// Reports the processes that steps with `detach` left, and that are running.
+fn find_detached_processes(reader: &StoreReader) -> Vec<DoctorFinding> {
+    let rows = reader.left_processes().unwrap_or_default();
+    let found = rows.iter().filter(|row| row.processes.detached).flat_map(|row| {
+        let task = task_name_from_text(Some(reader), &row.run, &row.task.to_string());
+        tree::running(&row.processes).into_iter().map(move |process| {
+            let (pid, command) = (process.pid, untrusted(&process.command));
+            let text = format!("{pid} · {command} · left by step {task} of run {}", row.run.short());
+            DoctorFinding::new("detached", DoctorStatus::Good, text)
+        })
+    });
+    found.take(MAX_NAMED).collect()
 }
 
 /// Reports what was given up, and is not tried again.

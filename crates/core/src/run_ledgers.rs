@@ -186,7 +186,7 @@ mod tests {
             standing: None,
             swapped_file: None,
             usage,
-            service: false,
+            left: crate::machine::LeftProcesses::default(),
             breakers: Vec::new(),
         })
     }

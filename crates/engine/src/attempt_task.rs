@@ -224,7 +224,7 @@ impl AttemptTask {
         } else {
             self.end_without_outputs(WorkError::logical(problems.join("; ")).into())
         };
-        AttemptEnd { outputs, usage, service: gone.service, ..ended }
+        AttemptEnd { outputs, usage, left: gone.left, ..ended }
     }
 
     /// Returns the end of an attempt that was under way when an engine died; `None` if it is still
@@ -286,6 +286,7 @@ impl AttemptTask {
             output,
             cleanup,
             redactions: run.secrets.redactions().await,
+            detach: step.detach,
         })
     }
 

@@ -248,6 +248,7 @@ fn run_and_conclude(
 ) -> Result<FinishedRun, EngineError> {
     let finished = block_on(async {
         let finished = work.await?;
+        session.name_left_processes();
         sweep(session.store.folder()).await?;
         Ok(finished)
     });

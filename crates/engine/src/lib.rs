@@ -42,6 +42,7 @@ mod judge_votes;
 mod judging;
 mod kept;
 mod lineage;
+mod left_running;
 mod locks;
 mod memory;
 mod model_asker;

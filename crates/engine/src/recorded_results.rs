@@ -177,10 +177,10 @@ impl RunResults {
                 let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
                 self.results.insert(place.clone(), left);
             }
-            EventKind::AttemptEnded { attempt, artifacts, service, .. } => {
+            EventKind::AttemptEnded { attempt, artifacts, left: ended, .. } => {
                 let left = self.results.entry(attempt.place.clone()).or_default();
                 left.artifacts.clone_from(artifacts);
-                left.service = *service;
+                left.service = ended.service && !ended.detached;
             }
             EventKind::StepEnded { place, reused_from: from @ Some(_), .. } => {
                 self.results.entry(place.clone()).or_default().reused_from.clone_from(from);

@@ -218,6 +218,7 @@ impl RunContext {
     /// Notes the values that gates let in, the resources used and the evidence of results.
     pub(super) fn note_event(&self, event: &Event) {
         self.account.apply(event);
+        self.session.shared.left.note_event(event);
         let mut files = self.files();
         files.evidence.apply(&event.fact);
         if let EventKind::StepExpanded { step, items } = &event.fact {

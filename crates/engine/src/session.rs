@@ -30,6 +30,7 @@ use wf_store::{ReconciliationClaim, Store, StoreError};
 use super::asking::RecordedAnswers;
 use super::cache::SharedResults;
 use super::generated::PlanReader;
+use super::left_running::LeftRunning;
 use super::locks::LockWakeups;
 use super::permits::PermitWakeups;
 use super::shared_ledgers::SharedLedgers;
@@ -84,6 +85,7 @@ pub struct SharedState {
     pub(super) secrets: SharedRedactions,
     pub(super) locks: LockWakeups,
     pub(super) permits: PermitWakeups,
+    pub(super) left: LeftRunning,
     pub(super) memo: DigestMemo,
     pub(super) parking: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
@@ -122,6 +124,7 @@ impl SharedState {
             secrets: SharedRedactions::default(),
             locks: LockWakeups::default(),
             permits: PermitWakeups::default(),
+            left: LeftRunning::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
             drain: watch::Sender::new(false),

@@ -15,10 +15,12 @@ use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
 use super::secret::Redactions;
 use super::supervise::{OutputSink as _, ProcessLimits, supervise};
+use super::tree::{self, LivingProcess};
 use super::{OnOutput, StopLevel, StreamTails, WorkError, files, log, memory_room, outputs, sandbox, usage};
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
-use wf_core::machine::{AttemptUsage, WorkExit};
+use wf_base::units::plural;
+use wf_core::machine::{AttemptUsage, LeftProcesses, WorkExit};
 
 /// The wait for memory from which on the log tells of it.
 const NOTED_WAIT: Duration = Duration::from_secs(1);
@@ -45,6 +47,9 @@ pub struct ProcessJob {
     pub cleanup: Option<ProbeJob>,
     /// The secrets that must not be stored or shown.
     pub redactions: Redactions,
+    /// True if processes that it leaves running outlive the run.
+    #[serde(default)]
+    pub detach: bool,
 }
 
 /// The connections of a running process to its surroundings.
@@ -81,9 +86,9 @@ pub struct ProcessOutcome {
     /// The reported usage if the work failed; on success it is in `output`.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
-    /// True if a descendant keeps running, until the run ends.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub service: bool,
+    /// The descendants that keep running, until the run ends or longer.
+    #[serde(default, flatten)]
+    pub left: LeftProcesses,
 }
 
 impl ProcessJob {
@@ -102,7 +107,7 @@ impl ProcessOutcome {
             logged: 0,
             ends: StreamTails::default(),
             usage: AttemptUsage::default(),
-            service: false,
+            left: LeftProcesses::default(),
         }
     }
 }
@@ -122,23 +127,23 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     let limits =
         ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most, leaves_none: false };
     let cleanup = job.cleanup;
-    let (exit, mut service) = if *hooks.stop.borrow() == StopLevel::No {
+    let (exit, mut left) = if *hooks.stop.borrow() == StopLevel::No {
         match prepared.and_then(|prepared| process::spawn(&job.command, &hooks.mark, prepared)) {
             Ok(process) => {
                 if let Some(tell) = hooks.on_start {
                     tell(process.id(), process.start());
                 }
                 let end = supervise(process, limits, hooks.stop, &mut writer).await;
-                (end.exit, end.service)
+                (end.exit, end.left)
             }
-            Err(unable) => (unable.into(), false),
+            Err(unable) => (unable.into(), Vec::new()),
         }
     } else {
-        (WorkExit::Cancelled, false)
+        (WorkExit::Cancelled, Vec::new())
     };
     if let Some(cleanup) = cleanup {
         // Once that is gone, nothing of it serves later steps.
-        service = false;
+        left.clear();
         let cleaned = probe::run(cleanup, &hooks.mark, StopLevel::never()).await;
         if !matches!(cleaned.exit, WorkExit::Code { .. }) {
             let note = "… the container of the step could not be removed …\n";
@@ -146,6 +151,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
         }
     }
     let asked = writer.runtime_mask();
+    let left = left_processes(&left, job.detach, &mask, &mut writer);
     // Failed work reports its usage, too.
     let bytes = take_file(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
@@ -162,8 +168,33 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
         exit,
         output,
         logged: written.logged.unwrap_or(0),
-        service,
+        left,
     }
+}
+
+/// Describes the processes that work left running, also in its log, and sets those apart that outlive the run.
+fn left_processes(
+    members: &[LivingProcess],
+    detach: bool,
+    mask: &SecretMask,
+    writer: &mut log::LogWriter,
+) -> LeftProcesses {
+    let left = LeftProcesses {
+        service: !members.is_empty(),
+        left: members.iter().map(|process| process.describe(mask)).collect(),
+        boot_id: if members.is_empty() { String::new() } else { tree::boot_id() },
+        detached: detach && !members.is_empty(),
+    };
+    if left.detached {
+        tree::detach(members);
+    }
+    if left.service {
+        let until = if left.detached { "for longer than the run" } else { "until the run ends" };
+        let count = plural(left.left.len(), "process");
+        let note = format!("… left {count} running {until}: {} …\n", left.commands());
+        writer.on_bytes(log::LogStream::Note, note.as_bytes());
+    }
+    left
 }
 
 /// Prepares the file for the work's outputs.

@@ -19,6 +19,9 @@ const MOUNTS: [(&str, &str); 4] = [
     ("", "/sys/fs/cgroup/unified"),
 ];
 
+/// The beginning of the name of a group.
+const GROUP_PREFIX: &str = "wf-";
+
 /// A control group that this process has entered.
 #[derive(Debug)]
 pub(super) struct ControlGroup(PathBuf);
@@ -49,6 +52,25 @@ impl ControlGroup {
     }
 }
 
+/// Moves a process out of the group that this one has entered, into the group around it.
+pub(super) fn expel(pid: i32) {
+    let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    for (controller, mount) in MOUNTS {
+        let own = membership(&memberships, controller)
+            .map(|path| Path::new(mount).join(path.trim_start_matches('/')));
+        if let Some(own) = own.filter(|own| is_ours(own))
+            && let Some(around) = own.parent()
+        {
+            let _ = fs::write(around.join("cgroup.procs"), pid.to_string());
+        }
+    }
+}
+
+/// True for a group that a supervisor made.
+fn is_ours(group: &Path) -> bool {
+    group.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(GROUP_PREFIX))
+}
+
 /// Kills everything in the group of a dead process and removes the group. Its journal names the
 /// group, if the process lived long enough to write it.
 pub(super) fn kill(name: &str, noted: Option<PathBuf>) {
@@ -67,7 +89,7 @@ fn candidates(name: &str) -> Vec<PathBuf> {
         let parent = Path::new(mount).join(path.trim_start_matches('/'));
         parent.join("cgroup.procs").exists().then_some(parent)
     });
-    parents.map(|parent| parent.join(format!("wf-{name}"))).collect()
+    parents.map(|parent| parent.join(format!("{GROUP_PREFIX}{name}"))).collect()
 }
 
 /// Returns the living processes of a group.

@@ -22,7 +22,7 @@ use tokio::net::unix::pipe;
 use super::pinned::{PinnedFiles, SkillFileGuard};
 use super::sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, SandboxReport, SandboxSpec};
 use super::spawn::{self, ProcessImage, SpawnedProcess};
-use super::tree::{self, ProcessRoot};
+use super::tree::{self, LivingProcess, ProcessRoot};
 use super::{ProcessEnv, WorkError, memory_room};
 use wf_model::EngineFailure;
 
@@ -278,6 +278,11 @@ impl ChildProcess {
     /// Kills everything that stayed in its group.
     pub(super) fn kill_group(&self) {
         let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
+    }
+
+    /// Returns the descendants that live on after its exit.
+    pub fn descendants(&self) -> Vec<LivingProcess> {
+        if self.root.is_gone() { Vec::new() } else { self.root.members() }
     }
 
     /// True if a descendant lives on after its exit.

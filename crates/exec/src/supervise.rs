@@ -12,7 +12,8 @@ use super::log::LogStream;
 use super::output_pipe::OutputPipe;
 use super::process::ChildProcess;
 use super::sandbox::{IsolationKind, SandboxReport};
-use super::{StopLevel, WorkError, tree};
+use super::tree::{self, LivingProcess};
+use super::{StopLevel, WorkError};
 use wf_core::machine::WorkExit;
 
 /// The time for which output may continue, or pipes stay open, after the exit of the process itself.
@@ -82,10 +83,13 @@ pub(super) async fn supervise(
         watched.end_descendants().await;
     }
     let report = watched.process.report();
-    let service = tree::has_adopted() && watched.process.has_living_descendant();
+    let has_left = exit.is_success() && tree::has_adopted();
+    let left = if has_left { watched.process.descendants() } else { Vec::new() };
     watched.process.set_ended();
     let mut end = ProcessEnd::new(exit, report);
-    end.service = service && end.exit.is_success();
+    if end.exit.is_success() {
+        end.left = left;
+    }
     if matches!(end.exit, WorkExit::Code { .. } | WorkExit::Signal { .. })
         && let Some(disturbed) = watched.process.file_change_reason()
     {
@@ -103,20 +107,20 @@ pub(super) struct ProcessEnd {
     pub(super) exit: WorkExit,
     /// The guards that its sandbox enforced; `None`: it had none.
     pub(super) isolation: Option<Vec<IsolationKind>>,
-    /// True if a descendant lives on.
-    pub(super) service: bool,
+    /// The descendants that live on.
+    pub(super) left: Vec<LivingProcess>,
 }
 
 impl ProcessEnd {
     /// The outcome of work that could not begin.
     pub(super) fn without(unable: WorkError) -> Self {
-        Self { exit: unable.into(), isolation: None, service: false }
+        Self { exit: unable.into(), isolation: None, left: Vec::new() }
     }
 
     /// Combines exit and report: the sandbox's report decides unless the process was terminated here.
     fn new(exit: WorkExit, report: Option<SandboxReport>) -> Self {
         let Some(SandboxReport { isolation, exit: inner }) = report else {
-            return Self { exit, isolation: None, service: false };
+            return Self { exit, isolation: None, left: Vec::new() };
         };
         let exit = match (exit, inner) {
             (WorkExit::Code { .. }, Some(inner)) => inner,
@@ -125,7 +129,7 @@ impl ProcessEnd {
             }
             (exit, _) => exit,
         };
-        Self { exit, isolation: Some(isolation), service: false }
+        Self { exit, isolation: Some(isolation), left: Vec::new() }
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use wf_core::machine::LeftProcess;
 
 mod adopted;
 mod left;
@@ -20,6 +21,8 @@ mod pause;
 
 pub(super) use adopted::has_adopted;
 pub use adopted::{adopt, reap_adopted};
+pub use left::running;
+pub(super) use left::{boot_id, detach};
 pub(super) use pause::PauseGuard;
 
 /// The variable that marks every process of one tree.
@@ -132,13 +135,16 @@ impl LivingProcess {
     }
 }
 
-/// Kills every process whose mark matches.
-pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
+/// Kills every process whose mark matches, except for some, and what they started.
+pub fn kill_marked(wanted: impl Fn(&str) -> bool, spared: &[LeftProcess]) {
     let wanted = |one: &LivingProcess| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
-    kill_all(|| processes_where(&wanted));
+    let is_spared = |one: &LivingProcess| {
+        spared.iter().any(|other| (other.pid, other.start_ticks) == (one.pid, one.start))
+    };
+    kill_all(|| left::without_trees(processes_where(&wanted), &is_spared));
 }
 
-/// Terminates all adopted processes: first by request, then by a kill after the grace period.
+/// Terminates all adopted processes that do not outlive this one: first by request, then by a kill after the grace period.
 pub fn end_the_rest(grace: Duration) {
     if !ADOPTS_ORPHANS.load(Ordering::Relaxed) || !has_children() {
         return;
@@ -162,7 +168,8 @@ fn descendants() -> Vec<LivingProcess> {
     let all = all_processes();
     reap(&all, me, &BTreeMap::new(), me);
     let below = closure_of(&all, |one, below| one.parent == me || below.contains(&one.parent));
-    all.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
+    let others = left::without_detached(all);
+    others.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
 }
 
 /// Returns the smallest set of processes that is closed under a membership rule.

@@ -70,6 +70,9 @@ pub struct Step {
     /// True if an interrupted attempt may safely be repeated.
     #[serde(skip)]
     pub idempotent: bool,
+    /// True if the processes that it leaves running outlive the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub detach: bool,
     /// The reaction when attempts of its agent keep failing.
     #[serde(skip)]
     pub on_stuck: OnStuck,
@@ -145,6 +148,7 @@ view! { step: Step in Effort {
     own retry = show_retries,
     grant on_stuck = planner::guidance_text(*on_stuck),
     grant idempotent = idempotent.then_some("true: an interrupted attempt is re-run"),
+    grant detach = detach.then_some("true: processes that it leaves running outlive the run"),
     most on_error in Proof = match on_error {
         OnStepError::Fail => ("fail", 0.0),
         OnStepError::Continue => ("continue: the run continues as if it had succeeded", 1.0),
@@ -207,6 +211,7 @@ impl Step {
             queue_timeout: None,
             retry: Arc::default(),
             idempotent: false,
+            detach: false,
             on_stuck: OnStuck::default(),
             verify: Vec::new(),
             loops: ReworkLimit::default(),

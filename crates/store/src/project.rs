@@ -179,11 +179,12 @@ impl<'a> ProjectionChange<'a> {
     }
 
     fn attempt_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
-        let EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, .. } = fact else {
+        let EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, left, .. } = fact
+        else {
             return Ok(());
         };
         self.execute(
-            "UPDATE attempts SET ended = ?5, exit = ?6, failure_class = ?7
+            "UPDATE attempts SET ended = ?5, exit = ?6, failure_class = ?7, left_running = ?8
              WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = ?4",
             (
                 self.run,
@@ -193,6 +194,7 @@ impl<'a> ProjectionChange<'a> {
                 MomentColumn(self.at),
                 JsonColumn(how),
                 failure_class.map(WordColumn),
+                (!left.left.is_empty()).then_some(JsonColumn(left)),
             ),
         )?;
         self.artifacts(attempt, artifacts)?;

@@ -36,17 +36,17 @@ pub(super) const STEP: &str = "SELECT step, item, item_key, state, standing, att
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3";
 
 /// The rows of a run that [`attempt`] reads.
-pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
 
 /// The attempts of one task.
-pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY first_event";
 
 /// The row of one attempt.
-pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 AND attempt = ?4";
 
 /// The rows of a run that [`check`] reads.
@@ -146,6 +146,7 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
         ended: row.get::<_, Option<MomentColumn>>("ended")?.map(|at| at.0),
         exit: row.get::<_, Option<JsonColumn<_>>>("exit")?.map(|exit| exit.0),
         failure_class: row.get::<_, Option<WordColumn<_>>>("failure_class")?.map(|word| word.0),
+        left: row.get::<_, Option<JsonColumn<_>>>("left_running")?.map(|left| left.0).unwrap_or_default(),
     })
 }
 

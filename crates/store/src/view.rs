@@ -7,7 +7,8 @@ use wf_base::name::{Name, PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{
-    Artifact, CheckVerdict, ChildId, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
+    Artifact, CheckVerdict, ChildId, CriteriaCount, LeftProcesses, RunOutcome, Standing, StepCounts,
+    StepState, WorkExit,
 };
 use wf_core::undo::UndoOffer;
 use wf_model::{FailureClass, JsonObject};
@@ -147,6 +148,9 @@ pub struct AttemptRow {
     pub exit: Option<WorkExit>,
     /// The class of a failure.
     pub failure_class: Option<FailureClass>,
+    /// The processes that it left running.
+    #[serde(flatten)]
+    pub left: LeftProcesses,
 }
 
 /// A verdict on a criterion as the store shows it.

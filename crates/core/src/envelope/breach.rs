@@ -145,6 +145,13 @@ impl EnvelopeCheck<'_> {
         self.step = None;
     }
 
+    /// Notes the keys that are set.
+    fn note_keys(&mut self, place: &str, keys: &[(bool, &str)]) {
+        for (_, key) in keys.iter().filter(|(is_set, _)| *is_set) {
+            self.note(format!("{place} has `{key}`, which a generated plan may not have"));
+        }
+    }
+
     /// Compares a step as written, or as one of its alternatives does it.
     fn way(&mut self, place: &str, way: &Step) {
         let Step {
@@ -154,6 +161,7 @@ impl EnvelopeCheck<'_> {
             writes,
             cache,
             concurrency,
+            detach,
             runs_on,
             allow,
             gates,
@@ -190,12 +198,11 @@ impl EnvelopeCheck<'_> {
             (!writes.is_empty(), "writes"),
             (cache.is_some(), "cache"),
             (concurrency.is_some(), "concurrency"),
+            (*detach, "detach"),
             (runs_on.is_some(), "runs_on"),
             (!gates.is_empty(), "gates"),
         ];
-        for (_, key) in refused.iter().filter(|(is_set, _)| *is_set) {
-            self.note(format!("{place} has `{key}`, which a generated plan may not have"));
-        }
+        self.note_keys(place, &refused);
         for excess in limits.excess() {
             self.note(format!("{place} has {excess} in a generated plan"));
         }

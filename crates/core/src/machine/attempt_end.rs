@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, AttemptUsage, EventKind, NestedFindings, Standing, WorkExit};
+use super::{Artifact, Attempt, AttemptUsage, EventKind, LeftProcesses, NestedFindings, Standing, WorkExit};
 use crate::health::BreakerNote;
 use wf_model::{FailureClass, JsonObject};
 
@@ -40,9 +40,9 @@ pub struct AttemptEnd {
     /// The resources that it reported as used, however it ended.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
-    /// True if a service that it started lives on, for later steps.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub service: bool,
+    /// The processes that it left running, if it succeeded.
+    #[serde(default, flatten)]
+    pub left: LeftProcesses,
     /// The changes of breakers that it caused, except by calls of models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakers: Vec<BreakerNote>,
@@ -63,7 +63,7 @@ impl AttemptEnd {
             seen: Vec::new(),
             swapped_file: None,
             usage: AttemptUsage::default(),
-            service: false,
+            left: LeftProcesses::default(),
             breakers: Vec::new(),
         }
     }
@@ -81,7 +81,7 @@ impl From<AttemptEnd> for EventKind {
             standing: end.standing,
             swapped_file: end.swapped_file,
             usage: end.usage,
-            service: end.service,
+            left: end.left,
             breakers: end.breakers,
         }
     }

@@ -4,10 +4,10 @@ use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
     CriteriaCount, DeselectedStep, ExchangeGated, FailureTally, GatePoint, GuidanceEnd, GuidanceStart,
-    IntentAdvice, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, NestedFindings,
-    PlanGeneration, PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round,
-    RunApproval, RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState,
-    TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    IntentAdvice, LeftProcesses, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
+    NestedFindings, PlanGeneration, PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem,
+    ReworkLoop, Round, RunApproval, RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts,
+    StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use crate::{gate::GateResult, health::BreakerNote};
 use wf_base::name::{GateId, Name, PlanId, RunId};
@@ -152,9 +152,9 @@ pub enum EventKind {
         /// The resources that it reported as used, however it ended.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
-        /// True if a service that it started lives on until the run ends.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        service: bool,
+        /// The processes that it left running.
+        #[serde(default, flatten)]
+        left: LeftProcesses,
         /// The changes of breakers that it caused, except by calls of models, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         breakers: Vec<BreakerNote>,

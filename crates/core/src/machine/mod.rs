@@ -87,6 +87,7 @@ mod history;
 mod in_flight;
 mod input;
 mod ledger;
+mod left_process;
 mod measure;
 mod memory_advice;
 mod merge_event;
@@ -163,6 +164,7 @@ pub use input::{
     PlannerReply, ReusedItem, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
+pub use left_process::{LeftProcess, LeftProcesses};
 pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
 pub use merge_event::{
     MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,

@@ -39,6 +39,7 @@ pub(super) fn job(dir: &Path, script: &str) -> ProcessJob {
         output,
         cleanup: None,
         redactions: Redactions::default(),
+        detach: false,
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::RunAttempt;
 use crate::attempt::ProcessOutcome;
 use wf_base::failpoint;
+use wf_core::machine::LeftProcess;
 
 /// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,6 +126,15 @@ pub(super) fn group(path: &Path) -> Option<PathBuf> {
     })
 }
 
+/// Returns the processes that outlive their runs.
+pub(super) fn detached(path: &Path) -> Vec<LeftProcess> {
+    let ended = notes(path).unwrap_or_default().into_iter().filter_map(|note| match note {
+        JournalLine::Ended { gone, .. } if gone.left.detached => Some(gone.left.left),
+        _ => None,
+    });
+    ended.flatten().collect()
+}
+
 /// Returns the attempts that began and have no recorded outcome.
 pub(super) fn unfinished_attempts(path: &Path) -> io::Result<BTreeSet<RunAttempt>> {
     let mut open = BTreeSet::new();
@@ -157,11 +167,11 @@ pub(super) fn socket(dir: &Path, supervisor: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{JournalLine, RunAttempt, SupervisorJournal, claim, is_orphaned, path, read};
+    use super::{JournalLine, RunAttempt, SupervisorJournal, claim, detached, is_orphaned, path, read};
     use crate::StreamTails;
     use crate::attempt::ProcessOutcome;
     use wf_base::name::{Name, RunId};
-    use wf_core::machine::{Attempt, AttemptUsage, TaskId, WorkExit};
+    use wf_core::machine::{Attempt, AttemptUsage, LeftProcess, LeftProcesses, TaskId, WorkExit};
 
     #[test]
     fn a_journal_tells_what_became_of_an_attempt() {
@@ -178,7 +188,7 @@ mod tests {
             logged: 5,
             ends: StreamTails { out: String::new(), err: "no\n".into() },
             usage: AttemptUsage { tokens: 12, ..AttemptUsage::default() },
-            service: false,
+            left: LeftProcesses::default(),
         };
         for note in [
             JournalLine::Begins { task: task("a"), mark: "k1-1".into() },
@@ -194,6 +204,14 @@ mod tests {
         let b = read(&path, &task("b")).unwrap().unwrap();
         assert_eq!((b.mark.as_str(), b.process, b.gone), ("k1-2", None, None));
         assert_eq!(read(&path, &task("c")).unwrap(), None);
+        assert_eq!(detached(&path), []);
+        let process = LeftProcess { pid: 9, start_ticks: 10, command: "srv".into() };
+        let left = LeftProcesses { left: vec![process.clone()], detached: true, ..LeftProcesses::default() };
+        let gone = ProcessOutcome { left, ..ProcessOutcome::without(WorkExit::Completed) };
+        let mut journal = SupervisorJournal::open(&path).unwrap();
+        std::io::Write::write_all(&mut journal.0, b"\n").unwrap();
+        journal.note(&JournalLine::Ended { task: task("b"), gone }).unwrap();
+        assert_eq!(detached(&path), [process]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ async fn ending(
         if let Some((pid, start)) = entry.process {
             tree::kill_session(pid, start);
         }
-        tree::kill_marked(|mark| mark == entry.mark);
+        tree::kill_marked(|mark| mark == entry.mark, &[]);
     };
     let _ = tokio::task::spawn_blocking(killing).await;
     ProcessOutcome::without(WorkExit::Interrupted)
@@ -171,10 +171,10 @@ pub async fn conclude(dir: &Path, supervisor: &str) {
     let _ = fs::remove_file(path);
 }
 
-/// Kills everything left by a dead supervisor.
+/// Kills everything left by a dead supervisor, except for what outlives its run.
 pub(super) fn kill_the_rest(supervisor: &str, journal: &Path) {
     control_group::kill(supervisor, journal::group(journal));
-    tree::kill_marked(|mark| is_mark_of(mark, supervisor));
+    tree::kill_marked(|mark| is_mark_of(mark, supervisor), &journal::detached(journal));
 }
 
 /// True if a mark was given by a supervisor.

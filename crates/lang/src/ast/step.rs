@@ -68,6 +68,8 @@ record! {
         optional on_stuck: Spanned<OnStuck>,
         /// True if an interrupted attempt may simply be repeated.
         default idempotent: bool,
+        /// True if the processes that it leaves running outlive the run.
+        default detach: bool,
         /// The checks that inspect its result; if one fails, the work is done anew.
         default inspect: Vec<CheckSpec>,
         /// The checks that test its result once `inspect` passes; if one fails, the work is done anew.
@@ -233,6 +235,7 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     }
     check_loops(fields, decoder);
     check_container(step, fields, decoder);
+    check_detach(step, fields, decoder);
     check_process_keys(fields, decoder);
     check_approve_keys(fields, decoder);
     check_agent_keys(step, fields, decoder);
@@ -295,6 +298,20 @@ fn check_container(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mu
             "leave it out, or leave out `container`: a step runs in a container or in the sandbox of wf";
         decoder.emit(Diagnostic::new(Code::KeyUnknown, at, message).with_help(help));
     }
+}
+
+/// Notes a step that leaves no process running, whatever it does.
+fn check_detach(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let leaves = !step.has_executor || fields.has("run") || fields.has("exec");
+    let ends = ["allow", "container"].into_iter().find(|key| fields.has(key));
+    let message = match ends {
+        _ if !step.detach => return,
+        Some(key) => format!("`{key}` ends what the step leaves running with the step"),
+        None if !leaves => "`detach` is only valid for a step with `run` or `exec`".to_owned(),
+        None => return,
+    };
+    let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("detach"), message);
+    decoder.emit(mistake.with_help("leave `detach` out"));
 }
 
 /// True for `NAME@sha256:DIGEST`, where the name has no tag.

@@ -59,6 +59,7 @@ pub(super) fn step(
         retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
         on_stuck: on_stuck(step, among.file, lowering),
         idempotent: step.idempotent,
+        detach: step.detach,
         verify: checks(&step.inspect, &step.test, &step.verify),
         loops: loops(step.loops.as_ref()),
         outputs: outputs(step),

@@ -9,6 +9,7 @@ mod findings;
 mod folded;
 mod gaps;
 mod junit;
+mod left;
 mod lifecycle;
 mod otlp;
 #[expect(clippy::module_inception, reason = "the module is named after its type")]

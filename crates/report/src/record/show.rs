@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::folded::FoldedItems;
+use super::left::left_text;
 use super::record::{row_display_name, step_duration, task_of_row};
 use super::unbegun::unbegun_line;
 use super::undo::undo_text;
@@ -164,6 +165,7 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         );
         notes.extend(record.loops_of_task(&place));
         notes.extend(doubts_text(record, row));
+        notes.extend(left_text(record, &place));
         text.push_str(&step(row, depth, told, &notes));
         for check in rulings {
             text.push_str(&ruling(check));

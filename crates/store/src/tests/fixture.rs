@@ -110,7 +110,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         standing: None,
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
+        left: wf_core::machine::LeftProcesses::default(),
         breakers: Vec::new(),
     }
 }
@@ -210,7 +210,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
         standing: None,
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
+        left: wf_core::machine::LeftProcesses::default(),
         breakers: Vec::new(),
     }
 }

@@ -235,7 +235,7 @@ steps:
       - {id: by_program, agent: {role: the_role, engine: command, command: [a_program, a_word], max_turns: 217}}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
-  - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}
+  - {id: last, run: last script, detach: true, env: {K: "{{ secrets.BY_KEYRING }}"}}
 inspect: [{name: looked_at, run: look at all}]
 test: [{name: tried, run: try all}]
 verify:

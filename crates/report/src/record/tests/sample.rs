@@ -6,7 +6,7 @@ use crate::record::RunRecord;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{Artifact, WorkExit};
+use wf_core::machine::{Artifact, LeftProcesses, WorkExit};
 use wf_core::machine::{CheckRuling, CheckVerdict, RunOutcome, Standing, StepCounts, StepState};
 use wf_model::{
     FailureClass, JsonObject, Plan, PlanParts, PlanPolicy, RetryPolicy, ShellScript, Step, StepIx, StepWork,
@@ -82,6 +82,7 @@ pub(crate) fn attempt(id: &str, attempt: u32, exit: WorkExit) -> AttemptRow {
         ended: Some(at(1_000)),
         failure_class: exit.failure_class(),
         exit: Some(exit),
+        left: LeftProcesses::default(),
     }
 }
 

@@ -12,10 +12,11 @@ use wf_base::redact::SecretMask;
 use wf_core::machine::{
     Artifact, Attempt, CachedFile, CachedFileKind, CachedResult, InputKind, StepItem, TaskId,
 };
-use wf_exec::cached_files::{self, CachedContent};
+use wf_exec::cached_files::{self, CachedContent, EarlierFiles};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::{WorkError, cache, environment, files};
 use wf_model::definition;
+use wf_model::expr::Template;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
@@ -148,15 +149,28 @@ impl KeyedTask {
             hit: entry.is_some(),
             parts: cache::with_miss_reason(parts, lost.as_deref()),
         };
-        remember_key(run, lookup.clone());
+        let globs = globs_of(&lookup.parts);
+        // Globs that cannot be read are a mistake that the end of the work tells.
+        let earlier = EarlierFiles::find(&run.session.root, &globs).unwrap_or_default();
+        run.remember_key(KnownKey { lookup: lookup.clone(), globs, earlier });
         (lookup, entry)
     }
 }
 
-/// Notes the key that the result of a task was looked for, with the globs of what the task writes, which are part of it.
+/// Notes the key that the result of a task was looked for on another host.
 pub(super) fn remember_key(run: &RunContext, lookup: CacheLookup) {
-    let globs = globs_of(&lookup.parts);
-    run.remember_key(lookup, globs);
+    let (globs, earlier) = (globs_of(&lookup.parts), EarlierFiles::default());
+    run.remember_key(KnownKey { lookup, globs, earlier });
+}
+
+/// The key that the result of a task was looked for.
+#[derive(Clone, Debug)]
+pub(super) struct KnownKey {
+    pub(super) lookup: CacheLookup,
+    /// The globs of what the task writes, which are part of the key.
+    globs: Vec<String>,
+    /// The files that they matched before the task began.
+    earlier: EarlierFiles,
 }
 
 /// Returns the globs of what a task writes, from the parts of its key.
@@ -178,10 +192,14 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkErr
     let env = task
         .with_template_values(&hidden, |known| environment::declared_variables(plan_env, &step.env, known))
         .map_err(logical)?;
-    let templates = step.cache.iter().flat_map(|cache| &cache.outputs);
-    let files: Result<Vec<String>, _> =
-        task.with_template_values(&hidden, |known| templates.map(|glob| files::glob(glob, known)).collect());
-    let files = files.map_err(logical)?;
+    let globs = |templates: &[Template]| -> Result<Vec<String>, WorkError> {
+        let globs = task.with_template_values(&hidden, |known| {
+            templates.iter().map(|glob| files::glob(glob, known)).collect::<Result<_, _>>()
+        });
+        globs.map_err(logical)
+    };
+    let cache = step.cache.as_deref();
+    let files = globs(cache.map_or(&[], |cache| &cache.outputs))?;
     let cwd = task.cwd(step)?;
     let session = &task.run.session;
     let confined = session.sandboxes.as_ref().and(step.allow.as_deref());
@@ -196,7 +214,7 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkErr
         outputs: &step.outputs,
         files: &files,
     };
-    let mut inputs = step.cache.as_ref().map_or_else(Vec::new, |cache| cache.inputs.clone());
+    let mut inputs = globs(cache.map_or(&[], |cache| &cache.inputs))?;
     // The result of a skill depends on its files.
     if let StepWork::Skill(call) = &step.work {
         inputs.push(format!("{}/**", call.folder));
@@ -266,11 +284,15 @@ pub(super) async fn remember(
     outputs: JsonObject,
     artifacts: Vec<Artifact>,
 ) -> UnitResult {
-    let Some((lookup, globs)) = run.known_key(&place) else {
+    let Some(KnownKey { lookup, globs, earlier }) = run.known_key(&place) else {
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
-    let kept = blocking(move || collect_files(&ongoing, &globs, &mask)).await;
+    let kept = blocking(move || {
+        refuse_earlier(&ongoing.session.root, &earlier)?;
+        collect_files(&ongoing, &globs, &mask)
+    });
+    let kept = kept.await;
     if let Some(Err(unable)) = &kept {
         report_not_stored(&run, lookup.clone(), &unable.reason).await?;
     }
@@ -299,6 +321,17 @@ async fn report_not_stored(run: &RunContext, lookup: CacheLookup, reason: &str) 
     let lookup = CacheLookup { parts, ..lookup };
     run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
     run.session.store.cache_note(lookup).await
+}
+
+/// Refuses to store a result beside files that were there before, and that the work has not written: it may have left them
+/// as they were, or they may be of another result.
+fn refuse_earlier(root: &Path, earlier: &EarlierFiles) -> Result<(), WorkError> {
+    match earlier.untouched(root) {
+        None => Ok(()),
+        Some(path) => Err(WorkError::environmental(format!(
+            "`{path}` was there before, and the step has not written it: it may be of another result; remove the file, or narrow `cache.outputs`"
+        ))),
+    }
 }
 
 fn collect_files(

@@ -15,7 +15,8 @@ use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, 
 use wf_exec::evidence::EvidenceSnapshot;
 use wf_exec::view::ViewedWorktree;
 use wf_exec::worktree::AttemptWorktree;
-use wf_exec::{StopLevel, WorkError, check as probe, view};
+use wf_exec::{StopLevel, WorkError, check as probe, files, view};
+use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::artifacts;
@@ -350,7 +351,10 @@ impl CheckSubject {
     /// Returns the files that the result of a step is judged by.
     fn evidence_files(&self, step: &Step) -> Result<EvidenceFiles, WorkError> {
         let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
-        let mut globs: Vec<String> = inputs.cloned().collect();
+        let inputs = self.with_values(|known| {
+            inputs.map(|glob| files::glob(glob, known)).collect::<Result<Vec<String>, EvalError>>()
+        });
+        let mut globs = inputs.map_err(|error| WorkError::logical(error.to_string()))?;
         globs.extend(self.with_values(|known| artifacts::globs(step, known))?);
         Ok(EvidenceFiles {
             globs,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
 use wf_core::machine::{Artifact, DiscardedResult, ReusedResult};
-use wf_exec::cache::{cache_key, input_changed};
+use wf_exec::cache::{cache_key, digest_of_input, input_changed};
 use wf_exec::evidence::{DigestMemo, EvidenceDifference, difference};
 use wf_model::{Step, StepWork};
 use wf_store::{StoreError, StoreReader};
@@ -223,13 +223,9 @@ impl ReuseContext<'_> {
         made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
         let own = |path: &str, is: &Value| {
             let made = made.get(path).map(ToString::to_string);
-            made.as_deref() == is.as_str()
+            made.as_deref() == digest_of_input(is)
         };
-        let mut globs = cache.inputs.clone();
-        if let StepWork::Skill(call) = &step.work {
-            globs.push(format!("{}/**", call.folder));
-        }
-        if let Some(reason) = input_changed(self.root, &globs, &parts, own) {
+        if let Some(reason) = input_changed(self.root, &parts, own) {
             return Ok(Some(reason));
         }
         if files.is_none() && !cache.outputs.is_empty() {

@@ -17,10 +17,11 @@ use wf_exec::view::WorkspaceView;
 use wf_exec::worktree::AttemptWorktree;
 use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
-use wf_store::{CacheLookup, FencingToken, StoreError};
+use wf_store::{FencingToken, StoreError};
 
 use super::EngineSession;
 use super::agent::LiveAgents;
+use super::cache::KnownKey;
 use super::copies::KeptFile;
 use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
@@ -86,7 +87,7 @@ pub(super) struct RunContext {
     pub(super) secrets: PlanSecrets,
     mask: Mutex<(usize, SecretMask)>,
     /// The cache lookups, and the globs of what is written, by task.
-    keys: Mutex<BTreeMap<TaskId, (CacheLookup, Vec<String>)>>,
+    keys: Mutex<BTreeMap<TaskId, KnownKey>>,
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
     pub(super) view: Option<Arc<WorkspaceView>>,
     /// The approved files, if the outermost run has an approval.
@@ -274,11 +275,10 @@ impl RunContext {
         }
     }
 
-    /// Notes the cache key of a task, and the globs of what it writes, for when its result is
-    /// known.
-    pub(super) fn remember_key(&self, lookup: CacheLookup, files: Vec<String>) {
+    /// Notes the cache key of a task, for when its result is known.
+    pub(super) fn remember_key(&self, known: KnownKey) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(lookup.place.clone(), (lookup, files));
+        keys.insert(known.lookup.place.clone(), known);
     }
 
     /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their
@@ -288,8 +288,8 @@ impl RunContext {
         keys.retain(|place, _| !steps.contains(&place.step));
     }
 
-    /// Returns the cache lookup of a task, and the globs of what it writes.
-    pub(super) fn known_key(&self, place: &TaskId) -> Option<(CacheLookup, Vec<String>)> {
+    /// Returns the cache lookup of a task.
+    pub(super) fn known_key(&self, place: &TaskId) -> Option<KnownKey> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.get(place).cloned()
     }

@@ -1,6 +1,7 @@
 //! Cache keys: everything that the result of a step depends on.
 
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -73,6 +74,7 @@ pub fn key(
         "outputs": outputs,
         "files": basis.files,
         "inputs": digests,
+        "globs": inputs,
         "empty": empty,
         "platform": format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
     });
@@ -92,6 +94,8 @@ pub fn cache_key(parts: &Value) -> Sha256Digest {
     let mut parts = parts.clone();
     if let Value::Object(parts) = &mut parts {
         parts.remove(MISS_REASON_KEY);
+        // The files that they match count, not how they are written.
+        parts.remove("globs");
     }
     Sha256Digest::of_bytes(sorted(&parts).to_string().as_bytes())
 }
@@ -109,28 +113,35 @@ pub fn miss_reason(parts: &Value) -> Option<&str> {
     parts.get(MISS_REASON_KEY).and_then(Value::as_str)
 }
 
-/// Returns the digests of the files that globs match, by path, and the globs that match none.
+/// The mark behind the digest of a file that may be executed.
+const EXECUTABLE: &str = " executable";
+
+/// Returns the digest of an input, from the parts of a key.
+pub fn digest_of_input(input: &Value) -> Option<&str> {
+    input.as_str().map(|input| input.trim_end_matches(EXECUTABLE))
+}
+
+/// Returns the digests of the files that globs match, by path, with their mode as far as it counts, and the globs that match none.
 fn inputs(root: &Path, globs: &[String]) -> Result<(JsonObject, Vec<String>), WorkError> {
     let (found, empty) = files::matching(root, globs)?;
     let mut digests = JsonObject::new();
     for (path, file) in found {
-        let digest = File::open(file)
-            .and_then(Sha256Digest::of_reader)
+        let (digest, mode) = File::open(file)
+            .and_then(|file| Ok((Sha256Digest::of_reader(&file)?, file.metadata()?.permissions().mode())))
             .map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
-        digests.insert(path, json!(digest));
+        // As git does: other bits depend on who made the file.
+        let executable = if mode & 0o100 != 0 { EXECUTABLE } else { "" };
+        digests.insert(path, json!(format!("{digest}{executable}")));
     }
     Ok((digests, empty))
 }
 
-/// Describes the first difference between the input files in a key's parts and those that globs
+/// Describes the first difference between the input files in a key's parts and those that its globs
 /// match now. Files that the work itself left (`own`) do not count.
-pub fn input_changed(
-    root: &Path,
-    globs: &[String],
-    parts: &Value,
-    own: impl Fn(&str, &Value) -> bool,
-) -> Option<String> {
-    let now = match inputs(root, globs) {
+pub fn input_changed(root: &Path, parts: &Value, own: impl Fn(&str, &Value) -> bool) -> Option<String> {
+    let globs = parts.get("globs").cloned().map(serde_json::from_value::<Vec<String>>);
+    let globs = globs.and_then(Result::ok).unwrap_or_default();
+    let now = match inputs(root, &globs) {
         Ok((now, _)) => now,
         Err(unable) => return Some(unable.reason),
     };
@@ -176,6 +187,11 @@ fn compare(word: &str, old: Option<&Value>, new: Option<&Value>, lines: &mut Vec
         match new.get(name) {
             None => lines.push(format!("{word} {name} removed")),
             Some(is) if is == was => {}
+            Some(is) if word == "input" && digest_of_input(was) == digest_of_input(is) => {
+                let now =
+                    if is.as_str().is_some_and(|is| is.ends_with(EXECUTABLE)) { "can" } else { "cannot" };
+                lines.push(format!("{word} {name} {now} be executed now"));
+            }
             Some(is) if word == "input" => {
                 lines.push(format!("{word} {name} changed {} → {}", short(was), short(is)));
             }

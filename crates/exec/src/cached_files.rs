@@ -2,7 +2,7 @@
 //!
 //! A link is kept as a link, and nothing is kept or put back behind one: what is there is not the step's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
@@ -19,6 +19,7 @@ use wf_core::machine::{CachedFile, CachedFileKind};
 use super::WorkError;
 use super::confined_dir::{ConfinedDir, PathLookupError};
 use super::files::{self, plain};
+use super::stamp::FileStamp;
 
 /// The content of a file for reuse.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +77,29 @@ pub fn surplus(root: &Path, globs: &[String], files: &[CachedFile]) -> Result<BT
         found.extend(other.map(|(path, _)| path).filter(|path| !own.contains(path.as_str())));
     }
     Ok(found)
+}
+
+/// The files and links that globs matched at one time.
+#[derive(Clone, Debug, Default)]
+pub struct EarlierFiles(BTreeMap<String, FileStamp>);
+
+impl EarlierFiles {
+    /// Finds what globs match now.
+    pub fn find(root: &Path, globs: &[String]) -> Result<Self, WorkError> {
+        let found = surplus(root, globs, &[])?.into_iter();
+        let stamped = found.filter_map(|path| stamp(root, &path).map(|stamp| (path, stamp)));
+        Ok(Self(stamped.collect()))
+    }
+
+    /// Returns a file that is as it was: nothing has written it since.
+    pub fn untouched(&self, root: &Path) -> Option<&str> {
+        let same = |(path, then): &(&String, &FileStamp)| stamp(root, path).as_ref() == Some(*then);
+        self.0.iter().find(same).map(|(path, _)| path.as_str())
+    }
+}
+
+fn stamp(root: &Path, path: &str) -> Option<FileStamp> {
+    rustix::fs::lstat(root.join(path)).ok().map(FileStamp::from)
 }
 
 /// Puts files back: those with content by `fetch`, which writes it to a path; links with the target

@@ -357,7 +357,7 @@ fn show_outputs(step: &Step, sheet: &mut SummaryBuilder) {
 #[derive(Clone, Debug, Serialize)]
 pub struct StepCache {
     /// Globs of the files read, relative to the workspace.
-    pub inputs: Vec<String>,
+    pub inputs: Vec<Template>,
     /// Globs of the files written, which are restored on reuse.
     pub outputs: Vec<Template>,
 }

@@ -108,7 +108,7 @@ impl ExprScope for TaskScope<'_> {
 /// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
 pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
     let mut templates = step.work.templates();
-    templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
+    templates.extend(step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs)));
     templates.extend(step.artifacts.iter().chain(&step.cwd));
     templates.extend(variables(&view.plan.parts().env));
     templates.extend(variables(&step.env));
@@ -122,7 +122,8 @@ pub(super) fn check_reads<'c>(
 ) -> Result<JsonObject, EvalError> {
     let step = view.task.map(|task| view.plan.step(task.ix()));
     let left = step.into_iter().flat_map(|step| &step.artifacts);
-    let mut templates: Vec<&Template> = left.collect();
+    let inputs = step.and_then(|step| step.cache.as_ref()).into_iter().flat_map(|cache| &cache.inputs);
+    let mut templates: Vec<&Template> = left.chain(inputs).collect();
     // A product without a value here names no file.
     let products = step.into_iter().flat_map(|step| &step.writes);
     templates.extend(products.filter(|product| reads(view, &[product]).is_ok()));

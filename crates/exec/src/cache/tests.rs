@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{CacheInputs, differences, key};
+use super::{CacheInputs, differences, digest_of_input, input_changed, key};
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
 use wf_model::{JsonObject, ResourceLimits, SandboxPermissions};
@@ -101,4 +101,27 @@ fn strange_parts_have_bounded_differences() {
     assert_eq!(lines.len(), 51);
     assert_eq!(lines[50], "… and 951 more");
     assert!(lines[0].chars().count() < 120, "{}", lines[0]);
+}
+
+#[test]
+fn a_file_that_may_be_executed_is_another_input() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    std::fs::create_dir(root.join("src")).unwrap();
+    std::fs::write(root.join("src/run.sh"), "1").unwrap();
+    let with_mode = |mode| {
+        std::fs::set_permissions(root.join("src/run.sh"), std::fs::Permissions::from_mode(mode)).unwrap();
+        of(root, "pack", &[], &JsonObject::new())
+    };
+    let (plain, parts) = with_mode(0o644);
+    assert_eq!(with_mode(0o664).0, plain, "who else may write it does not count");
+    let own = |_: &str, _: &Value| false;
+    assert_eq!(input_changed(root, &parts, own), None);
+    let (executable, other) = with_mode(0o755);
+    assert_ne!(executable, plain);
+    assert_eq!(differences(&parts, &other), ["input src/run.sh can be executed now"]);
+    assert_eq!(differences(&other, &parts), ["input src/run.sh cannot be executed now"]);
+    assert_eq!(input_changed(root, &parts, own).as_deref(), Some("its input `src/run.sh` changed since"));
+    assert_eq!(digest_of_input(&other["inputs"]["src/run.sh"]), parts["inputs"]["src/run.sh"].as_str());
 }

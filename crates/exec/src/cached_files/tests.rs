@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use super::{CachedContent, collect, restore, surplus};
+use super::{CachedContent, EarlierFiles, collect, restore, surplus};
 use crate::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
@@ -150,4 +150,19 @@ fn what_globs_match_besides_is_found() {
     assert_eq!(surplus(&["lib/**"]), ["lib/cur"]);
     fs::remove_dir_all(root.join("lib")).unwrap();
     assert_eq!(surplus(&["lib/**"]), [""; 0]);
+}
+
+#[test]
+fn a_file_that_was_there_before_is_known_until_it_is_written() {
+    let dir = workspace();
+    let root = dir.path().join("root");
+    let globs = texts(&["lib/**", "*.txt"]);
+    let before = EarlierFiles::find(&root, &globs).unwrap();
+    assert_eq!(before.untouched(&root), Some("lib/v1/x.so"));
+    fs::remove_file(root.join("lib/v1/x.so")).unwrap();
+    assert_eq!(before.untouched(&root), Some("top.txt"));
+    fs::write(root.join("new.txt"), "").unwrap();
+    fs::write(root.join("top.txt"), "another size").unwrap();
+    assert_eq!(before.untouched(&root), None);
+    assert_eq!(EarlierFiles::default().untouched(&root), None);
 }

@@ -145,7 +145,7 @@ impl<'a> ExprReadCollector<'a> {
             let answered = approve.answer.as_ref().and_then(|answer| answer.value.template());
             self.templates(ExprSite::Approve, message.chain(shown).chain(answered));
         }
-        let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
+        let kept = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
         self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));
         let left = step.artifacts.iter().chain(&step.writes);
         self.templates(ExprSite::Artifact, left.map(|glob| &glob.value));

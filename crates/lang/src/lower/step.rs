@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::agent_skill;
 use super::approve;
-use super::check::{checks, env, globs, limits, paths, rules, script};
+use super::check::{checks, env, limits, paths, rules, script};
 use super::gate;
 use super::generated;
 use super::matrix::combinations;
@@ -126,7 +126,7 @@ fn alternatives(
 
 fn cache(said: &ast::CacheSpec) -> StepCache {
     StepCache {
-        inputs: globs(&said.inputs),
+        inputs: said.inputs.iter().map(|glob| glob.value.clone()).collect(),
         outputs: said.outputs.iter().map(|glob| glob.value.clone()).collect(),
     }
 }

@@ -29,6 +29,9 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).with_help(help));
             continue;
         }
+        for glob in &cache.inputs {
+            of_text(glob, notes);
+        }
         for glob in &cache.outputs {
             of_glob(step, glob, "restore", notes);
         }

@@ -19,11 +19,6 @@ fn of_step(step: &StepSpec, notes: &mut FileDiagnostics) {
     if let Some(lock) = &step.concurrency {
         plain("concurrency", &lock.0.lock.value, lock.0.lock.span, notes);
     }
-    if let Some(cache) = &step.cache {
-        for glob in &cache.inputs {
-            plain("cache", &glob.value.0, glob.span, notes);
-        }
-    }
 }
 
 fn of_check(check: &CheckSpec, notes: &mut FileDiagnostics) {

@@ -53,7 +53,7 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
     }
     let place = || format!("a file name in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());
-    let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
+    let kept = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
     let left = step.artifacts.iter().chain(&step.writes);
     let left = left.chain(step.cwd.as_deref());
     for path in awaited.chain(kept).chain(left) {

@@ -151,7 +151,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
         }
     }
     let asked = writer.runtime_mask();
-    let left = left_processes(&left, job.detach, &mask, &mut writer);
+    let left = left_processes(&left, job.detach, &[&mask, &asked], &mut writer);
     // Failed work reports its usage, too.
     let bytes = take_file(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
@@ -176,12 +176,12 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
 fn left_processes(
     members: &[LivingProcess],
     detach: bool,
-    mask: &SecretMask,
+    masks: &[&SecretMask],
     writer: &mut log::LogWriter,
 ) -> LeftProcesses {
     let left = LeftProcesses {
         service: !members.is_empty(),
-        left: members.iter().map(|process| process.describe(mask)).collect(),
+        left: members.iter().map(|process| process.describe(masks)).collect(),
         boot_id: if members.is_empty() { String::new() } else { tree::boot_id() },
         detached: detach && !members.is_empty(),
     };

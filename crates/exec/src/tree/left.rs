@@ -52,14 +52,14 @@ pub(super) fn without_trees(
 
 impl LivingProcess {
     /// Describes a process for the record: its command line may hold secrets, and anything else.
-    pub(crate) fn describe(&self, mask: &SecretMask) -> LeftProcess {
+    pub(crate) fn describe(&self, masks: &[&SecretMask]) -> LeftProcess {
         let read = |name: &str| fs::read(format!("/proc/{}/{name}", self.pid)).unwrap_or_default();
         let mut command = read("cmdline");
         if command.is_empty() {
             command = read("comm");
         }
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
-        let masked = mask.text(command.trim());
+        let masked = masks.iter().fold(command.trim().to_owned(), |text, mask| mask.text(&text).into_owned());
         // It stands in one line of a log.
         let plain = masked.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
         let command = plain.take(MAX_COMMAND_CHARS).collect();
@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn a_process_is_described_without_its_secrets_and_known_again() {
         let me = process_by_id(std::process::id().cast_signed()).unwrap();
-        let whole = me.describe(&SecretMask::default());
+        let whole = me.describe(&[]);
         assert!(!whole.command.is_empty() && whole.command.chars().count() <= MAX_COMMAND_CHARS);
         let secret: String = whole.command.chars().take(20).collect();
-        let masked = me.describe(&SecretMask::new([secret.as_str()]));
+        let masked = me.describe(&[&SecretMask::new([secret.as_str()])]);
         assert!(!masked.command.contains(&secret), "{}", masked.command);
         let left = |boot_id: &str, start_ticks| LeftProcesses {
             left: vec![LeftProcess { start_ticks, ..whole.clone() }],

@@ -50,7 +50,7 @@ const PLACES: [(&str, &str); 16] = [
     ("granit-parser", "base"),
     ("pulldown-cmark", "lang"),
     ("ed25519-dalek", "sign"),
-    ("ring", "sign"),
+    ("ring", "exec sign"),
     ("clap", "temporal"),
     ("object_store", "temporal"),
     ("temporalio-sdk", "temporal"),

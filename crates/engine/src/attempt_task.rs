@@ -16,6 +16,7 @@ use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
 use wf_exec::environment::{self, EnvironmentSources};
 use wf_exec::process::ProcessCommand;
+use wf_exec::sandbox::SandboxSpec;
 use wf_exec::supervisor::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
 use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, log, outputs, usage, wait};
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
@@ -336,10 +337,8 @@ impl AttemptTask {
         let is_confined = sandboxes.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;
         let copies = self.kept_copies(step, is_confined).await?;
-        let mut sandbox = sandboxes.and_then(|sandboxes| sandboxes.of_step(step, &output, &unseen));
-        if let Some(sandbox) = &mut sandbox {
-            sandbox.copies = copies;
-        }
+        let sandbox = sandboxes.and_then(|sandboxes| sandboxes.of_step(step, &output, &unseen));
+        let sandbox = sandbox.map(|sandbox| SandboxSpec { copies, ..sandbox });
         Ok(ProcessCommand { argv: Vec::new(), env, cwd, sandbox, pins: run.pins.clone(), input: None })
     }
 

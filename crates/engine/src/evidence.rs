@@ -137,7 +137,7 @@ impl EarlierBaseline {
         let Some(run) = past.and_then(RepeatedRun::run) else { return Ok(None) };
         let reader = session.store.log_reader()?;
         let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
-        if is_elsewhere(session, &reader.config(run)?) {
+        if is_elsewhere(session, run)? {
             return Ok(None);
         }
         let taken = reader.facts(run, &["baseline_taken"])?.into_iter().find_map(|event| match event.fact {
@@ -188,8 +188,7 @@ pub(super) fn recorded_view(
         EventKind::BaselineTaken(baseline) => Some(baseline.clone()),
         _ => None,
     })?;
-    let config = session.store.log_reader().and_then(|reader| reader.config(run)).ok()?;
-    if is_elsewhere(session, &config) {
+    if is_elsewhere(session, run).unwrap_or(true) {
         return None;
     }
     let params = events.iter().find_map(|(_, event)| match &event.fact {

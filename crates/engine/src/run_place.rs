@@ -1,16 +1,17 @@
-use std::path::Path;
-
-use serde_json::Value;
+use wf_base::name::RunId;
+use wf_store::StoreError;
 
 use super::EngineSession;
 
 /// The key for the worktree that a run has for itself, in its recorded configuration.
 pub const WORKTREE: &str = "worktree";
+
 /// The key for its folder.
 pub const WORKTREE_FOLDER: &str = "folder";
 
 /// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.
-pub(super) fn is_elsewhere(session: &EngineSession, config: &Value) -> bool {
+pub(super) fn is_elsewhere(session: &EngineSession, run: &RunId) -> Result<bool, StoreError> {
+    let config = session.store.log_reader()?.config(run)?;
     let folder = config.get(WORKTREE).and_then(|worktree| worktree.get(WORKTREE_FOLDER)?.as_str());
-    folder.is_some_and(|folder| !session.root.starts_with(Path::new(folder)))
+    Ok(folder.is_some_and(|folder| !session.root.starts_with(folder)))
 }

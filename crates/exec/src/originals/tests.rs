@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::index::entries;
+use super::index::{entries, object_name};
 use super::{Originals, WorkspaceRepository};
 use crate::manifest::{ExcludedFiles, WorkspaceManifest};
 
-/// The name of the object of every file.
-const OBJECT: [u8; 20] = [0xab; 20];
+/// Returns the name of the object of every file.
+fn object() -> Vec<u8> {
+    let name = object_name(b"old");
+    (0..40).step_by(2).map(|at| u8::from_str_radix(&name[at..at + 2], 16).unwrap()).collect()
+}
 
 /// An index of a version with files as they are now, of which a later one can be in conflict.
 fn index(root: &Path, version: u32, paths: &[&str], stage: u16) -> Vec<u8> {
@@ -27,7 +30,7 @@ fn index(root: &Path, version: u32, paths: &[&str], stage: u16) -> Vec<u8> {
         numbers(&mut bytes, &time(found.ctime(), found.ctime_nsec()));
         numbers(&mut bytes, &time(found.mtime(), found.mtime_nsec()));
         numbers(&mut bytes, &[found.dev(), found.ino(), 0o100_644, 0, 0, found.size()]);
-        bytes.extend(OBJECT);
+        bytes.extend(object());
         let stage = if *path == "z" { stage << 12 } else { 0 };
         bytes.extend((stage | u16::try_from(path.len()).unwrap()).to_be_bytes());
         if version == 4 {
@@ -55,7 +58,8 @@ fn an_index_of_each_version_is_read_and_a_conflict_has_no_entry() {
         let bytes = index(dir.path(), version, &["a.py", "a.rs", "z"], 1);
         let found: Vec<PathBuf> = entries(&bytes).into_iter().map(|entry| entry.path).collect();
         assert_eq!(found, ["a.py", "a.rs"].map(PathBuf::from), "{version}");
-        assert_eq!(entries(&bytes)[0].object, "ab".repeat(20));
+        // As `git hash-object` says.
+        assert_eq!(entries(&bytes)[0].object, "489ce0f857e7634a0eb9f328265a3e91fad49f61");
         // A part of it has a part of the entries.
         for end in 0..bytes.len() {
             assert!(entries(&bytes[..end]).len() <= 2);

@@ -44,7 +44,7 @@ impl WorkspaceView {
         let past = self.past(found.changed, &now, &rules, is_disturbed)?;
         let sight = self.sight(now, &rules, found.permitted)?;
         Ok(WorkspaceSnapshot {
-            hidden: found.new.into_iter().chain(past.hidden).collect(),
+            hidden: with_traces(found.new, past.hidden),
             caches: found.caches,
             originals: past.originals,
             restored: past.restored,
@@ -77,7 +77,9 @@ impl WorkspaceView {
         for path in changed {
             let known = contents.get(&path);
             let is_own = rules.is_fixed(&path) || self.is_bound || self.writers.are_suspect(&path);
-            if known.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
+            // Behind a link it would be another file.
+            let is_there = now.has_file(&path);
+            if is_there && known.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
                 if !is_disturbed {
                     contents.remove(&path);
                 }
@@ -175,6 +177,16 @@ impl WorkspaceView {
             (changed, _) => meanwhile("changed", changed),
         }
     }
+}
+
+/// Adds to hidden paths those that none of them covers.
+fn with_traces(mut hidden: Vec<PathBuf>, traces: Vec<PathBuf>) -> Vec<PathBuf> {
+    for path in traces {
+        if !hidden.iter().any(|known| path.starts_with(known)) {
+            hidden.push(path);
+        }
+    }
+    hidden
 }
 
 /// True if a file has a content, and is executable as it was.

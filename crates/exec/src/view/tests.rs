@@ -95,7 +95,7 @@ fn what_was_there_may_not_change_undeclared_whatever_the_check_names() {
 
 #[test]
 fn what_git_writes_all_the_time_is_no_change_and_a_hook_is_one() {
-    for file in [".git/objects/ab/cd", ".git/logs/HEAD", ".git/index.lock", ".git/FETCH_HEAD"] {
+    for file in [".git/objects/ab/cd", ".git/index.lock", ".git/COMMIT_EDITMSG"] {
         let scene = Scene::new();
         scene.write(file);
         let view = scene.view();
@@ -105,6 +105,18 @@ fn what_git_writes_all_the_time_is_no_change_and_a_hook_is_one() {
         assert!(seen.hidden.is_empty() && seen.products.is_empty(), "{file}: {seen:?}");
         fs::remove_file(scene.dir.path().join(file)).unwrap();
         assert_eq!(view.recheck(&seen, &scene.check, &[]), Ok(()), "{file}");
+    }
+    for file in [".git/logs/HEAD", ".git/FETCH_HEAD", ".git/rebase-merge/onto"] {
+        let scene = Scene::new();
+        scene.write(file);
+        let view = scene.view();
+        assert!(view.inspect(&scene.check, &[], false).unwrap().hidden.is_empty(), "{file}");
+        scene.write(file);
+        scene.write(".git/ORIG_HEAD");
+        for is_disturbed in [false, true] {
+            let seen = view.inspect(&scene.check, &[], is_disturbed).unwrap();
+            assert_eq!(seen.hidden, [".git/ORIG_HEAD", file].map(PathBuf::from), "{file}");
+        }
     }
     // No advice opens these to a step.
     for file in [".git/hooks/pre-commit", ".git/config", ".git/HEAD"] {

@@ -17,7 +17,7 @@ use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
 use wf_engine::{BackendProgram, EngineError};
 use wf_report::goal_name;
-use wf_store::{RunState, StateFolder, StoreError, StoreReader};
+use wf_store::{RunRow, RunState, StateFolder, StoreError, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -52,23 +52,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         return Err(failure.hint(format!("resume that one: wf resume {}", top.short())));
     }
     if let RunState::Ended(outcome) = row.state {
-        // Its engine may have died just after the end.
-        wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
-        if outcome == RunOutcome::Succeeded
-            && let ready = load::load_recorded(ui, &reader, &run)?
-            && let Some(worktree) = ready.worktree.as_ref().filter(|worktree| worktree.folder().exists())
-        {
-            settle_worktree(ui, worktree, &ready, Some(&run))?;
-            return Ok(CliExitCode::Ok);
-        }
-        let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(match (&row.goal, outcome) {
-            (Some(_), _) => failure
-                .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
-            (None, RunOutcome::Succeeded) => failure,
-            (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
-        });
+        return resume_ended(ui, &reader, &row, outcome);
     }
     let ready = load::load_recorded(ui, &reader, &run)?;
     if let Some(worktree) = ready.worktree.as_ref().filter(|worktree| !worktree.folder().exists()) {
@@ -107,6 +91,33 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     // If it is a run of a goal, a daemon concludes its reconciliation.
     wake_daemon(&ready.workspace.state);
     exit
+}
+
+/// Brings what an engine that died had not brought of a run that has ended; otherwise says what to do instead.
+fn resume_ended(
+    ui: &Ui,
+    reader: &StoreReader,
+    row: &RunRow,
+    outcome: RunOutcome,
+) -> Result<CliExitCode, CommandError> {
+    let run = &row.id;
+    // Its engine may have died just after the end.
+    wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
+    if outcome == RunOutcome::Succeeded {
+        let ready = load::load_recorded(ui, reader, run)?;
+        if let Some(worktree) = ready.worktree.as_ref().filter(|worktree| worktree.folder().exists()) {
+            settle_worktree(ui, worktree, &ready, Some(run))?;
+            return Ok(CliExitCode::Ok);
+        }
+    }
+    let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+    let failure = CommandError::new(CliExitCode::Usage, message);
+    Err(match (&row.goal, outcome) {
+        (Some(_), _) => failure
+            .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
+        (None, RunOutcome::Succeeded) => failure,
+        (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
+    })
 }
 
 /// Resumes a run, and prints it as `wf resume` does without further options.

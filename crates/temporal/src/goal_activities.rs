@@ -100,7 +100,7 @@ impl GoalActivities {
         errand: NotificationErrand,
     ) -> Result<(), ActivityError> {
         let _under_way = self.life.begin();
-        beat_until(&ctx, self.sites.send_notification(&errand)).await?.map_err(|error| {
+        Box::pin(beat_until(&ctx, self.sites.send_notification(&errand))).await?.map_err(|error| {
             let goal = errand.notice.pointer("/message/goal").and_then(|goal| goal.as_str());
             let (goal, attempt) = (goal.unwrap_or_default(), ctx.info().attempt);
             let most = Self::NOTIFICATION_TRIES;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::declared::family;
 use super::named;
+use wf_model::expr::Template;
 use wf_model::{Check, Plan, Step, StepWork};
 
 /// The files that the steps of a plan, and of all plans that it uses, could write.
@@ -88,7 +89,7 @@ fn changed_by(step: &Step) -> BTreeSet<PathBuf> {
     let StepWork::Run(script) = &step.work else {
         return named_by(step);
     };
-    let cwd = PathBuf::from(step.cwd.as_ref().map(|cwd| cwd.source()).unwrap_or_default());
+    let cwd = PathBuf::from(step.cwd.as_ref().map(Template::source).unwrap_or_default());
     let commands = script.text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`']);
     let texts = commands.map(|command| {
         let program = command.split_whitespace().find(|word| !word.contains('='));

@@ -64,8 +64,8 @@ pub struct Originals {
 }
 
 impl Originals {
-    /// Reads what git cannot show again later; `None`: a repository changed since the workspace was listed. `is_left_out` is true for files and folders that no check relies on:
-    /// what git ignores, what steps make.
+    /// Reads what git cannot show again later; `None`: a repository changed since the workspace was listed. `is_left_out` is true
+    /// for files and folders that no check relies on: what git ignores, what steps make.
     pub fn take(
         root: &Path,
         start: &WorkspaceManifest,

@@ -160,7 +160,7 @@ fn what_is_hidden_stays_hidden() {
     // The one file there keeps the folder out of what git lists.
     assert_eq!(scene.gives(&list(".wf")), ".gitignore");
     assert_eq!(scene.gives(&read("unseen.txt")), "[the file is empty]");
-    assert_eq!(scene.gives(&search("the state|unseen", ".wf")), "[no match in 0 files]");
+    assert_eq!(scene.gives(&search("the state|unseen", ".wf")), "[no match in 1 file]");
     // The files of the system are not of the workspace, though a script could see them.
     assert!(scene.refuses(&read("/etc/shadow")).contains("is outside of the workspace"));
 }

@@ -14,7 +14,7 @@ kind: plan
 id: build
 steps:
   - id: make
-    run: sleep 0.3; mkdir -p out; echo done > out/a
+    run: mkdir -p out; touch out/begun; sleep 0.3; echo done > out/a
     writes: [out/a]
     verify:
       - name: tree
@@ -30,6 +30,17 @@ fn house(plan: &str) -> Sandbox {
     sh(&house, ".", "git init -q -b main .; git config user.name a; git config user.email a@localhost; git add .; git commit -qm one; git branch side").exits(0);
     house.file("edited", "2\n").file("new", "1\n");
     house
+}
+
+/// Waits until the step works, and for some milliseconds more.
+fn once_begun(house: &Sandbox, delay: u64) {
+    for _ in 0..3_000 {
+        if house.at("out/begun").exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(delay));
 }
 
 /// What people do in the meantime.
@@ -54,11 +65,11 @@ const DEEDS: [(&str, &str); 11] = [
 fn nothing_that_people_do_to_other_files_fails_a_run() {
     for (name, deed) in DEEDS {
         // While the step works, and while the check looks.
-        for delay in [150, 600] {
+        for delay in [0, 500] {
             let house = house(PLAN);
             thread::scope(|scope| {
                 scope.spawn(|| {
-                    thread::sleep(Duration::from_millis(delay));
+                    once_begun(&house, delay);
                     sh(&house, ".", deed).exits(0);
                 });
                 let did = house.wf(&["run", "plan.md"]);
@@ -74,7 +85,7 @@ fn what_a_check_saw_otherwise_than_it_lies_there_is_named() {
     let house = house(PLAN);
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(150));
+            once_begun(&house, 0);
             sh(&house, ".", "echo more >> src/a").exits(0);
         });
         house.wf(&["run", "plan.md"]).exits(0);

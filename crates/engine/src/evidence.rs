@@ -188,9 +188,6 @@ pub(super) fn recorded_view(
         EventKind::BaselineTaken(baseline) => Some(baseline.clone()),
         _ => None,
     })?;
-    if is_elsewhere(session, run).unwrap_or(true) {
-        return None;
-    }
     let params = events.iter().find_map(|(_, event)| match &event.fact {
         EventKind::RunStarted { params, .. } => Some(params.clone()),
         _ => None,

@@ -18,6 +18,7 @@ use wf_store::FencingToken;
 use super::begin::block_on;
 use super::judging::{self, CheckSubject};
 use super::run::{RunContext, RunInputs, RunOwnership};
+use super::run_place::is_elsewhere;
 use super::{EngineError, EngineSession, evidence, signals};
 use wf_core::observe::RunRef;
 
@@ -53,8 +54,13 @@ pub fn verify(
     runs: Vec<Reverification>,
 ) -> Result<Vec<ReverifiedResult>, EngineError> {
     let looked = block_on(async {
-        let view = evidence::recorded_view(session, outermost.run, outermost.plan, outermost.events)
-            .map(|view| Arc::new(view.open()));
+        let OutermostRun { run, plan, events } = outermost;
+        // The files of a worktree tell nothing of those here: then there is nothing to compare with.
+        let view = if is_elsewhere(session, run)? {
+            None
+        } else {
+            evidence::recorded_view(session, run, plan, events).map(|view| Arc::new(view.open()))
+        };
         let (stop, heard) = watch::channel(StopLevel::No);
         let work = async {
             let mut findings = Vec::new();

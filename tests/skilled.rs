@@ -97,7 +97,8 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
              \x20 - {{id: read, depends_on: [first], skill: {{name: tools, script: read}}}}\n"
         )
     };
-    let evil = "echo 'def run(): print(666)' > skills/tools/scripts";
+    // The dot keeps it apart from the names of runs, which are hexadecimal.
+    let evil = "echo 'def run(): print(66.66)' > skills/tools/scripts";
     for (first, reason) in [
         (format!("{evil}/helper.py"), "skills/tools/scripts/helper.py"),
         ("echo >> skills/tools/scripts/read.py".into(), "skills/tools/scripts/read.py"),
@@ -109,7 +110,7 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
         let house = house();
         let ran = run(&house, &steps(&first), &[]);
         let ran = ran.exits(1).says(reason);
-        assert!(!ran.all().contains("666"), "{first}: {}", ran.all());
+        assert!(!ran.all().contains("66.66"), "{first}: {}", ran.all());
     }
     run(&house(), &steps("true"), &[]).exits(0);
 }

@@ -1,4 +1,4 @@
-//! Makes the released program smaller, by what the linker is told.
+//! Names the commit of a released program, and makes it smaller, by what the linker is told.
 //!
 //! - The tables for unwinding are left out: a panic ends it (`panic = "abort"`), so nobody reads them, and
 //!   they are a twelfth of it. The compiler writes them on some systems nevertheless.
@@ -17,6 +17,7 @@ const DROP: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr .gcc_exce
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
+    name_commit();
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     // A profiler wants them, so a build with places in the source keeps them. A linker that was chosen
     // may not know such scripts.
@@ -33,6 +34,31 @@ fn main() -> io::Result<()> {
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
     Ok(())
+}
+
+/// Names the commit of the sources in a released program, where they are in a repository or in a package made from one. A program
+/// for development does without: it would be built anew for each commit.
+fn name_commit() {
+    let is_released = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let commit = if is_released { find_commit() } else { None };
+    println!("cargo::rustc-env=WF_COMMIT={}", commit.unwrap_or_default());
+}
+
+/// Returns the commit of the sources: of their repository, or as cargo notes it in a package.
+fn find_commit() -> Option<String> {
+    const LENGTH: usize = 12;
+    let commit = if Path::new(".git").exists() {
+        for path in [".git/HEAD", ".git/logs/HEAD"] {
+            println!("cargo::rerun-if-changed={path}");
+        }
+        let asked = Command::new("git").args(["rev-parse", "HEAD"]).output().ok()?;
+        String::from_utf8(asked.stdout).ok()?
+    } else {
+        let noted = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+        noted.split_once("\"sha1\": \"")?.1.to_owned()
+    };
+    let is_commit = |text: &&str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    commit.get(..LENGTH).filter(is_commit).map(str::to_owned)
 }
 
 /// Whether the C library here reads the short form; where it does not say which one it is, it does not.

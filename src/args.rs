@@ -5,12 +5,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::commands;
 use super::later::LazyArgs;
 use wf_app::CliExitCode;
+use wf_base::program;
 
 /// Runs workflows written as Markdown files and keeps an audit trail of what was verified.
 #[derive(Parser, Debug)]
 #[command(
     name = "wf",
-    version,
+    version = program::version(),
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = after()

@@ -9,12 +9,14 @@ use super::args::{Cli, CliCommand};
 use super::ui::without_commands;
 use super::{Ui, commands};
 use wf_app::{CliExitCode, CommandError, Host, REPORT, keep, require_utf8};
+use wf_base::program;
 use wf_base::untrusted::{plain, rendered, styled, untrusted};
 use wf_exec::{agent_tool, sandbox};
 
 /// Runs a command line; this is the whole program.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     install_panic_hook();
+    program::set_commit(env!("WF_COMMIT"));
     let args: Vec<OsString> = args.into_iter().collect();
     let stage = sandbox::stage(&args).or_else(|| agent_tool::stage(&args));
     if let Some(ended) = stage.or_else(|| keep::run_supervisor(&args)) {

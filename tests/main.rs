@@ -64,6 +64,7 @@ mod processes;
 mod products;
 mod real_clients;
 mod real_model;
+mod released;
 mod relied;
 mod remembers;
 mod repositories;

@@ -31,6 +31,11 @@ pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
     watch::record_quietly(ui, WorkspaceAction::BackedUp { end });
     let (shown, file) = (relative_path(&state, ui.host.cwd()), relative_path(&file, ui.host.cwd()));
     ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(&made)));
+    if !made.verified {
+        ui.print_message(&format!(
+            "note: {shown} was written by another version of wf: it was copied as it is, and not verified; restore it with that version\n"
+        ));
+    }
     Ok(CliExitCode::Ok)
 }
 

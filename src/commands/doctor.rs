@@ -2,6 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::upgrade_outlook::print_outlook;
 use crate::Ui;
 use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
@@ -12,6 +13,7 @@ use wf_app::repair::repair_state;
 use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
+use wf_base::program;
 use wf_base::source::{LineColumn, SourceText};
 use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
@@ -30,6 +32,7 @@ use wf_store::{GoalRow, StoreReader};
 difference. It changes nothing if the log itself, a text or a stored file was altered: `wf
 restore` replaces these. It changes nothing either while a run or a daemon works. A manual change
 of the database also causes differences: to examine it, copy the state folder first.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct DoctorArgs {
     /// Write one JSON document
     #[arg(long)]
@@ -40,15 +43,21 @@ pub struct DoctorArgs {
     /// Rebuild tables that differ from the log, instead of checking the environment
     #[arg(long, conflicts_with_all = ["json", "full"])]
     repair: bool,
+    /// Print what this version would change in a state of an earlier one, and change nothing
+    #[arg(long, conflicts_with_all = ["json", "full", "repair"])]
+    upgrade: bool,
 }
 
 /// Runs all checks of the environment.
 pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
+    if args.upgrade {
+        return print_outlook(ui);
+    }
     if args.repair {
         return repair(ui);
     }
     let mut findings = Vec::from([
-        good_finding("wf", format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS)),
+        good_finding("wf", format!("{} for {}", program::version(), std::env::consts::OS)),
         workspace(&ui.host),
         configuration(ui),
         approvers(ui),

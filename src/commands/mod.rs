@@ -43,5 +43,6 @@ pub mod sim;
 pub mod skill;
 pub mod suggestion;
 pub mod undo;
+mod upgrade_outlook;
 pub mod verify;
 pub mod why;

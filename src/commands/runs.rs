@@ -31,6 +31,9 @@ pub struct RunsArgs {
     /// Include nested runs
     #[arg(long)]
     all: bool,
+    /// The summaries of runs that were pruned, instead
+    #[arg(long, conflicts_with_all = ["all", "session"])]
+    pruned: bool,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
@@ -94,6 +97,10 @@ fn rows(
     args: &RunsArgs,
     filter: &RunFilter,
 ) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
+    if args.pruned {
+        let pruned = reader.pruned_runs(args.limit, filter)?;
+        return Ok(pruned.into_iter().map(|row| (row, None)).collect());
+    }
     let mut rows = Vec::new();
     let going = filter.state == Some(RunState::Running);
     let limit = if going { usize::MAX } else { args.limit };

@@ -4,8 +4,11 @@ use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
+use walkdir::WalkDir;
 
+use crate::CONFIG;
 use crate::kept_checkpoint::{keep_database, read_checkpoint};
+use crate::load::read_config;
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
@@ -14,6 +17,7 @@ use wf_base::units::{plural, size};
 use wf_base::untrusted::untrusted;
 use wf_core::machine::LockHolder;
 use wf_exec::{supervisor, tree};
+use wf_lang::DiskFiles;
 use wf_store::{
     self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError,
     StoreReader, verify_chain, verify_chain_after,
@@ -60,6 +64,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     let dir = host.workspace().state;
     let mut findings = vec![check_integrity(host, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
+    findings.extend(measure_history(host, &dir));
     findings.extend(find_killed_restores(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
@@ -70,6 +75,39 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
         findings.extend(find_dead_letters(&reader));
     }
     findings
+}
+
+/// Reports what the history takes on the disk, and what the limits on it would free.
+fn measure_history(host: &Host, dir: &Path) -> Option<DoctorFinding> {
+    let files = DiskFiles::new(&host.workspace().root);
+    let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
+    let size_of = |name: &str| {
+        let files =
+            WalkDir::new(dir.join(name)).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
+        files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>()
+    };
+    let parts = [
+        ("stored files", "blobs"),
+        ("logs", "runs"),
+        ("audit log", "audit"),
+        ("copies from before upgrades", "upgrades"),
+    ];
+    let parts = parts.map(|(part, name)| (part, size_of(name)));
+    let shown: Vec<String> = parts
+        .iter()
+        .filter(|(_, bytes)| *bytes > 0)
+        .map(|(part, bytes)| format!("{part} {}", size(*bytes)))
+        .collect();
+    let reader = StoreReader::open(dir).ok()?;
+    let limits = match config.retention.limits() {
+        None => "kept for ever: wf.yaml sets `retention: {}`".into(),
+        Some(keep) => match reader.count_exceeding(keep, host.now()).ok()? {
+            0 => "nothing is beyond `retention`".into(),
+            count => format!("{} beyond `retention`: the next run frees them", plural(count, "run")),
+        },
+    };
+    let found = format!("database {} · {} · {limits}", size(reader.size().ok()?), shown.join(" · "));
+    Some(DoctorFinding::new("history", DoctorStatus::Good, found))
 }
 
 /// Finds what a restore left that was killed: copies of a state, which no other command uses or removes.

@@ -101,6 +101,8 @@ impl From<FindError> for CommandError {
         let failure = Self::new(CliExitCode::Usage, error.to_string());
         match error {
             FindError::Store(error) => error.into(),
+            FindError::Pruned { .. } => failure
+                .hint("`wf runs --pruned` lists such runs; `retention` in wf.yaml says how long others stay"),
             FindError::NoRuns => failure.hint("run a plan first: wf run PLAN"),
             FindError::Unknown { latest, .. } if latest.is_empty() => failure,
             FindError::Unknown { latest, .. } => {

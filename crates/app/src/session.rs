@@ -26,7 +26,7 @@ use wf_model::Step;
 use wf_sign::approval::Approvers;
 use wf_skill::lock::LOCK;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
-use wf_store::{RunRetention, StateFolder, Store, StoreDurability, StoreError};
+use wf_store::{StateFolder, Store, StoreDurability, StoreError};
 
 /// The name of git's repository folder, or of the file that points to it.
 const REPOSITORY: &str = ".git";
@@ -224,12 +224,12 @@ pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
 /// Deletes the runs that the configuration retains no longer. The outcome of the run stands, even
 /// if this fails.
 pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) {
-    let keep = RunRetention {
-        max_age: ready.config.retention.max_age,
-        max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
+    let Some(keep) = ready.config.retention.limits() else {
+        return;
     };
-    let wanted = keep.max_age.is_some() || keep.max_runs.is_some();
-    if !wanted {
+    let now = caller.host().now();
+    let is_due = session.store.reader().and_then(|reader| reader.may_exceed(keep, now));
+    if is_due == Ok(false) {
         return;
     }
     match session.store.prune(keep, caller.host().now()) {

@@ -121,6 +121,7 @@ pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool,
                 Some(
                     StateFact::RowsRecorded { .. }
                         | StateFact::RowsErased { .. }
+                        | StateFact::StateMigrated { .. }
                         | StateFact::ConnectionApproved(_)
                         | StateFact::ResultCached { .. }
                 )

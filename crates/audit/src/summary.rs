@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::record::{AuditEntry, AuditSource};
-use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED};
+use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED};
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact};
@@ -135,6 +135,8 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
         Some(StateFact::RowsErased { events }) => {
             AuditEntry::new(at, ROWS_ERASED).with_summary(&serde_json::json!({ "events": events.len() }))
         }
+        Some(StateFact::StateMigrated { from, to, wf }) => AuditEntry::new(at, STATE_MIGRATED)
+            .with_summary(&serde_json::json!({ "from": from, "to": to, "wf": wf })),
         Some(StateFact::RowsRecorded { tables, .. }) => {
             let rows = tables.values().map(|table| table.rows.len() + table.removed.len());
             AuditEntry::new(at, ROWS_RECORDED)

@@ -27,12 +27,15 @@ pub(super) const PARTIAL_RECORD: &str = "torn";
 pub(super) const ROWS_RECORDED: &str = "rows_recorded";
 /// The text of forgotten records was erased from events.
 pub(super) const ROWS_ERASED: &str = "rows_erased";
+/// A state of an earlier version was brought up to date.
+pub(super) const STATE_MIGRATED: &str = "state_migrated";
 /// An approval was used for a connection.
 pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 /// A result was stored for reuse.
 pub(super) const RESULT_CACHED: &str = "result_cached";
 /// The events that no bus has: an auditor reads them in the database.
-pub(super) const UNPUBLISHED: [&str; 4] = [ROWS_RECORDED, ROWS_ERASED, CONNECTION_APPROVED, RESULT_CACHED];
+pub(super) const UNPUBLISHED: [&str; 5] =
+    [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED];
 /// A new file of the log begins: what the records before it come to.
 pub(super) const SEGMENT_STARTED: &str = "segment_started";
 /// The oldest files of the log were pruned.

@@ -10,6 +10,7 @@ pub mod exact_json;
 pub mod failpoint;
 pub mod keyword;
 pub mod name;
+pub mod program;
 pub mod redact;
 pub mod source;
 mod text_form;

@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
@@ -9,8 +10,8 @@ use walkdir::WalkDir;
 use super::log::LogTail;
 use super::{StateFolder, StoreError, StoreReader, connect, examine, verify_chain};
 use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
 use wf_base::time::Moment;
+use wf_base::{failpoint, program};
 
 /// The name of the database in a backup.
 pub(super) const DATABASE: &str = "state.db";
@@ -47,36 +48,46 @@ pub struct BackupManifest {
     pub files: u64,
     /// The size of the files and the database, in bytes.
     pub bytes: u64,
+    /// False if the state was written by another program, so that nobody could verify it.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub verified: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// Copies the state into a tar archive while others may write to it: the database as of one
 /// instant, and every file that it names. An existing file is replaced only if `replace` is set,
 /// and only by a complete archive.
+///
+/// A state is verified first. One of a schema that this program does not know is copied as it is.
 pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write", to, &error);
     if !replace && to.exists() {
         return Err(StoreError::Exists(to.into()));
     }
-    let reader = StoreReader::open(dir)?;
+    let (reader, verified) = match StoreReader::open(dir) {
+        Ok(reader) => (reader, true),
+        Err(StoreError::Newer { .. } | StoreError::Changed { .. }) => {
+            (StoreReader::open_unchecked(dir)?, false)
+        }
+        Err(error) => return Err(error),
+    };
     // Until this is dropped, nothing is pruned.
     let _turn = connect::lock_schema(reader.folder());
-    if let Err(broken) = verify_chain(&reader)? {
-        let path = reader.folder().database();
-        return Err(StoreError::Broken { path, broken });
-    }
-    // A damaged page that no hash covers would be copied as it is.
-    if let Some(cause) = reader.find_damage()? {
-        let path = reader.folder().database();
-        return Err(StoreError::Corrupt { path, cause });
-    }
-    let faults = examine(&reader)?;
-    if let Some(fault) = faults.first() {
-        return Err(StoreError::of_faults(reader.folder().database(), fault.to_string(), &faults));
+    if verified {
+        verify(&reader)?;
     }
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));
     let mut copy = NamedTempFile::new_in(beside).map_err(failed)?;
-    let manifest = pack(&reader, beside, copy.as_file_mut(), now)?;
+    let manifest = pack(&reader, beside, copy.as_file_mut(), now, verified)?;
     copy.as_file().sync_all().map_err(failed)?;
     failpoint::point("backup.before");
     copy.persist(to).map_err(|error| failed(error.error))?;
@@ -85,20 +96,38 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Backu
     Ok(manifest)
 }
 
+/// Fails if the state is damaged or was altered: such a one never replaces an intact backup.
+fn verify(reader: &StoreReader) -> Result<(), StoreError> {
+    let path = reader.folder().database();
+    if let Err(broken) = verify_chain(reader)? {
+        return Err(StoreError::Broken { path, broken });
+    }
+    // A damaged page that no hash covers would be copied as it is.
+    if let Some(cause) = reader.find_damage()? {
+        return Err(StoreError::Corrupt { path, cause });
+    }
+    let faults = examine(reader)?;
+    match faults.first() {
+        Some(fault) => Err(StoreError::of_faults(path, fault.to_string(), &faults)),
+        None => Ok(()),
+    }
+}
+
 /// Writes the archive: the database first, because the files it names were written before it.
 fn pack(
     reader: &StoreReader,
     beside: &Path,
     to: &mut File,
     now: Moment,
+    verified: bool,
 ) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write a copy in", beside, &error);
     let scratch = tempfile::tempdir_in(beside).map_err(failed)?;
     let copy = StateFolder::new(scratch.path());
-    reader.copy(&copy.database())?;
+    copy_database(reader.connection(), &copy.database())?;
     let tail = {
-        let copied = StoreReader::open(copy.path())?;
-        LogTail::read(copied.connection()).map_err(|error| copied.failed(&error))?
+        let copied = connect::unchecked(&copy.database())?;
+        LogTail::read(&copied).map_err(|error| StoreError::sqlite(&copy.database(), &error))?
     };
     let mut archive = BackupArchive { tar: tar::Builder::new(BufWriter::new(to)), files: 0, bytes: 0 };
     archive.add(&copy.database(), Path::new(DATABASE)).map_err(failed)?;
@@ -114,15 +143,22 @@ fn pack(
     }
     let manifest = BackupManifest {
         v: FORM,
-        wf: env!("CARGO_PKG_VERSION").into(),
+        wf: program::version().into(),
         created: now,
         events: tail.seq.unsigned_abs(),
         head: tail.hash,
         files: archive.files.saturating_sub(1),
         bytes: archive.bytes,
+        verified,
     };
     archive.write_manifest(&manifest).map_err(failed)?;
     Ok(manifest)
+}
+
+/// Copies a database as of one instant into a new file.
+pub(super) fn copy_database(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+    let copied = connection.execute("VACUUM INTO ?1", [to.to_str().unwrap_or_default()]);
+    copied.map(drop).map_err(|error| StoreError::sqlite(to, &error))
 }
 
 /// Returns the paths of the acceptances of goals in a state, below it.

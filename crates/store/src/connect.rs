@@ -5,8 +5,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::mark::LogMarkFile;
 use super::migrate::{self, SchemaState};
-use super::{StateFolder, StoreDurability, StoreError, mark, own_file};
+use super::{StateFolder, StoreDurability, StoreError, mark, own_file, upgrade};
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.
@@ -29,13 +30,19 @@ pub(super) fn for_writing(
     if migrate::inspect(&connection, &path)? != SchemaState::Current {
         // Held until the function returns: only one process creates or changes a schema.
         let _turn = lock_schema(folder);
-        if migrate::inspect(&connection, &path)? == SchemaState::Empty {
-            // A database that should have events is not created anew.
-            mark::check(None, folder)?;
-            prepare_empty(&connection).map_err(failed)?;
-            failpoint::point("prepare.after");
+        match migrate::inspect(&connection, &path)? {
+            SchemaState::Empty => {
+                // A database that should have events is not created anew.
+                mark::check(None, folder)?;
+                prepare_empty(&connection).map_err(failed)?;
+                failpoint::point("prepare.after");
+            }
+            SchemaState::Old(from) => upgrade::keep_copy(&connection, folder, from)?,
+            SchemaState::Current => {}
         }
-        migrate::migrate(&mut connection, &path)?;
+        if let Some(tail) = migrate::migrate(&mut connection, &path)? {
+            LogMarkFile::new(folder, durability).write_mark(&tail);
+        }
     }
     set_up_writer(&connection, durability).map_err(failed)?;
     mark::check(Some(&connection), folder)?;
@@ -52,12 +59,17 @@ pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError
     let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     match migrate::inspect(&connection, &path)? {
         SchemaState::Empty => missing_state(folder),
-        SchemaState::Old => {
+        SchemaState::Old(_) => {
             drop(for_writing(folder, StoreDurability::Full)?);
             Ok(connection)
         }
         SchemaState::Current => Ok(connection),
     }
+}
+
+/// Opens a database for reading, whatever its schema.
+pub(super) fn unchecked(path: &Path) -> Result<Connection, StoreError> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
 /// Refuses anything but a regular file where SQLite opens one, or the log's mark is written.

@@ -4,6 +4,7 @@ use rusqlite::ErrorCode;
 
 use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::{PlanId, RunId};
+use wf_base::program;
 use wf_base::time::Moment;
 use wf_core::session::SessionRefusal;
 use wf_core::suggestion::SuggestionRefusal;
@@ -97,15 +98,23 @@ pub enum StoreError {
     #[error("{} already exists", .0.display())]
     Exists(PathBuf),
     /// An applied migration differs from the one this program knows.
-    #[error("{} was created by another build: migration {number} differs", path.display())]
+    #[error(
+        "{} was created by another build{}: migration {number} differs from that of this wf {}",
+        path.display(), of_program(program.as_ref()), program::version()
+    )]
     Changed {
         /// The file.
         path: PathBuf,
         /// The migration.
         number: u32,
+        /// The program that opened the state last to write.
+        program: Option<String>,
     },
     /// The state was written by a later version.
-    #[error("{} has schema {found}, but this wf supports {known}", path.display())]
+    #[error(
+        "{} has schema {found}{}, but this wf {} supports {known}",
+        path.display(), of_program(program.as_ref()), program::version()
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -113,6 +122,8 @@ pub enum StoreError {
         found: u32,
         /// The last schema that this program knows.
         known: u32,
+        /// The program that opened the state last to write.
+        program: Option<String>,
     },
     /// Another process has held the database for too long.
     #[error("{} is busy", .0.display())]
@@ -208,6 +219,10 @@ pub enum StoreError {
     },
 }
 
+fn of_program(program: Option<&String>) -> String {
+    program.map_or_else(String::new, |program| format!(" of wf {program}"))
+}
+
 fn lease_loss_reason(by: Option<u32>) -> String {
     by.map_or_else(|| "was released".into(), |pid| format!("was taken over by process {pid}"))
 }
@@ -246,10 +261,12 @@ impl StoreError {
             Self::NotABackup { .. } => "nothing was modified; use another backup",
             Self::Exists(_) => "nothing was modified; --force replaces it",
             Self::Changed { .. } => {
-                "use the wf version that created it, or move the state \
-                folder away"
+                "use that program, or save the state with `wf backup` and move its folder away"
             }
-            Self::Newer { .. } => "use a newer wf, or choose another state folder with --state",
+            Self::Newer { .. } => {
+                "use that program; to go back to this one, restore the copy from before the upgrade, \
+                 in the folder `upgrades` beside it, with `wf restore --force`"
+            }
             Self::Busy(_) => "wait for the other process, or stop it",
             Self::Owned { .. } => "wait for it, or cancel the run; if the process is stuck, kill it",
             Self::Fenced { .. } => "nothing more was written here; see the result with `wf show`",

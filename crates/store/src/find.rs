@@ -1,4 +1,4 @@
-use super::StoreError;
+use super::{RunSummary, StoreError};
 use wf_base::name::{AmbiguousRunError, RunId};
 
 /// An error in finding a run by the text that names it.
@@ -11,6 +11,14 @@ pub enum FindError {
         prefix: String,
         /// The latest runs, as suggestions.
         latest: Vec<RunId>,
+    },
+    /// The run was pruned.
+    #[error("run {} was pruned: {} {} on {}; only its summary is kept", run.short(), summary.plan, summary.outcome.as_str(), summary.ended.to_second())]
+    Pruned {
+        /// Its id.
+        run: RunId,
+        /// The rest of it.
+        summary: Box<RunSummary>,
     },
     /// No run was started yet.
     #[error("no runs yet")]

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::chain::{LINKED, broken_at, fault};
-use super::migrate::statement_of;
+use super::migrate::MIGRATIONS;
 use super::rebuild::{FOLDED, OF_STATE, apply_event};
 use super::state_event::{GoneBodies, KEYS, gone};
+use super::statements::make_shadow;
 use super::{BrokenChain, ChainFault};
 use wf_base::name::RunId;
 
@@ -32,10 +33,7 @@ impl ShadowProjections {
     /// Creates empty projections that shadow those of the database.
     pub(super) fn new(connection: &Connection) -> rusqlite::Result<Self> {
         for table in FOLDED.into_iter().chain(OF_STATE) {
-            let made = statement_of(table).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
-            // Texts stay in the database, and no foreign key refers from one to the other.
-            let made = made.replace(" REFERENCES source_texts (digest)", "");
-            connection.execute_batch(&made)?;
+            make_shadow(connection, table, MIGRATIONS)?;
         }
         connection.execute_batch(
             "CREATE UNIQUE INDEX temp.runs_by_id ON runs (id);

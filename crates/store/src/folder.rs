@@ -36,6 +36,11 @@ impl StateFolder {
         self.0.join("state.mark")
     }
 
+    /// Returns the folder of the copies of the database from before upgrades.
+    pub(super) fn upgrades(&self) -> PathBuf {
+        self.0.join("upgrades")
+    }
+
     /// Returns the folder of the files stored under their digests.
     pub fn blobs(&self) -> PathBuf {
         self.0.join("blobs")

@@ -1,13 +1,22 @@
+//! The changes of the schema. A state of an earlier version is brought up to date in one transaction, which the log records.
+//!
+//! **Invariant:** a migration only adds: a process of an earlier version that has the state open goes on.
+
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::StoreError;
+use super::log::{LogTail, RunPosition};
+use super::{StateEvent, StateFact, StoreError};
 use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
+use wf_base::time::{Clock, Moment, SystemClock};
+use wf_base::{failpoint, program};
 
-/// The changes of the schema, in order. A released one is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/0001_state.sql")];
+/// The changes of the schema, in order. None is ever edited: see the test.
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/0001_state.sql"),
+    include_str!("../../../migrations/0002_programs.sql"),
+];
 
 /// The application id in the header of our databases: "wfst".
 const APPLICATION: i32 = 0x7766_7374;
@@ -17,8 +26,8 @@ const APPLICATION: i32 = 0x7766_7374;
 pub(super) enum SchemaState {
     /// There is none.
     Empty,
-    /// Migrations are missing.
-    Old,
+    /// The migrations behind a number are missing.
+    Old(u32),
     /// It is current.
     Current,
 }
@@ -37,7 +46,13 @@ pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaStat
         return Err(StoreError::Foreign(path.into()));
     }
     let applied = applied(connection).map_err(failed)?;
-    compare(&applied, path)
+    compare(&applied, path, || last_program(connection))
+}
+
+/// Returns the program that opened the state last to write; `None`: it is unknown, or the schema older than its record.
+pub(super) fn last_program(connection: &Connection) -> Option<String> {
+    let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";
+    connection.query_row(sql, [], |row| row.get(0)).ok()
 }
 
 /// Returns the checksums of the applied migrations, in order.
@@ -48,20 +63,33 @@ fn applied(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-fn compare(applied: &[String], path: &Path) -> Result<SchemaState, StoreError> {
+fn compare(
+    applied: &[String],
+    path: &Path,
+    program: impl Fn() -> Option<String>,
+) -> Result<SchemaState, StoreError> {
     if applied.len() > MIGRATIONS.len() {
         return Err(StoreError::Newer {
             path: path.into(),
             found: number(applied.len()),
             known: number(MIGRATIONS.len()),
+            program: program(),
         });
     }
     for (at, (found, known)) in applied.iter().zip(MIGRATIONS).enumerate() {
         if *found != checksum(known) {
-            return Err(StoreError::Changed { path: path.into(), number: number(at + 1) });
+            return Err(StoreError::Changed {
+                path: path.into(),
+                number: number(at + 1),
+                program: program(),
+            });
         }
     }
-    if applied.len() < MIGRATIONS.len() { Ok(SchemaState::Old) } else { Ok(SchemaState::Current) }
+    if applied.len() < MIGRATIONS.len() {
+        Ok(SchemaState::Old(number(applied.len())))
+    } else {
+        Ok(SchemaState::Current)
+    }
 }
 
 /// Opens an empty database in memory with the schema that the migrations make.
@@ -74,46 +102,55 @@ pub(super) fn pristine() -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The statement that makes a table.
-///
-/// **Invariant:** no migration alters a table that is asked for here.
-pub(super) fn statement_of(table: &str) -> &'static str {
-    let head = format!("CREATE TABLE {table} (");
-    let found = MIGRATIONS.iter().find_map(|text| {
-        let (_, after) = text.split_at(text.find(&head)?);
-        Some(after.split_at(after.find(";\n")?).0)
-    });
-    found.unwrap_or_default()
-}
-
-/// The statements that make the indices of a table.
-pub(super) fn indices_of(table: &str) -> impl Iterator<Item = &'static str> {
-    let on = format!(" ON {table} (");
-    let statements = MIGRATIONS.iter().flat_map(|text| text.split_inclusive(";\n"));
-    let made = statements.filter_map(|text| text.trim_start().strip_suffix(";\n"));
-    made.filter(move |text| text.starts_with("CREATE INDEX ") && text.contains(&on))
-}
-
-/// Applies the missing migrations, in one transaction.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Applies the missing migrations, in one transaction; returns the end of the log if that records them.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<LogTail>, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
     let done = match inspect(&transaction, path)? {
-        SchemaState::Current => return Ok(()),
+        SchemaState::Current => return Ok(None),
         SchemaState::Empty => {
             begin(&transaction).map_err(failed)?;
             0
         }
-        SchemaState::Old => applied(&transaction).map_err(failed)?.len(),
+        SchemaState::Old(done) => done,
     };
-    for text in MIGRATIONS.iter().skip(done) {
+    for text in MIGRATIONS.iter().skip(done as usize) {
         transaction.execute_batch(text).map_err(failed)?;
     }
-    note(&transaction, done).map_err(failed)?;
+    let now = SystemClock.now();
+    let tail = (|| {
+        note(&transaction, done as usize)?;
+        note_program(&transaction, now)?;
+        if done > 0 { record(&transaction, done, now).map(Some) } else { Ok(None) }
+    })();
+    let tail = tail.map_err(failed)?;
     failpoint::point("migrate.before");
     transaction.commit().map_err(failed)?;
     failpoint::point("migrate.after");
+    Ok(tail)
+}
+
+/// Adds the migration to the log.
+fn record(connection: &Connection, from: u32, now: Moment) -> rusqlite::Result<LogTail> {
+    let fact = StateFact::StateMigrated { from, to: number(MIGRATIONS.len()), wf: program::version().into() };
+    let body = serde_json::to_string(&StateEvent { at: now, fact });
+    let body = body.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    let mut tail = LogTail::read(connection)?;
+    let place = RunPosition::of_state(&tail);
+    tail.push(connection, place, &body)?;
+    Ok(tail)
+}
+
+/// Records this program as the one that opened the state last to write.
+pub(super) fn note_program(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+    let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";
+    let last: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let version = program::version();
+    if last.as_deref() != Some(version) {
+        let sql = "INSERT INTO programs (version, since) VALUES (?1, ?2)";
+        connection.execute(sql, (version, now.millis()))?;
+    }
     Ok(())
 }
 
@@ -146,18 +183,25 @@ fn number(count: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{pristine, statement_of};
+    use super::{MIGRATIONS, checksum};
+
+    /// The checksums of all migrations: a new one is added, and none is ever changed.
+    const FROZEN: &[&str] = &[
+        "89fe2703cb0b410e46e0db3bcb51a28fed5331b6099cc3c010431e1ddef60d96",
+        "3a875d43a7d7352b8483651637bb3234c4bc92c4cfe4be669cf3d28966602b07",
+    ];
 
     #[test]
-    fn a_table_is_made_by_one_statement() {
-        let connection = pristine().unwrap();
-        let sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name <> 'migrations'";
-        let mut tables = connection.prepare(sql).unwrap();
-        let tables = tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-        let tables: Vec<(String, String)> = tables.unwrap().map(Result::unwrap).collect();
-        assert!(tables.len() > 10);
-        for (name, sql) in tables {
-            assert_eq!(statement_of(&name), sql, "{name}");
+    fn no_migration_is_ever_edited() {
+        let found: Vec<String> = MIGRATIONS.iter().map(|text| checksum(text)).collect();
+        assert_eq!(found, FROZEN, "states in use have the old one: add a migration instead");
+    }
+
+    #[test]
+    fn a_migration_only_adds() {
+        for text in &MIGRATIONS[1..] {
+            let bad = ["DROP ", "RENAME ", "DELETE ", "UPDATE "].into_iter().find(|word| text.contains(word));
+            assert_eq!(bad, None, "a process of an earlier version may have the state open");
         }
     }
 }

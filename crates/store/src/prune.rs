@@ -3,11 +3,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::rebuild::PROJECTIONS;
 use super::row_snapshot::HEAD;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
+use super::summary::summarize;
+use super::upgrade::COPY_AGE;
 use super::writer::WriteContext;
 use super::{
     LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, row_log, run_end, uses,
@@ -53,6 +55,26 @@ pub(super) fn rows(
     Ok((forgotten, Some(place)))
 }
 
+impl StoreReader {
+    /// True unless a look at the oldest run shows that none can be beyond the limits.
+    pub fn may_exceed(&self, keep: RunRetention, now: Moment) -> Result<bool, StoreError> {
+        let Some(age) = keep.max_age.filter(|_| keep.max_runs.is_none()) else {
+            return Ok(keep.max_runs.is_some());
+        };
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let sql = "SELECT created FROM main.runs ORDER BY key LIMIT 1";
+        let query = self.connection().query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
+        let oldest = query.map_err(|error| self.failed(&error))?;
+        Ok(oldest.is_some_and(|created| created < now.millis().saturating_sub(age)))
+    }
+
+    /// Returns the number of runs beyond the limits, without those nested in them.
+    pub fn count_exceeding(&self, keep: RunRetention, now: Moment) -> Result<usize, StoreError> {
+        let exceeding = beyond(self.connection(), keep, now).map_err(|error| self.failed(&error))?;
+        Ok(exceeding.len())
+    }
+}
+
 /// True if there may be anything about goals, or suggestions.
 fn has_accounts(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM main.goals UNION ALL SELECT 1 FROM main.reconciliations
@@ -80,11 +102,17 @@ fn forget_all(
         if !run_end::all_ended(writing, runs)? {
             continue;
         }
+        let outer = tree.iter().find(|(_, id)| *id == root);
+        let summary = outer.map_or(Ok(None), |(key, _)| summarize(writing, *key))?;
         for (key, id) in &tree {
             uses.extend(uses::of_run(connection, *key, id).map_err(failed)?);
             forget(connection, *key, id).map_err(failed)?;
         }
-        forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun { key, id: RunId::from_stored(id) }));
+        let mut summaries = summary.into_iter();
+        forgotten.extend(tree.into_iter().map(|(key, id)| {
+            let summary = if id == root { summaries.next() } else { None };
+            PrunedRun { key, id: RunId::from_stored(id), summary }
+        }));
     }
     if !forgotten.is_empty() {
         sweep_rows(connection, now).map_err(failed)?;
@@ -217,6 +245,12 @@ pub(super) fn files(folder: &StateFolder, now: Moment) -> Result<usize, StoreErr
         let recorded = file_name(&path).is_some_and(|run| named.contains(run));
         if !recorded && is_older(&path, before) {
             let _ = fs::remove_dir_all(&path);
+        }
+    }
+    let upgraded = (UNIX_EPOCH + age).checked_sub(COPY_AGE).unwrap_or(UNIX_EPOCH);
+    for copy in entries(&folder.upgrades()) {
+        if is_older(&copy, upgraded) {
+            let _ = fs::remove_file(&copy);
         }
     }
     let mut removed = 0;

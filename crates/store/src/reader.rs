@@ -34,6 +34,12 @@ impl StoreReader {
         Ok(Self { connection: connect::for_reading(&folder)?, folder, fold: None })
     }
 
+    /// Opens a state whose schema this program does not know, to copy it.
+    pub(super) fn open_unchecked(dir: &Path) -> Result<Self, StoreError> {
+        let folder = StateFolder::new(dir);
+        Ok(Self { connection: connect::unchecked(&folder.database())?, folder, fold: None })
+    }
+
     /// Returns the latest runs, newest first.
     pub fn runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
         self.fold_all()?;
@@ -95,7 +101,10 @@ impl StoreReader {
             )?;
         }
         match found.len() {
-            0 => Err(unknown(self.latest()?)),
+            0 => Err(match self.find_pruned(prefix)? {
+                Some((run, summary)) => FindError::Pruned { run, summary: Box::new(summary) },
+                None => unknown(self.latest()?),
+            }),
             1 => Ok(found.remove(0)),
             _ => Err(FindError::Ambiguous(AmbiguousRunError { prefix: prefix.into(), among: found })),
         }
@@ -341,16 +350,6 @@ impl StoreReader {
     pub fn permit_tasks(&self) -> Result<(Vec<PermitTask>, Vec<PermitTask>), StoreError> {
         permits::tasks(&self.connection).map_err(|error| self.failed(&error))
     }
-
-    /// Writes a copy of the database, as of one instant.
-    pub(super) fn copy(&self, to: &Path) -> Result<(), StoreError> {
-        let path = to.to_str().unwrap_or_default();
-        self.connection
-            .execute("VACUUM INTO ?1", [path])
-            .map(drop)
-            .map_err(|error| StoreError::sqlite(to, &error))
-    }
-
     /// Returns the connection, for the other readers of this module.
     pub(super) fn connection(&self) -> &Connection {
         &self.connection

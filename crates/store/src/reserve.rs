@@ -74,7 +74,8 @@ impl SpaceReserve {
     }
 }
 
-fn free_space(folder: &Path) -> Option<u64> {
+/// Returns the free space on the disk of a folder, in bytes; `None`: it is unknown.
+pub(super) fn free_space(folder: &Path) -> Option<u64> {
     let disk = statvfs(folder).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }

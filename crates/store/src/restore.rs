@@ -9,6 +9,7 @@ use super::carry::{self, CarriedUses};
 use super::folder::create_private;
 use super::log::LogTail;
 use super::mark::LogMarkFile;
+use super::upgrade::{adopt_copy, is_database};
 use super::{
     MegramSelection, RunFilter, StateFolder, StoreDurability, StoreError, StoreReader, connect, examine,
     open_regular, verify_chain,
@@ -52,13 +53,14 @@ pub fn restore(
     let staged = tempfile::Builder::new().prefix(RESTORE_PREFIX).tempdir_in(beside).map_err(failed)?;
     let fresh = staged.path().join("state");
     create_private(&fresh)?;
-    let manifest = unpack(from, &fresh)?;
+    let manifest = if is_database(from) { adopt_copy(from, dir, &fresh)? } else { unpack(from, &fresh)? };
     finish_restore(&StateFolder::new(&fresh), from, &manifest, now)?;
     let retired = block_writes(dir)?;
     // No process writes to the old state any more.
     let carried = carry::uses(dir, &fresh, now)?;
     carry(&fresh, &manifest, carried)?;
     keep_acceptances(dir, &fresh).map_err(failed)?;
+    keep_copies(dir, &fresh).map_err(failed)?;
     sync(beside);
     failpoint::point("restore.before");
     exchange(&fresh, dir).map_err(failed)?;
@@ -77,6 +79,22 @@ fn keep_acceptances(dir: &Path, fresh: &Path) -> io::Result<()> {
         let to = fresh.join(&name);
         fs::create_dir_all(to.parent().unwrap_or(fresh))?;
         fs::copy(dir.join(&name), to)?;
+    }
+    Ok(())
+}
+
+/// Copies the databases from before upgrades, so that the way back stays.
+fn keep_copies(dir: &Path, fresh: &Path) -> io::Result<()> {
+    let (from, to) = (StateFolder::new(dir).upgrades(), StateFolder::new(fresh).upgrades());
+    let Ok(copies) = from.read_dir() else {
+        return Ok(());
+    };
+    fs::create_dir_all(&to)?;
+    for copy in copies {
+        let copy = copy?;
+        if copy.file_type()?.is_file() {
+            fs::copy(copy.path(), to.join(copy.file_name()))?;
+        }
     }
     Ok(())
 }
@@ -202,6 +220,7 @@ fn finish_restore(
     if !folder.database().exists() {
         return Err(StoreError::NotABackup { path: from.into(), cause: "it contains no database".into() });
     }
+    let whole = end_before_upgrade(folder) == Some((manifest.events, manifest.head));
     let connection = connect::for_writing(folder, StoreDurability::Full)?;
     let failed = |error| StoreError::sqlite(&folder.database(), &error);
     connection
@@ -218,7 +237,6 @@ fn finish_restore(
         })
         .map_err(failed)?;
     let tail = LogTail::read(&connection).map_err(failed)?;
-    let whole = (tail.seq.unsigned_abs(), tail.hash) == (manifest.events, manifest.head);
     LogMarkFile::new(folder, StoreDurability::Full).write_mark(&tail);
     drop(connection);
     let reader = StoreReader::open(folder.path())?;
@@ -239,6 +257,13 @@ fn finish_restore(
         let cause = "the end of its log differs from its manifest".into();
         Err(StoreError::NotABackup { path, cause })
     }
+}
+
+/// Returns the end of the log as it was unpacked: the upgrade of a state of an earlier version adds to it.
+fn end_before_upgrade(folder: &StateFolder) -> Option<(u64, Sha256Digest)> {
+    let connection = connect::unchecked(&folder.database()).ok()?;
+    let tail = LogTail::read(&connection).ok()?;
+    Some((tail.seq.unsigned_abs(), tail.hash))
 }
 
 /// Puts a folder in the place of another, which is moved to its name or one beside it.

@@ -14,8 +14,9 @@ use serde_json::Value;
 use super::chain::{LINKED, fault};
 use super::column::JsonColumn;
 use super::fold::{FoldResult, GoneBodiesOnDemand};
-use super::migrate::{indices_of, statement_of};
+use super::migrate::MIGRATIONS;
 use super::state_event::{StateEvent, StateFact, TableChange, is_row_change};
+use super::statements::{make_shadow, make_shadow_indices};
 use super::writer::WriteContext;
 use super::{BrokenChain, ChainFault, StoreError, append, row_snapshot};
 use wf_base::time::Moment;
@@ -158,11 +159,8 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     )?;
     for table in &RECORDED_TABLES {
         let RecordedTable { name, key, .. } = table;
-        let made = statement_of(name).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
-        connection.execute_batch(&made)?;
-        for index in indices_of(name) {
-            connection.execute_batch(&index.replacen("CREATE INDEX ", "CREATE INDEX temp.", 1))?;
-        }
+        make_shadow(connection, name, MIGRATIONS)?;
+        make_shadow_indices(connection, name, MIGRATIONS)?;
         for (event, rows) in [("INSERT", &["new"][..]), ("UPDATE", &["old", "new"]), ("DELETE", &["old"])] {
             let noted: String = rows
                 .iter()

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use super::StoreError;
 use super::batch::NewRunRecord;
 use super::chain::{LINKED, broken_at, fault};
 use super::column::JsonColumn;
 use super::state_event::{self, KEYS, StateEvent};
 use super::writer::WriteContext;
+use super::{PrunedRun, StoreError};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind};
@@ -53,8 +53,8 @@ impl RunEndLog<'_> {
         }
         if !sought.is_empty() {
             for run in self.pruned()? {
-                if sought.remove(&run) {
-                    ends.insert(run, RunEnd::Pruned);
+                if sought.remove(&run.id) {
+                    ends.insert(run.id, RunEnd::Pruned);
                 }
             }
         }
@@ -88,14 +88,13 @@ impl RunEndLog<'_> {
         })
     }
 
-    /// Returns the runs that were pruned.
-    fn pruned(&self) -> Result<Vec<RunId>, StoreError> {
+    /// Returns the runs that were pruned, in the order in which they were.
+    pub(super) fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
         let events = self.read(&state_event::query(LINKED), [], |row| {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
             Ok(Some(event))
         })?;
-        let runs = events.iter().flat_map(|event| event.fact.pruned());
-        Ok(runs.map(|run| run.id.clone()).collect())
+        Ok(events.iter().flat_map(|event| event.fact.pruned()).cloned().collect())
     }
 
     /// Returns the end of the run with a key, by its last event.
@@ -110,7 +109,7 @@ impl RunEndLog<'_> {
     }
 
     /// Reads events, each of which must be as it was written.
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         sql: &str,
         values: impl Params,

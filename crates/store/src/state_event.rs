@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::column::{JsonColumn, MomentColumn};
-use super::{ErasedRows, uses};
+use super::{ErasedRows, RunSummary, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -58,6 +58,15 @@ pub enum StateFact {
         /// The events, with what is left of each.
         events: Vec<ErasedRows>,
     },
+    /// The state of an earlier version was brought up to date.
+    StateMigrated {
+        /// The number of migrations before.
+        from: u32,
+        /// The number of migrations afterwards.
+        to: u32,
+        /// The program that did it.
+        wf: String,
+    },
     /// Rows of the tables of goals, memory, connections or sessions were written or removed.
     RowsRecorded {
         /// The digest of a snapshot of all tables; the event changes nothing.
@@ -100,6 +109,9 @@ pub struct PrunedRun {
     pub key: i64,
     /// Its id.
     pub id: RunId,
+    /// Its summary, which is kept for ever; `None`: it was nested in another run, or pruned by a version without summaries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<RunSummary>,
 }
 
 /// A use of an approval.
@@ -136,6 +148,7 @@ impl StateFact {
             Self::ApprovalWithdrawn(_)
             | Self::ResultCached { .. }
             | Self::RowsErased { .. }
+            | Self::StateMigrated { .. }
             | Self::RowsRecorded { .. } => &[],
         }
     }
@@ -147,6 +160,7 @@ impl StateFact {
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
             | Self::RowsErased { .. }
+            | Self::StateMigrated { .. }
             | Self::RowsRecorded { .. } => &[],
             Self::UsesCarried { withdrawals, .. } => withdrawals,
             Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
@@ -171,6 +185,7 @@ impl StateFact {
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
             | Self::RowsErased { .. }
+            | Self::StateMigrated { .. }
             | Self::RowsRecorded { .. } => &[],
         }
     }
@@ -237,9 +252,9 @@ pub(super) fn query(columns: &str) -> String {
         "{KEYS} SELECT {columns} FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
                  OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"')
-                 OR instr(body, '\"rows_erased\"'))
+                 OR instr(body, '\"rows_erased\"') OR instr(body, '\"state_migrated\"'))
              AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved',
-                 'rows_erased')"
+                 'rows_erased', 'state_migrated')"
     )
 }
 

@@ -18,7 +18,7 @@ use super::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
     LEASE, LockAcquisition, PermitAnswer, PruneResult, RunFence, StateFolder, StoreError, StoreReader,
-    WriteTicket, answers, append, cache, connect, locks, owners, permits, prune, rebuild, row_log,
+    WriteTicket, answers, append, cache, connect, locks, migrate, owners, permits, prune, rebuild, row_log,
 };
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -87,6 +87,8 @@ impl Store {
         let patience = connect::PATIENCE.min(lease * 2 / 3);
         connection.busy_timeout(patience).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
         let path = folder.database();
+        // A disk without room for this is no reason to stop: it is asked for only when another program cannot read the state.
+        let _ = migrate::note_program(&connection, clock.now());
         let reserve = Arc::new(SpaceReserve::of(dir));
         let writer = StoreWriter {
             reserve: Arc::clone(&reserve),

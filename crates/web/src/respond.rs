@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::caller::PageCaller;
 use crate::site::Site;
-use wf_app::CommandError;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
 
 /// Returns a short text, for requests that no page sends.
@@ -45,11 +45,11 @@ pub(crate) fn missing(site: &Site) -> Response {
 
 /// Returns the page for a state that cannot be read.
 pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
-    site.templates.refusal(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "The page cannot be shown",
-        &untrusted::plain(&error.render()),
-    )
+    let status = match error.exit {
+        CliExitCode::State => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    site.templates.refusal(status, "The page cannot be shown", &untrusted::plain(&error.render()))
 }
 
 /// Says why a signature does not count, and what to do.

@@ -8,6 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::open;
 use crate::Ui;
 use wf_app::keys::from_private_file;
+use wf_app::views::state_reader;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::time::parse_duration;
 use wf_web::{SiteAddress, SiteOptions, WebServer};
@@ -56,6 +57,8 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     if token.as_ref().is_some_and(String::is_empty) {
         return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
     }
+    // A state that cannot be read is reported here: no page could be shown.
+    state_reader(ui)?;
     let options = SiteOptions { address, metrics_token: token, operate_for: args.operate_for };
     let system = |error: std::io::Error| CommandError::new(CliExitCode::State, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;

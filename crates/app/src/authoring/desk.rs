@@ -45,11 +45,10 @@ impl<'a> PlanningDesk<'a> {
             state: workspace.state.clone(),
             clock: host.clock(),
         };
-        let max_runs = config.retention.max_runs.map(|runs| runs as usize);
         Ok(Self {
             caller,
             state: StateFolder::new(&workspace.state),
-            retention: RunRetention { max_age: config.retention.max_age, max_runs },
+            retention: config.retention.limits().unwrap_or_default(),
             tape: cassette.as_ref().map(|tape| (tape.folder().to_owned(), tape.is_replay())),
             models: WorkspaceModels::new(around, cassette),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,

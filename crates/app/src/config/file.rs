@@ -36,7 +36,7 @@ record! {
         optional logs: LogsSection,
         /// The names of gates in `gates/` that apply to every plan, before its own.
         default gates: Vec<Spanned<GateId>>,
-        /// The limits on finished runs, which are kept forever if absent.
+        /// The limits on finished runs: those of 90 days are kept if absent.
         optional retention: RetentionSection,
         /// The reports of the auditor.
         optional audit: AuditSection,

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backend, ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
+use super::{Backend, ConfigFile, DurabilitySetting, LogsSection, SandboxSection};
 use wf_base::name::{GateId, Name};
 use wf_base::source::Spanned;
 use wf_core::agent::authoring::PlanningBudget;
 use wf_core::permit::ParallelLimits;
 use wf_lang::PlanDefaults;
 use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings, SuggestionLimits};
+use wf_store::RunRetention;
 
 /// The configuration of a workspace, with all defaults filled in.
 #[derive(Clone, Debug)]
@@ -99,12 +100,27 @@ pub struct LogLimits {
 }
 
 /// The limits on finished runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
     /// The age at which a finished run is deleted.
     pub max_age: Option<Duration>,
     /// The number of finished runs to keep.
     pub max_runs: Option<u32>,
+}
+
+impl Default for RetentionLimits {
+    fn default() -> Self {
+        Self { max_age: Some(Duration::from_hours(90 * 24)), max_runs: None }
+    }
+}
+
+impl RetentionLimits {
+    /// Returns the limits as the store takes them; `None`: finished runs are kept for ever.
+    pub fn limits(self) -> Option<RunRetention> {
+        let max_runs = self.max_runs.map(|runs| runs as usize);
+        let is_limited = self.max_age.is_some() || max_runs.is_some();
+        is_limited.then_some(RunRetention { max_age: self.max_age, max_runs })
+    }
 }
 
 impl Default for WorkspaceConfig {
@@ -144,7 +160,6 @@ impl From<ConfigFile> for WorkspaceConfig {
     fn from(file: ConfigFile) -> Self {
         let plain = Self::default();
         let logs = file.logs.unwrap_or(LogsSection { max_bytes: None });
-        let retention = file.retention.unwrap_or(RetentionSection { max_age: None, max_runs: None });
         let suggestions = file.suggestions.map(|said| said.completed());
         Self {
             says_strict: file.replan.as_ref().is_some_and(|said| said.strict.is_some()),
@@ -156,10 +171,10 @@ impl From<ConfigFile> for WorkspaceConfig {
             durability: file.durability,
             sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
             logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
-            retention: RetentionLimits {
-                max_age: retention.max_age.map(|period| period.0),
-                max_runs: retention.max_runs,
-            },
+            retention: file.retention.map_or(plain.retention, |limits| RetentionLimits {
+                max_age: limits.max_age.map(|period| period.0),
+                max_runs: limits.max_runs,
+            }),
             audit_window: file
                 .audit
                 .and_then(|audit| audit.window)

@@ -65,7 +65,12 @@ pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateRead
 pub fn find_run(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
     match reader.find_run(prefix) {
         Ok(run) => Ok(Some(run)),
-        Err(FindError::Unknown { .. } | FindError::NoRuns | FindError::Ambiguous(_)) => Ok(None),
+        Err(
+            FindError::Unknown { .. }
+            | FindError::Pruned { .. }
+            | FindError::NoRuns
+            | FindError::Ambiguous(_),
+        ) => Ok(None),
         Err(FindError::Store(error)) => Err(error.into()),
     }
 }

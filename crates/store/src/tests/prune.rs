@@ -5,14 +5,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::{
-    CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
+    CacheEntry, CacheLookup, FindError, LockAcquisition, RunFilter, RunRetention, RunState, Store,
+    StoreDurability, verify_chain,
 };
 use super::fixture::{
     LATER, NOW, first, lock, name, new_run, object, open, put, run_ended, run_id, story, stranger,
 };
 use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
 use wf_base::time::{Moment, SystemClock};
-use wf_core::machine::TaskId;
+use wf_core::machine::{RunOutcome, TaskId};
 
 /// Two ended runs, the second with a nested one, and a live one.
 fn four_runs(store: &Store) {
@@ -43,6 +45,17 @@ fn kept(keep: RunRetention) -> Vec<u8> {
     let all = RunFilter { nested: true, ..RunFilter::default() };
     let runs = reader.runs(9, &all).unwrap();
     assert_eq!(runs.len() + pruned.runs, 4);
+    // The summaries of those that were not nested stay.
+    let gone: Vec<RunId> =
+        [1, 2].map(run_id).into_iter().filter(|run| runs.iter().all(|row| row.id != *run)).collect();
+    let mut summaries = reader.pruned_runs(9, &RunFilter::default()).unwrap();
+    summaries.sort_by_key(|row| row.id.clone());
+    assert_eq!(summaries.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), gone);
+    for row in &summaries {
+        assert_eq!((row.plan.as_str(), row.state), ("report", RunState::Ended(RunOutcome::Succeeded)));
+        let found = reader.find_run(row.id.as_str());
+        assert!(matches!(&found, Err(FindError::Pruned { run, .. }) if *run == row.id), "{found:?}");
+    }
     let recorded = |number: &u8| runs.iter().any(|run| run.id == run_id(*number));
     for number in 1..=4 {
         let folder = store.folder().run(&run_id(number));

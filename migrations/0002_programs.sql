@@ -1,0 +1,7 @@
+-- The programs that opened the state to write: a row each time that another one than the last did. It says which
+-- program wrote a schema that another one does not know. It is not rebuilt from the log, and nothing decides by it.
+CREATE TABLE programs (
+    number  INTEGER PRIMARY KEY,
+    version TEXT NOT NULL,
+    since   INTEGER NOT NULL
+) STRICT;

@@ -102,8 +102,8 @@ fn warn_of_unlimited_retention(caller: &dyn Caller) -> Result<(), CommandError> 
     let workspace = caller.host().workspace();
     let files = DiskFiles::new(&workspace.root);
     let (config, _) = load::configuration(caller, &files, &workspace)?;
-    if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
-        caller.info("run history is never pruned; set `retention: {max_age: 30d}` in wf.yaml\n");
+    if config.retention.limits().is_none() {
+        caller.info("run history is never pruned: wf.yaml sets `retention: {}`\n");
     }
     Ok(())
 }
@@ -280,6 +280,7 @@ impl Daemon<'_> {
         } else {
             self.ledger_failures = 0;
         }
+        wakes.extend(self.miss_broken(now).await);
         wakes.extend(self.send_notifications(now));
         self.report(&looked);
         Ok(wakes.into_iter().min())

@@ -16,6 +16,7 @@
 //! runs that nobody works on: an engine that was killed cannot say so.
 
 mod begin;
+mod broken;
 mod children;
 #[expect(clippy::module_inception, reason = "the module is named after what it is")]
 mod daemon;

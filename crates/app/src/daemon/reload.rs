@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::broken::BrokenGoal;
 use super::lines::prefix_with_goal;
 use crate::daemon_io::health::GoalBlockage;
 use crate::daemon_io::watch::FileWatcher;
@@ -81,6 +82,15 @@ impl LoadedGoals {
             found.and_then(|found| Some(format!("{} {}", found.path, found.awaited_acceptance.as_ref()?)));
         let refused = refused.filter(|refused| refused.at >= self.read_at).map(|refused| refused.reason);
         awaited.or(refused).map(|reason| GoalBlockage { since, reason })
+    }
+
+    /// Returns the goals whose files cannot be read.
+    pub fn broken(&self) -> impl Iterator<Item = BrokenGoal> {
+        self.goal_files.iter().filter_map(|found| {
+            let reason = found.goal.as_ref().err()?;
+            let id = PlanId::parse(found.id.as_deref()?).ok().filter(|id| !self.by_id.contains_key(id))?;
+            Some(BrokenGoal { id, path: found.path.clone(), reason: reason.clone() })
+        })
     }
 
     /// Returns the errors in files, if there are any.

@@ -36,7 +36,7 @@ impl Daemon<'_> {
         let trouble = looked.error.as_ref().map(ToString::to_string);
         let problem = trouble.or_else(|| self.goals.error_summary());
         let running = self.children.work_count() as u64;
-        let mut seen = Vec::new();
+        let (mut seen, mut counted) = (Vec::new(), Vec::new());
         for (goal, _) in &looked.turns {
             let reader = &self.leadership.reader;
             let refused = reader.blocked(&goal.id).unwrap_or_default();
@@ -55,8 +55,18 @@ impl Daemon<'_> {
             let before = self.accounts.insert(goal.id.clone(), now.clone());
             seen.push((goal.id.to_string(), health, before.unwrap_or_default(), now));
         }
+        let broken: Vec<PlanId> = self.goals.broken().map(|goal| goal.id).collect();
+        for goal in broken {
+            let now = self.count_goal(&goal);
+            let before = self.accounts.insert(goal, now.clone()).unwrap_or_default();
+            counted.push((before, now));
+        }
         self.health.send_modify(|health| {
             (health.problem, health.running) = (problem, running);
+            for (before, now) in counted {
+                replace_counts(&mut health.slots, &before.slots, &now.slots);
+                replace_counts(&mut health.cycles, &before.cycles, &now.cycles);
+            }
             for (goal, one, before, now) in seen {
                 health.goals.insert(goal, one);
                 replace_counts(&mut health.slots, &before.slots, &now.slots);
@@ -86,7 +96,9 @@ impl Daemon<'_> {
     /// Drops the counters of goals that do not exist any more.
     pub(super) fn forget_removed_goals(&mut self) {
         let goals = self.goals.goals();
-        let gone = self.accounts.extract_if(.., |goal, _| !goals.contains_key(goal));
+        let broken: Vec<PlanId> = self.goals.broken().map(|goal| goal.id).collect();
+        let is_gone = |goal: &PlanId| !goals.contains_key(goal) && !broken.contains(goal);
+        let gone = self.accounts.extract_if(.., |goal, _| is_gone(goal));
         let gone: Vec<(PlanId, GoalCounters)> = gone.collect();
         self.health.send_modify(|health| {
             for (goal, before) in &gone {

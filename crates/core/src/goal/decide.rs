@@ -99,7 +99,7 @@ pub fn paused_until(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDe
     decide(goal, &known, now.after(offset))
 }
 
-fn excluded_or(slot: &Slot, state: SlotState, reason: &str) -> SlotEntry {
+pub(super) fn excluded_or(slot: &Slot, state: SlotState, reason: &str) -> SlotEntry {
     match &slot.excluded {
         Some(excluded) => SlotEntry::of(slot.at, SlotState::Skipped, ReconciliationCause::Schedule, excluded),
         None => SlotEntry::of(slot.at, state, ReconciliationCause::Schedule, reason),

@@ -24,6 +24,7 @@
 
 mod agenda;
 mod autonomy;
+mod broken;
 mod command;
 mod conclude;
 mod decide;
@@ -45,6 +46,7 @@ mod withdrawal;
 
 pub use agenda::GoalAgenda;
 pub use autonomy::{AutonomyDirection, AutonomyProposal, SHORTEST, advise, narrow};
+pub use broken::missed_while_broken;
 pub use command::{GoalAccountAtDeployment, GoalCommand, GoalOccurrence, ReconciliationRun, RunPermits};
 pub use conclude::{
     CheckRunFindings, GoalOutcome, ReconciliationHealth, ReconciliationPart, ReconciliationStep,

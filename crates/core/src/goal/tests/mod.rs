@@ -3,6 +3,7 @@
 //!
 //! All tests use [`world::World`]: a daemon without a machine, whose clock tests set.
 
+mod broken;
 mod driver;
 mod dst;
 mod every;

@@ -1,0 +1,52 @@
+//! Goals whose files cannot be read: they stay due by the schedule that they had, and each time that comes is missed.
+
+use super::daemon::Daemon;
+use super::look::backoff_pause;
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_base::untrusted::{BAD, paint};
+use wf_core::goal::missed_while_broken;
+use wf_store::{LedgerGoal, StoreError};
+
+/// A goal whose file cannot be read.
+#[derive(Clone, Debug)]
+pub(super) struct BrokenGoal {
+    pub(super) id: PlanId,
+    /// Its file.
+    pub(super) path: String,
+    /// The reason, with the place.
+    pub(super) reason: String,
+}
+
+impl Daemon<'_> {
+    /// Records the times of broken goals that came as missed; returns when the next of them can come.
+    pub(super) async fn miss_broken(&self, now: Moment) -> Option<Moment> {
+        let mut wakes = Vec::new();
+        for goal in self.goals.broken().filter(|goal| !self.deployed.contains_key(&goal.id)) {
+            match self.record_missed(&goal, now).await {
+                Ok(wake) => wakes.extend(wake),
+                Err(error) => {
+                    let line = format!("{} {error}; {}", paint(BAD, "error:"), error.remedy());
+                    self.caller.message_line(&line);
+                    wakes.push(now.after(backoff_pause(1)));
+                }
+            }
+        }
+        wakes.into_iter().min()
+    }
+
+    async fn record_missed(&self, goal: &BrokenGoal, now: Moment) -> Result<Option<Moment>, StoreError> {
+        let Some(known) = self.leadership.reader.known(&goal.id)? else {
+            return Ok(None);
+        };
+        let decision = missed_while_broken(&goal.id, &known, &goal.reason, now);
+        let wake = decision.wake;
+        let Some(timing) = known.timing.filter(|_| !decision.rows.is_empty()) else {
+            return Ok(wake);
+        };
+        let noted = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing };
+        let (store, token) = (&self.leadership.store, self.leadership.token);
+        store.record_decision(noted, Some(known.decided_until), decision, Some(token), now).await?;
+        Ok(wake)
+    }
+}

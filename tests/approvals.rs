@@ -143,6 +143,40 @@ fn a_second_signature_is_of_the_same_or_of_something_new() {
 }
 
 #[test]
+fn a_second_approver_who_asks_for_no_other_terms_adds_to_those_of_the_first() {
+    let office = office(2);
+    office.by("ada", &["approve", "plan.md", "--executions", "3", "--expires", "2d", "--yes"]).exits(0);
+    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0).says("approved plan.md by ada, bob");
+    for _ in 0..3 {
+        office.by("carl", &["run", "plan.md"]).exits(0);
+    }
+    refused(&office, "the approval is used up: 3 of 3 uses");
+    // Nobody is left to join: this one is for one run again.
+    office.by("bob", &["approve", "plan.md", "--yes"]).exits(0).says("for 1 run");
+    // Other terms are another approval.
+    office.by("ada", &["approve", "plan.md", "--executions", "2", "--yes"]).exits(0).says("by ada until");
+}
+
+#[test]
+fn after_a_change_that_goals_share_its_difference_is_shown_once_and_all_are_accepted() {
+    let sandbox = Sandbox::new();
+    sandbox.file("check.sh", "#!/bin/sh\ntrue\n");
+    for id in ["one", "two", "three"] {
+        let verify = "verify: [{name: fine, run: ./check.sh}]";
+        let head = format!("kind: goal\nid: {id}\nschedule: \"0 6 * * *\"\ntimezone: UTC\n");
+        sandbox.file(&format!("goals/{id}.md"), format!("---\n{head}{verify}\n---\n"));
+    }
+    let accept = || sandbox.wf(&["goal", "accept", "--all", "--yes"]).exits(0);
+    accept().says("accepted one").says("accepted two").says("accepted three");
+    sandbox.file("check.sh", "#!/bin/sh\necho looked\n");
+    sandbox.file("goals/two.md", sandbox.read("goals/two.md").replace("6 * * *", "7 * * *"));
+    let again = accept().says("accepted one").says("accepted two").says("0 7 * * *");
+    let shown = again.out.lines().filter(|line| line.contains("different: check.sh"));
+    assert_eq!(shown.count(), 1, "{}", again.out);
+    assert_eq!(accept().out, "");
+}
+
+#[test]
 fn who_is_not_listed_cannot_approve() {
     let office = approved(office(1));
     office

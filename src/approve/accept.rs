@@ -1,24 +1,50 @@
 use super::bounds::ParamBoundArgs;
-use super::view::{changes_text, plan_summary};
+use super::view::{changes_text, plan_summary, shared_changes_text};
 use crate::{Ui, params};
 use wf_app::CommandError;
 use wf_app::approve::{PlanReview, SigningOptions};
 use wf_app::goals::approval_gap;
 use wf_app::load::LoadedPlan;
+use wf_base::units::plural;
 use wf_model::{GoalApproval, OnUnmet, PlanParam};
 
 /// Shows a goal and what changed since it was accepted, asks, and signs. `ready` is the goal as it
 /// is reviewed.
 pub fn accept_goal(ui: &Ui, ready: LoadedPlan, signing: &SigningOptions) -> Result<(), CommandError> {
-    let bounds = ParamBoundArgs::default();
-    let values = |params: &[PlanParam]| params::resolve_some(ui, params, &bounds.params);
-    let review = PlanReview::of_goal(ui, ready, &bounds.request(&values))?;
+    let review = review_goal(ui, ready)?;
     let show = || {
         ui.print(&plan_summary(&review))?;
         ui.print(&changes_text(ui, &review))
     };
+    let question = format!("Accept {}?", review.token.statement.plan.id);
+    review.token.sign(ui, &question, signing, &show)?;
+    print_accepted(ui, &review);
+    Ok(())
+}
+
+/// Shows several goals, with the differences of the files that they share once, asks once, and signs each.
+pub fn accept_goals(ui: &Ui, goals: Vec<LoadedPlan>, signing: &SigningOptions) -> Result<(), CommandError> {
+    let reviews: Vec<PlanReview> =
+        goals.into_iter().map(|ready| review_goal(ui, ready)).collect::<Result<_, _>>()?;
+    let question = format!("Accept {}?", plural(reviews.len(), "goal"));
+    let confirmed = SigningOptions { is_confirmed: true, ..signing.clone() };
+    for (at, review) in reviews.iter().enumerate() {
+        // All were shown before the first was signed.
+        let show = || if at == 0 { ui.print(&shared_changes_text(ui, &reviews)) } else { Ok(()) };
+        review.token.sign(ui, &question, if at == 0 { signing } else { &confirmed }, &show)?;
+        print_accepted(ui, review);
+    }
+    Ok(())
+}
+
+fn review_goal(ui: &Ui, ready: LoadedPlan) -> Result<PlanReview, CommandError> {
+    let bounds = ParamBoundArgs::default();
+    let values = |params: &[PlanParam]| params::resolve_some(ui, params, &bounds.params);
+    PlanReview::of_goal(ui, ready, &bounds.request(&values))
+}
+
+fn print_accepted(ui: &Ui, review: &PlanReview) {
     let goal = &review.token.statement.plan.id;
-    review.token.sign(ui, &format!("Accept {goal}?"), signing, &show)?;
     ui.print_info_line(&match &review.ready.goal {
         Some(of) if of.goal.is_signed_job() => {
             format!(
@@ -36,5 +62,4 @@ pub fn accept_goal(ui: &Ui, ready: LoadedPlan, signing: &SigningOptions) -> Resu
         }
         _ => format!("accepted {goal}: `wf daemon` now runs it"),
     });
-    Ok(())
 }

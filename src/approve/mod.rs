@@ -11,7 +11,7 @@ pub mod plan;
 mod typed;
 mod view;
 
-pub use accept::accept_goal;
+pub use accept::{accept_goal, accept_goals};
 pub use answer::{AnswerArgs, GoingOnArgs, answer_approval};
 pub use args::ApprovalArgs;
 pub use typed::TypedAnswerArgs;

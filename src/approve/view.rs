@@ -1,13 +1,13 @@
 use std::fmt::Write as _;
 
 use wf_app::Caller;
-use wf_app::approve::{PlanReview, differences_text, workspace_settings};
+use wf_app::approve::{PlanChanges, PlanReview, differences_text, workspace_settings};
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
 use wf_base::untrusted::{BOLD, GOOD, paint, untrusted};
 use wf_report::consent::{PlanSummary, consent};
 use wf_report::diff::diff;
-use wf_sign::approval::{ApprovalToken, ParamBound, ReviewPolicy};
+use wf_sign::approval::{ApprovalToken, ApprovedFileDifference, ParamBound, ReviewPolicy};
 
 /// Describes everything that a plan will do.
 pub(super) fn plan_summary(review: &PlanReview) -> String {
@@ -39,6 +39,37 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     text
 }
 
+/// Describes several goals: one that was accepted before, and of which that text is known, by what means something else, another
+/// as a whole; and then each difference of a file once.
+pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -> String {
+    let mut text = String::new();
+    let mut files: Vec<ApprovedFileDifference> = Vec::new();
+    for review in reviews {
+        let _ = writeln!(text, "{}", paint(BOLD, &untrusted(&review.ready.path).to_string()));
+        let Some(changes) = review.changes(caller) else {
+            text.push_str(&plan_summary(review));
+            text.push('\n');
+            continue;
+        };
+        let _ = writeln!(text, "since the approval of {}", changes.issued);
+        if changes.before.is_some() {
+            text.push_str(&meaning_changes_text(review, &changes));
+        } else {
+            text.push_str(&plan_summary(review));
+        }
+        let paths: Vec<&str> = changes.files.iter().map(|file| file.path.as_str()).collect();
+        let paths = if paths.is_empty() { "no file".into() } else { paths.join(", ") };
+        let _ = writeln!(text, "  changed, see below: {}\n", untrusted(&paths));
+        files.extend(changes.files);
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.dedup();
+    if let Some(review) = reviews.first() {
+        text.push_str(&differences_text(caller.host(), &review.ready.workspace, &files));
+    }
+    text
+}
+
 /// Describes the differences from the last approval: in meaning, and in the files that are executed.
 pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
     let Some(changes) = review.changes(caller) else {
@@ -50,14 +81,19 @@ pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
         text.push_str("  no changes\n");
         return text;
     }
-    if let Some((plan, goal)) = &changes.before {
+    text.push_str(&meaning_changes_text(review, &changes));
+    text.push_str(&differences_text(caller.host(), &ready.workspace, &changes.files));
+    text
+}
+
+fn meaning_changes_text(review: &PlanReview, changes: &PlanChanges) -> String {
+    let ready = &review.ready;
+    changes.before.as_ref().map_or_else(String::new, |(plan, goal)| {
         let now = ready.goal.as_ref().map(|of| &*of.goal);
         let old = PlanSummary::of_plan(plan, &ready.path).add_goal_if_any(goal.as_deref());
         let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(now);
-        text.push_str(&diff(&old, &new).text());
-    }
-    text.push_str(&differences_text(caller.host(), &ready.workspace, &changes.files));
-    text
+        diff(&old, &new).text()
+    })
 }
 
 /// The message about an approval that was signed.

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use crate::approve::accept_goal;
+use crate::approve::{accept_goal, accept_goals};
 use crate::keys::SigningArgs;
 use wf_app::approve::{SigningOptions, SigningRules, awaited_acceptance};
 use wf_app::goals::{GoalSource, find_paths, wake_daemon};
@@ -39,15 +39,22 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
         return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
     }
     let paths = find_paths(&ui.host, &workspace, args.goal.as_deref())?;
+    let mut awaited = Vec::new();
     for path in paths {
         let files = GoalSource::Disk.files(&workspace);
         let (ready, goal) =
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Repair)?;
         if awaited_acceptance(ui, &ready)?.is_some() {
-            accept_goal(ui, ready, &args.signing.options(None))?;
+            awaited.push(ready);
         } else if !args.all {
             ui.print_info_line(&format!("{} is already accepted", goal.id));
         }
+    }
+    let signing = args.signing.options(None);
+    match awaited.len() {
+        0 => {}
+        1 => awaited.into_iter().try_for_each(|ready| accept_goal(ui, ready, &signing))?,
+        _ => accept_goals(ui, awaited, &signing)?,
     }
     wake_daemon(&workspace.state);
     Ok(CliExitCode::Ok)

@@ -52,7 +52,7 @@ pub use refused::{differences_text, refuse_run};
 pub use remote::{AnswerDraft, RemoteAnswer, RequestName, SubmittedAnswer, draft_answer, submit_answer};
 pub use remote_goal::{GoalDraft, GoalSignature, draft_goal_signature, submit_goal_signature};
 pub use resumed::reauthorize;
-pub use review::TokenReview;
+pub use review::{AskedTerms, TokenReview};
 pub use rules::SigningRules;
 pub use settings::workspace_settings;
 pub use signing::{SigningOptions, agree, approver_key, validity};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::accepted::settings_digest;
 use super::bounds::{ParamBounds, ParamBoundsRequest, param_bounds};
-use super::review::TokenReview;
+use super::review::{AskedTerms, TokenReview};
 use super::signing::{SigningOptions, approver_key, validity};
 use super::token::{draft_statement, plan_ref};
 use super::{SigningRules, acceptance_path, approved_tree, reviewed_files, spawned_goal};
@@ -68,7 +68,9 @@ impl PlanReview {
         let mut rules = SigningRules::of(caller, &ready.workspace)?;
         let key = approver_key(caller, &mut rules, request.signing)?;
         let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &ready, &rules, request)?;
-        let token = TokenReview::of_approver(&ready.workspace, file, rules, statement, key, request.signing)?;
+        let terms = AskedTerms { validity: request.signing.validity, executions: request.executions };
+        let token = TokenReview::of_owner(&ready.workspace, file, rules, statement);
+        let token = token.for_approver(&ready.workspace, key, terms)?;
         Ok(Self { ready, known_values, token })
     }
 

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::signing::{SigningOptions, agree};
 use super::token::{read_token, use_count, write_token};
@@ -27,6 +28,15 @@ pub struct TokenReview {
     key: Option<OwnKey>,
 }
 
+/// The terms of an approval that a person asks for; `None`: those that others have signed, or the usual ones.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedTerms {
+    /// The validity.
+    pub validity: Option<Duration>,
+    /// The number of runs, repairs or uses.
+    pub executions: Option<u32>,
+}
+
 impl TokenReview {
     /// A new statement for a person's own key.
     pub fn of_owner(
@@ -39,18 +49,17 @@ impl TokenReview {
         Self { path, rules, last, statement, signed: None, key: None }
     }
 
-    /// A statement for an approver: the one in the file if others have signed it and it is of the same terms.
-    pub fn of_approver(
+    /// The statement for an approver: the one in the file if others have signed it and it is of the same terms, where these
+    /// were asked for.
+    pub fn for_approver(
+        self,
         workspace: &Workspace,
-        path: PathBuf,
-        rules: SigningRules,
-        statement: ApprovalStatement,
         key: OwnKey,
-        options: &SigningOptions,
+        terms: AskedTerms,
     ) -> Result<Self, CommandError> {
-        let mut review = Self { key: Some(key), ..Self::of_owner(workspace, path, rules, statement) };
+        let mut review = Self { key: Some(key), ..self };
         if let Some(token) = &review.last
-            && review.can_join(workspace, token, options)?
+            && review.can_join(workspace, token, terms)?
         {
             review.statement = token.statement().clone();
             review.signed = Some(token.clone());
@@ -63,16 +72,17 @@ impl TokenReview {
         &self,
         workspace: &Workspace,
         token: &ApprovalToken,
-        options: &SigningOptions,
+        terms: AskedTerms,
     ) -> Result<bool, CommandError> {
         let (signed, now) = (token.statement(), self.statement.issued);
         let same_terms = ApprovalStatement {
             nonce: signed.nonce.clone(),
             issued: signed.issued,
             expires: signed.expires,
+            executions: terms.executions.unwrap_or(signed.executions),
             ..self.statement.clone()
         };
-        let as_long = options.validity.is_none_or(|asked| signed.expires.since(signed.issued) == asked);
+        let as_long = terms.validity.is_none_or(|asked| signed.expires.since(signed.issued) == asked);
         // A signature that does not count would invalidate the others.
         let counts = |by: Option<Sha256Digest>| {
             let one = by.and_then(|id| self.rules.approvers.find(id));

@@ -1,6 +1,8 @@
 use super::consent::{ConnectionScope, approval_path, permissions_bound, skill_pins};
 use super::{ConnectionAdapter, connection_rows};
-use crate::approve::{SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity};
+use crate::approve::{
+    AskedTerms, SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity,
+};
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_sign::approval::{ApprovalScope, ApprovalStatement, PlanRef, plan_digest};
@@ -57,7 +59,9 @@ impl ConnectionReview {
         let params = [permissions_bound(&permissions)].into();
         let statement = ApprovalStatement { files, params, ..draft };
         let file = approval_path(&workspace, name);
-        let token = TokenReview::of_approver(&workspace, file, rules, statement, key, request.signing)?;
+        let terms = AskedTerms { validity: request.signing.validity, executions: None };
+        let token =
+            TokenReview::of_owner(&workspace, file, rules, statement).for_approver(&workspace, key, terms)?;
         Ok(Self { adapter, permissions, token })
     }
 }

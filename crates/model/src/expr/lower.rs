@@ -182,7 +182,7 @@ impl<'t> ExprLowering<'t> {
         let at = start..range(tree).end;
         match names::resolve(root, keys) {
             Ok((name, path)) => {
-                self.read(name.clone(), at);
+                self.read(name.clone(), path.clone(), at);
                 Some(ExprNode::Read(name, path))
             }
             Err(wrong) => {
@@ -240,13 +240,13 @@ impl<'t> ExprLowering<'t> {
             };
             return self.refuse(Code::ExpressionForm, at, message);
         }
-        self.read(ExprReference::Test(test, step.clone()), at);
+        self.read(ExprReference::Test(test, step.clone()), Vec::new(), at);
         Some(ExprNode::Test(test, step))
     }
 
-    fn read(&mut self, name: ExprReference, at: Range<usize>) {
+    fn read(&mut self, name: ExprReference, path: Vec<LookupKey>, at: Range<usize>) {
         let span = self.place(at);
-        self.refs.push(SpannedReference { name, span });
+        self.refs.push(SpannedReference { name, path, span });
     }
 
     fn refuse_form<T>(&mut self, tree: &ast::Expr<'_>, message: &str, help: &str) -> Option<T> {

@@ -41,7 +41,7 @@ pub(super) enum ComparisonOperator {
 
 /// A lookup in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LookupKey {
+pub enum LookupKey {
     /// A field of an object.
     Field(String),
     /// An item of a list, from zero.

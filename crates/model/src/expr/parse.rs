@@ -50,6 +50,14 @@ impl Expr {
         &self.refs
     }
 
+    /// Returns the reference that is all of the expression; `None`: it computes something.
+    pub fn lookup(&self) -> Option<&SpannedReference> {
+        match (&*self.root, &*self.refs) {
+            (ExprNode::Read(..), [only]) => Some(only),
+            _ => None,
+        }
+    }
+
     /// True if a status function is called.
     pub fn asks_status(&self) -> bool {
         let is_test = |read: &SpannedReference| matches!(read.name, ExprReference::Test(..));

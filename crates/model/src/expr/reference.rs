@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::LookupKey;
 use wf_base::keywords;
 use wf_base::source::Span;
 
@@ -73,6 +74,8 @@ keywords! {
 pub struct SpannedReference {
     /// The reference.
     pub name: ExprReference,
+    /// The part of its value that is read: its keys from the outside in.
+    pub path: Vec<LookupKey>,
     /// The position.
     pub span: Span,
 }

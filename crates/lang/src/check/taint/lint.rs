@@ -2,9 +2,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bound::is_blunt;
+use serde_json::Value;
+
+use super::bound::{any_item_of, is_blunt, part_of};
 use super::site::{self, TaintSink};
-use crate::ast::{self, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
+use crate::ast::{self, ForEachSpec, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
 use crate::decode::{ArgumentTemplate, OrderedEntries};
 use crate::{LoadedSpec, PlanDefaults, lower};
 use wf_base::diag::{Code, Diagnostic};
@@ -12,7 +14,7 @@ use wf_base::name::Name;
 use wf_base::source::{SourceText, Span, Spanned};
 use wf_model::expr::{ExprReference, Template};
 use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
-use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits, ValueSchema};
+use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits};
 
 /// Returns the warnings, each with the index of its file. Files with mistakes have none.
 pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
@@ -134,8 +136,10 @@ impl<'l> TaintLint<'l> {
         site: &TaintSink,
         reached: &mut ReachedPlaces,
     ) {
-        if let Some(schema) = self.schema(view, &site.name) {
-            let place = std::ptr::from_ref(schema.text()).addr();
+        if let Some(schema) =
+            self.schema(view, step, &site.name).and_then(|schema| part_of(schema, &site.path))
+        {
+            let place = std::ptr::from_ref(schema).addr();
             let blunt = self.blunt_schemas.entry(place);
             if *blunt.or_insert_with(|| is_blunt(schema)) {
                 return;
@@ -211,6 +215,7 @@ impl<'l> TaintLint<'l> {
             for read in template.refs() {
                 let site = TaintSink {
                     name: read.name.clone(),
+                    path: read.path.clone(),
                     span: read.span,
                     code: Code::TaintSpec,
                     place: format!("{place} of {}", given.path),
@@ -248,25 +253,38 @@ impl<'l> TaintLint<'l> {
         }
     }
 
-    /// Returns the schema of a name's value, if that is known.
-    fn schema(&self, view: &LintedFile<'l>, name: &ExprReference) -> Option<&'l ValueSchema> {
+    /// Returns the schema of a name's value, if that is known: `item` has that of the items of what its step is repeated for.
+    fn schema(
+        &self,
+        view: &LintedFile<'l>,
+        step: Option<&StepSpec>,
+        name: &ExprReference,
+    ) -> Option<&'l Value> {
         match name {
+            ExprReference::Item => {
+                let ForEachSpec::Computed(list) = &step?.for_each.as_ref()?.value else {
+                    return None;
+                };
+                let list = list.lookup()?;
+                let schema = self.schema(view, None, &list.name)?;
+                any_item_of(part_of(schema, &list.path)?)
+            }
             ExprReference::Param(name) => {
                 let mut params = view.plan.params.iter();
                 let param = params.find(|(own, _)| own.value.as_str() == name)?;
-                Some(&param.1.schema)
+                Some(param.1.schema.text())
             }
             ExprReference::Output { step, output } => {
                 let step = *view.steps.get(step.as_str())?;
                 let mut own = step.outputs.iter();
                 if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
-                    return Some(&own.schema);
+                    return Some(own.schema.text());
                 }
                 let used = self.loaded.used(view.file, step)?;
                 let used = self.loaded.plans.get(used)?.as_ref()?;
                 let mut outputs = used.outputs.iter();
                 let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
-                Some(&found.1.value.schema)
+                Some(found.1.value.schema.text())
             }
             _ => None,
         }

@@ -2,7 +2,7 @@ use crate::ast::{CheckSpec, GeneratedSpec, PlanSpec, StepSpec};
 use crate::part;
 use wf_base::diag::Code;
 use wf_base::source::{SourceText, Span, Spanned};
-use wf_model::expr::{ExprReference, SpannedReference, Template};
+use wf_model::expr::{ExprReference, LookupKey, SpannedReference, Template};
 
 /// The programs that execute text given as an argument.
 const INTERPRETERS: [&str; 16] = [
@@ -14,6 +14,8 @@ const INTERPRETERS: [&str; 16] = [
 pub(super) struct TaintSink {
     /// The name that is read.
     pub(super) name: ExprReference,
+    /// The part of its value that is read.
+    pub(super) path: Vec<LookupKey>,
     /// The location.
     pub(super) span: Span,
     /// The code of the warning.
@@ -84,8 +86,9 @@ pub(super) fn of_check(check: &CheckSpec, sites: &mut Vec<TaintSink>) {
 type SinkDescription<'w> = &'w dyn Fn() -> String;
 
 fn add(sites: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkDescription<'_>) {
-    let sited = |SpannedReference { name, span }: &SpannedReference| TaintSink {
+    let sited = |SpannedReference { name, path, span }: &SpannedReference| TaintSink {
         name: name.clone(),
+        path: path.clone(),
         span: *span,
         code,
         place: place(),
@@ -146,6 +149,7 @@ fn named_in(
         if let Some((at, _)) = whole {
             sites.push(TaintSink {
                 name,
+                path: Vec::new(),
                 span: part(source, script, at..at + variable.len()),
                 code: Code::TaintShell,
                 place: place(),

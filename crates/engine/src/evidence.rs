@@ -106,9 +106,8 @@ pub(super) fn view(
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
         let view = view.with_kept(kept.clone());
-        if session.sandboxes.is_none() {
-            return view;
-        }
+        let Some(sandboxes) = &session.sandboxes else { return view };
+        let view = view.with_control(sandboxes.control());
         view.with_originals(session.repository.as_ref(), copies::restored_folder(session, run))
     };
     let view = match (approved.filter(|approved| approved.is_in_advance()), earlier) {
@@ -201,7 +200,8 @@ pub(super) fn recorded_view(
     let params = params.unwrap_or_default();
     let kept = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
     let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);
-    let view = view.with_kept(kept);
+    let control = session.sandboxes.as_ref().map_or(&[][..], |sandboxes| sandboxes.control());
+    let view = view.with_kept(kept).with_control(control);
     let view =
         view.with_recorded_originals(session.repository.clone(), copies::restored_folder(session, run));
     let approved = events.iter().find_map(|(_, event)| match &event.fact {

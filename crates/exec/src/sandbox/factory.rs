@@ -47,6 +47,11 @@ impl SandboxFactory {
         Self { control: files.into_iter().collect(), ..self }
     }
 
+    /// Returns the control files of the workspace, relative to it.
+    pub fn control(&self) -> &[String] {
+        &self.control
+    }
+
     /// Adds the folders of the repository around the workspace: git reads them.
     #[must_use]
     pub fn with_repository(self, repository: Vec<PathBuf>) -> Self {

@@ -4,8 +4,8 @@
 //!
 //! | who could have changed it | its content at the start is known | it is not |
 //! |---|---|---|
-//! | a step: granted, or named in its text | an error | an error |
-//! | a step that is not confined, or somebody else | seen as it was | an error |
+//! | a step: granted without `writes`, or named in its text | an error | an error |
+//! | a step with `writes`, or that is not confined, or somebody else | seen as it was | an error |
 //! | nothing of the run | seen as it was | seen as it is |
 //!
 //! The state of a repository is seen as it was, whoever changed it, so that a commit changes nothing for a check.
@@ -100,8 +100,7 @@ impl WorkspaceView {
             }
         }
         if !refused.is_empty() {
-            let is_open = !refused.iter().all(|path| self.writers.are_suspect(path));
-            return Err(WorkError::logical(remedy::changed(&refused, is_open)));
+            return Err(WorkError::logical(remedy::changed(&refused, &self.writers)));
         }
         past.originals = Originals::copies(&self.copies, start, &contents)?;
         Ok(past)
@@ -142,7 +141,7 @@ impl WorkspaceView {
         if difference.changed.is_empty() {
             return Ok(difference);
         }
-        Err(WorkError::logical(remedy::undeclared("changed", &difference.changed)))
+        Err(WorkError::logical(remedy::undeclared("changed", &difference.changed, &self.writers)))
     }
 
     /// Inspects the workspace again after a check. Fails if a file that it may have read was
@@ -158,7 +157,7 @@ impl WorkspaceView {
         let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).chain(shown).cloned().collect();
         let scope = CheckRules::new(self, check, products).meanwhile(&hidden);
         let meanwhile = |verb: &str, found: &[PathBuf]| {
-            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found);
+            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found, &self.writers);
             Err(WorkError::environmental(reason))
         };
         if self.sees_others() {

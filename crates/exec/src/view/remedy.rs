@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::writers::StepWriters;
 use super::{WorkspaceSnapshot, harness};
 use wf_core::machine::HIDDEN_LIMIT;
 
@@ -23,9 +24,17 @@ pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan aga
 const REMEDY_OF_GIT: &str = "git's own files are no product of a step: if a person or another program used git \
     meanwhile, run it again or use `wf retry`";
 
+/// The remedy for files that control `wf`: they are never opened to a step.
+const REMEDY_OF_CONTROL: &str = "it controls wf, and is no product of a step: put it back as it was, or, if a person changed it, \
+    start a new `wf run`";
+
 /// The remedy for files that others may have changed.
 const REMEDY_OF_OTHERS: &str = "if something beside the run changed it (an editor, another run), a new `wf run` takes it \
     as it is, and `wf run --worktree` does not meet it";
+
+/// The remedy for files that a step may write which does not say what it makes.
+const REMEDY_OF_GRANTS: &str = "nobody can say who changes a file that a step may write: a step that lists in `writes` what it makes is \
+    not taken to have changed others";
 
 /// True for a file of a repository, of a submodule too.
 fn is_of_git(path: &Path) -> bool {
@@ -33,38 +42,43 @@ fn is_of_git(path: &Path) -> bool {
 }
 
 /// Returns a message about undeclared files, with the remedy.
-pub(super) fn undeclared(verb: &str, found: &[PathBuf]) -> String {
+pub(super) fn undeclared(verb: &str, found: &[PathBuf], writers: &StepWriters) -> String {
     let paths = paths_summary(found);
     let products: Vec<PathBuf> = found.iter().filter(|path| !is_of_git(path)).cloned().collect();
-    let remedy = if products.is_empty() { REMEDY_OF_GIT.to_owned() } else { remedy_of(&products) };
+    let remedy = if products.is_empty() { REMEDY_OF_GIT.to_owned() } else { remedy_of(&products, writers) };
     format!("{verb}, not declared: {paths}; {remedy}")
 }
 
-/// Returns a message about undeclared files that were changed; `is_open`: perhaps by something beside the run.
-pub(super) fn changed(found: &[PathBuf], is_open: bool) -> String {
-    let message = undeclared("changed", found);
-    if is_open && !found.iter().all(|path| is_of_git(path)) {
-        format!("{message}; {REMEDY_OF_OTHERS}")
-    } else {
-        message
+/// Returns a message about undeclared files that were changed: by a step, or, where no text of a step names one of them, by
+/// something beside the run.
+pub(super) fn changed(found: &[PathBuf], writers: &StepWriters) -> String {
+    let message = undeclared("changed", found, writers);
+    let is_open = |path: &PathBuf| !is_of_git(path) && !writers.is_control(path) && !writers.is_named(path);
+    if !found.iter().any(is_open) {
+        return message;
     }
+    let is_vague = found.iter().any(|path| is_open(path) && writers.has_vague_grant(path));
+    let grants = if is_vague { format!("; {REMEDY_OF_GRANTS}") } else { String::new() };
+    format!("{message}; {REMEDY_OF_OTHERS}{grants}")
 }
 
 /// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them.
-pub(super) fn remark(sight: &WorkspaceSnapshot) -> String {
+pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters) -> String {
     let mut remark = String::new();
     let hidden: Vec<PathBuf> = sight.hidden.iter().filter(|path| !is_of_git(path)).cloned().collect();
     if !hidden.is_empty() {
         let paths = paths_summary(&hidden);
-        remark +=
-            &format!("; it does not see {paths}, which is new and not declared: {}", remedy_of(&hidden));
+        remark += &format!(
+            "; it does not see {paths}, which is new and not declared: {}",
+            remedy_of(&hidden, writers)
+        );
     }
     let restored: Vec<PathBuf> = sight.restored.iter().filter(|path| !is_of_git(path)).cloned().collect();
     if !restored.is_empty() {
         remark += &format!(
             "; it sees {} as it was when the run began: something changed it since, and no step declares it: {}",
             paths_summary(&restored),
-            remedy_of(&restored)
+            remedy_of(&restored, writers)
         );
     }
     if sight.originals.iter().any(|kept| is_of_git(&kept.path)) {
@@ -83,12 +97,17 @@ pub(super) fn remark(sight: &WorkspaceSnapshot) -> String {
     remark
 }
 
-/// Returns what declares some files as products, with the line to paste; of those that judge the work by convention, what
-/// puts them back.
-pub(super) fn remedy_of(paths: &[PathBuf]) -> String {
+/// Returns what declares some files as products, with the line to paste; of those that control `wf`, and those that judge the
+/// work by convention, what puts them back.
+fn remedy_of(paths: &[PathBuf], writers: &StepWriters) -> String {
+    let (control, rest): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| writers.is_control(path));
     let (judges, others): (Vec<PathBuf>, Vec<PathBuf>) =
-        paths.iter().cloned().partition(|path| harness::reason_of(path).is_some());
+        rest.into_iter().partition(|path| harness::reason_of(path).is_some());
     let mut remedies = Vec::new();
+    if !control.is_empty() {
+        remedies.push(format!("{}: {REMEDY_OF_CONTROL}", paths_summary(&control)));
+    }
     if !others.is_empty() {
         remedies.push(format!(
             "if a step is to make it, let the step say so: `{}`",

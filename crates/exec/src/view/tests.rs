@@ -149,10 +149,18 @@ fn what_changed_beside_the_run_is_told_from_what_a_step_changed() {
         ("./build", grant("out"), true, "restored"),
         ("./build", grant("out"), false, "foreign"),
         ("./build", grant("."), true, "`writes: [src/a.py]`"),
+        ("./build", grant("."), true, "if something beside the run changed it"),
+        ("./build", grant("."), true, "`wf run --worktree`"),
+        ("./build", grant("."), true, "lists in `writes` what it makes"),
+        ("./build # makes", grant("."), true, "restored"),
+        ("./build # makes", grant("."), false, "if something beside the run changed it"),
     ] {
         let mut scene = Scene::new();
         scene.step.work = unconfined(work);
         scene.step.allow = allow.clone();
+        if work.ends_with("makes") {
+            scene.step.writes = vec![Template::read("out/new").unwrap()];
+        }
         fs::create_dir_all(scene.dir.path().join(".git")).unwrap();
         let repository: Option<Arc<dyn WorkspaceRepository>> = is_kept.then(|| Arc::new(NoGit) as Arc<_>);
         let copies = scene.dir.path().join(".wf/restored");
@@ -168,6 +176,29 @@ fn what_changed_beside_the_run_is_told_from_what_a_step_changed() {
             Err(refused) => refused.reason,
         };
         assert!(found.contains(expected), "{work} {allow:?} {is_kept}: {found}");
+    }
+}
+
+#[test]
+fn a_file_that_controls_wf_is_never_opened_to_a_step() {
+    // A grant of the very folder opens it, so that a step is taken to have changed it.
+    for (allow, expected) in
+        [(None, "it controls wf"), (Some("."), "foreign"), (Some("src"), "it controls wf")]
+    {
+        let mut scene = Scene::new();
+        scene.step.work = StepWork::Run(ShellScript { shell: vec!["sh".into()], text: "./build".into() });
+        scene.step.allow = allow.map(|path| {
+            Box::new(SandboxPermissions { write: vec![path.to_owned()], ..SandboxPermissions::default() })
+        });
+        scene.step.writes = vec![Template::read("out/new").unwrap()];
+        let view = scene.view().with_control(&["src".to_owned()]);
+        scene.write("src/a.py");
+        let found = match view.inspect(&scene.check, &[], false) {
+            Ok(seen) if seen.foreign == ["src/a.py"].map(PathBuf::from) => "foreign".to_owned(),
+            Ok(seen) => format!("{seen:?}"),
+            Err(refused) => refused.reason,
+        };
+        assert!(found.contains(expected) && !found.contains("`writes:"), "{allow:?}: {found}");
     }
 }
 

@@ -307,6 +307,12 @@ impl WorkspaceView {
         Self { kept, ..self }
     }
 
+    /// Adds the files and folders that control `wf`: no grant of a folder above them covers them.
+    #[must_use]
+    pub fn with_control(self, control: &[String]) -> Self {
+        Self { writers: self.writers.with_control(control), ..self }
+    }
+
     /// True if a pass of a check shows little: the steps may change everything, and the check fixes nothing.
     pub fn shows_little(&self, check: &Check) -> bool {
         check.fixed.is_empty() && self.declared.has_everything()

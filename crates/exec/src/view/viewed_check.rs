@@ -118,7 +118,8 @@ impl ViewedCheck {
         let foreign =
             ForeignChanges { restored: first_paths(&sight.restored), current: first_paths(&sight.foreign) };
         let given: Vec<&PathBuf> = sight.given.iter().take(CHANGES_LIMIT).collect();
-        let remark = if verdict.passed() { String::new() } else { remedy::remark(sight) };
+        let writers = &self.workspace_view.writers;
+        let remark = if verdict.passed() { String::new() } else { remedy::remark(sight, writers) };
         CheckVerdict {
             changes: Some(changes),
             changed_inputs: shown(&given),

@@ -45,7 +45,7 @@ impl WorkspaceView {
             }
         }
         if !refused.is_empty() {
-            return Err(WorkError::logical(remedy::undeclared("changed", &refused)));
+            return Err(WorkError::logical(remedy::undeclared("changed", &refused, &self.writers)));
         }
         permitted.sort();
         let mut sight = self.sight(around.manifest, &rules, permitted)?;
@@ -73,7 +73,7 @@ impl WorkspaceView {
         if all.is_empty() {
             return Ok(());
         }
-        Err(WorkError::environmental(remedy::undeclared("changed while it was checked", &all)))
+        Err(WorkError::environmental(remedy::undeclared("changed while it was checked", &all, &self.writers)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! The files that steps of a run could have written, whatever they declare.
 //!
-//! Nobody can say who wrote a file. A confined step writes nothing but what it is granted; a step that is not confined may
-//! write everything, and is taken to have written what its own text names. All else was changed beside the run.
+//! Nobody can say who wrote a file. A confined step writes nothing but what it is granted, and is taken to have written all of
+//! that, unless it says which files it makes; a step that is not confined may write everything, and is taken to have written what
+//! its own text names. All else was changed beside the run.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,8 +18,12 @@ use wf_model::{Check, Plan, Step, StepWork};
 pub(super) struct StepWriters {
     /// The files and folders that confined steps may write.
     grants: Vec<PathBuf>,
+    /// The files and folders that confined steps may write which do not say what they make.
+    vague_grants: Vec<PathBuf>,
     /// The paths that steps name which are not confined.
     named: BTreeSet<PathBuf>,
+    /// The files and folders that control `wf`, which a grant of a folder above them does not cover.
+    control: Vec<PathBuf>,
     /// True if there is a step that may write everything.
     has_unconfined: bool,
 }
@@ -34,8 +39,12 @@ impl StepWriters {
     }
 
     fn add(&mut self, step: &Step) {
-        let granted = step.permissions().flat_map(|allow| &allow.write);
-        self.grants.extend(granted.map(|path| plain(path)));
+        let granted = step.permissions().flat_map(|allow| &allow.write).map(|path| plain(path));
+        let granted: Vec<PathBuf> = granted.collect();
+        if step.writes.is_empty() {
+            self.vague_grants.extend(granted.iter().cloned());
+        }
+        self.grants.extend(granted);
         match &step.work {
             StepWork::Run(_) | StepWork::Exec(_) if step.allow.is_none() => {
                 self.has_unconfined = true;
@@ -50,26 +59,54 @@ impl StepWriters {
     /// Adds those of a used plan.
     #[must_use]
     pub(super) fn and(mut self, plan: &Arc<Plan>) -> Self {
-        let Self { grants, named, has_unconfined } = Self::of(plan);
+        let Self { grants, vague_grants, named, has_unconfined, control: _ } = Self::of(plan);
         self.grants.extend(grants);
+        self.vague_grants.extend(vague_grants);
         self.named.extend(named);
         self.has_unconfined |= has_unconfined;
         self
     }
 
+    /// Adds the files and folders that control `wf`, relative to the workspace.
+    #[must_use]
+    pub(super) fn with_control(self, control: &[String]) -> Self {
+        Self { control: control.iter().map(|path| plain(path)).collect(), ..self }
+    }
+
+    /// True if a file controls `wf`.
+    pub(super) fn is_control(&self, path: &Path) -> bool {
+        self.control.iter().any(|file| path.starts_with(file))
+    }
+
+    /// True if the text of a step names a file other than to read it.
+    pub(super) fn is_named(&self, path: &Path) -> bool {
+        self.named.contains(path)
+    }
+
     /// True if a step could have written a file.
     pub(super) fn may_write(&self, path: &Path) -> bool {
-        self.has_unconfined || self.is_granted(path)
+        self.has_unconfined || self.has_grant(&self.grants, path)
     }
 
     /// True if a step is taken to have written a file that has changed.
     pub(super) fn are_suspect(&self, path: &Path) -> bool {
-        self.named.contains(path) || self.is_granted(path)
+        self.named.contains(path) || self.has_vague_grant(path)
     }
 
-    fn is_granted(&self, path: &Path) -> bool {
+    /// True if a step may write a file that does not say which files it makes.
+    pub(super) fn has_vague_grant(&self, path: &Path) -> bool {
+        self.has_grant(&self.vague_grants, path)
+    }
+
+    fn has_grant(&self, grants: &[PathBuf], path: &Path) -> bool {
         let is_of_git = |path: &Path| path.iter().any(|part| part == ".git");
-        self.grants.iter().any(|grant| path.starts_with(grant) && is_of_git(path) == is_of_git(grant))
+        let is_kept_from = |file: &PathBuf| {
+            path.starts_with(file) && !self.grants.iter().any(|grant| grant.starts_with(file))
+        };
+        if self.control.iter().any(is_kept_from) {
+            return false;
+        }
+        grants.iter().any(|grant| path.starts_with(grant) && is_of_git(path) == is_of_git(grant))
     }
 }
 

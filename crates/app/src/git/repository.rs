@@ -237,6 +237,10 @@ impl WorkspaceRepository for GitRepository {
         self.location.dir.join("index")
     }
 
+    fn folders(&self) -> [PathBuf; 2] {
+        [self.location.dir.clone(), self.location.common.clone()]
+    }
+
     fn prefix(&self) -> PathBuf {
         Self::prefix(self).to_path_buf()
     }

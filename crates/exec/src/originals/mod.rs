@@ -12,11 +12,13 @@
 //! that a file is not changed. Others are copied, as far as they are few and small.
 //!
 //! A repository keeps its objects by the digests of their content, so they are as they were, whatever is added or packed
-//! anew. What git says follows from the files that are kept: a `git commit` beside a run is not there for its checks.
+//! anew. What git says follows from the files that are kept: a `git commit` beside a run is not there for its checks. Where its
+//! folders are outside of the workspace, a sandbox shows them with these files.
 
 mod archive;
 mod git_part;
 mod index;
+mod outside;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use super::{GitPart, archive, index};
+use super::{GitPart, archive, index, outside};
 use crate::WorkError;
 use crate::confined_dir::ConfinedDir;
 use crate::files::open_regular;
 use crate::manifest::WorkspaceManifest;
-use crate::sandbox::KeptCopy;
+use crate::sandbox::{KeptCopy, KeptGitFolder};
 use crate::stamp::FileStamp;
 use wf_base::digest::Sha256Digest;
 
@@ -34,14 +34,23 @@ const MAX_STATE_BYTES: u64 = 64 << 20;
 const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_BYTES: u64 = 32 << 20;
 
+/// The folders in an archive of what git's folders outside of the workspace say: that of the work tree, and the one that all
+/// work trees of the repository share, if it is another one.
+const OWN: &str = "git/own";
+const COMMON: &str = "git/common";
+
 /// The name of the index in an archive, if it is not in the workspace, and that of its time.
-const INDEX: &str = "index";
+const INDEX: &str = "git/own/index";
 const INDEX_TIME: &str = "index.time";
 
 /// The git repository that a workspace is in.
 pub trait WorkspaceRepository: Debug + Send + Sync {
     /// Returns the file of the index, without links.
     fn index(&self) -> PathBuf;
+
+    /// Returns the folder of the state of the work tree, and the one that all work trees of the repository share, which may be
+    /// the same; without links.
+    fn folders(&self) -> [PathBuf; 2];
 
     /// Returns the path of the workspace, relative to the top of the work tree.
     fn prefix(&self) -> PathBuf;
@@ -55,7 +64,7 @@ pub trait WorkspaceRepository: Debug + Send + Sync {
 pub struct Originals {
     root: PathBuf,
     repository: Option<Arc<dyn WorkspaceRepository>>,
-    /// The state of the repositories in the workspace, and the index of the one that it is in.
+    /// The state of the repositories in the workspace, and of the one that it is in.
     state: Arc<BTreeMap<PathBuf, Vec<u8>>>,
     /// The files that git did not have as they were. Nothing records them: a file of nobody's may hold a secret.
     copies: Arc<BTreeMap<PathBuf, Vec<u8>>>,
@@ -96,6 +105,9 @@ impl Originals {
                 state.insert(INDEX_TIME.into(), time.to_string().into_bytes());
             }
         }
+        for (name, folder) in originals.git_folders() {
+            state.extend(originals.read_folder(name, &folder));
+        }
         originals.state = Arc::new(state);
         originals.copies = Arc::new(originals.uncommitted(start, is_left_out));
         (!is_torn).then_some(originals)
@@ -128,8 +140,63 @@ impl Originals {
     /// Returns the path of the index of the repository in the workspace, or its name in an archive.
     fn index_path(&self) -> Result<PathBuf, PathBuf> {
         let file = self.repository.as_ref().map(|repository| repository.index()).unwrap_or_default();
-        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        file.strip_prefix(root).map(Path::to_path_buf).map_err(|_| PathBuf::from(INDEX))
+        file.strip_prefix(self.plain_root()).map(Path::to_path_buf).map_err(|_| PathBuf::from(INDEX))
+    }
+
+    fn plain_root(&self) -> PathBuf {
+        self.root.canonicalize().unwrap_or_else(|_| self.root.clone())
+    }
+
+    /// Returns the folders of git that are outside of the workspace, with their names in an archive.
+    fn git_folders(&self) -> Vec<(&'static str, PathBuf)> {
+        let Some([own, common]) = self.repository.as_ref().map(|repository| repository.folders()) else {
+            return Vec::new();
+        };
+        let common = (common != own).then_some((COMMON, common));
+        let root = self.plain_root();
+        let all = std::iter::once((OWN, own)).chain(common);
+        all.filter(|(_, folder)| !folder.starts_with(&root)).collect()
+    }
+
+    /// Reads such a folder but for the index, by the names in an archive.
+    fn read_folder(&self, name: &str, folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let common = self.repository.as_ref().map(|repository| repository.folders()[1].clone());
+        let files = outside::read(folder, common.as_deref() == Some(folder)).into_iter();
+        files.map(|(path, bytes)| (Path::new(name).join(path), bytes)).collect()
+    }
+
+    /// Writes what git's folders outside of the workspace said when the run began into a folder, for a sandbox that shows it.
+    pub(crate) fn write_git_folders(&self, copies: &Path) -> Result<Vec<KeptGitFolder>, WorkError> {
+        let time =
+            self.state.get(Path::new(INDEX_TIME)).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+        let stamp = FileStamp { mode: 0o644, modified: time.unwrap_or_default(), ..FileStamp::default() };
+        let mut written = Vec::new();
+        for (name, folder) in self.git_folders() {
+            let copy = copies.join(name);
+            // One that could not be read is shown as it is.
+            if !self.state.contains_key(&Path::new(name).join("HEAD")) {
+                continue;
+            }
+            let mut files = self.state.iter().filter(|(path, _)| path.starts_with(name));
+            let stored = fs::create_dir_all(copy.join("refs"))
+                .and_then(|()| files.try_for_each(|(path, bytes)| store(&copies.join(path), bytes, stamp)));
+            stored.map_err(|error| {
+                let copy = copy.display();
+                WorkError::environmental(format!("cannot write what git said into {copy}: {error}"))
+            })?;
+            written.push(KeptGitFolder { folder, copy });
+        }
+        Ok(written)
+    }
+
+    /// True if git's folders outside of the workspace do not say any more what they said when the run began.
+    pub(crate) fn has_git_moved(&self) -> bool {
+        self.git_folders().iter().any(|(name, folder)| {
+            let known = self.state.iter().filter(|(path, _)| path.starts_with(name));
+            let is_index = |path: &Path| path == Path::new(INDEX);
+            let said = self.read_folder(name, folder);
+            !known.filter(|(path, _)| !is_index(path)).eq(said.iter())
+        })
     }
 
     /// Reads the files that git does not have as they are, as far as they are few and small.

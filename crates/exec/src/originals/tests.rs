@@ -78,6 +78,11 @@ impl WorkspaceRepository for OneBlob {
         self.0.canonicalize().unwrap().join(".git/index")
     }
 
+    fn folders(&self) -> [PathBuf; 2] {
+        let folder = self.0.canonicalize().unwrap().join(".git");
+        [folder.clone(), folder]
+    }
+
     fn prefix(&self) -> PathBuf {
         PathBuf::new()
     }

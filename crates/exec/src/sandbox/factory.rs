@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::ungranted;
 use super::places::TOOL_FOLDERS;
-use super::{KeptCopy, SandboxSpec, WorkspaceLayer};
+use super::{KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer};
 use crate::{HostEnv, keyfile};
 use wf_model::{Check, ResourceLimits, Step};
 
@@ -20,6 +20,8 @@ pub struct SandboxFactory {
     read: Vec<String>,
     /// The folders of the repository around the workspace.
     repository: Vec<PathBuf>,
+    /// The folders of git among them that are shown as they were.
+    git_folders: Vec<KeptGitFolder>,
     /// The control files, relative to the root.
     control: Vec<String>,
 }
@@ -37,6 +39,7 @@ impl SandboxFactory {
             home,
             read: read.to_vec(),
             repository: Vec::new(),
+            git_folders: Vec::new(),
             control: Vec::new(),
         }
     }
@@ -56,6 +59,12 @@ impl SandboxFactory {
     #[must_use]
     pub fn with_repository(self, repository: Vec<PathBuf>) -> Self {
         Self { repository, ..self }
+    }
+
+    /// Lets git's folders outside of the workspace appear as they were when a run began.
+    #[must_use]
+    pub fn with_git_folders(&self, git_folders: Vec<KeptGitFolder>) -> Self {
+        Self { git_folders, ..self.clone() }
     }
 
     /// Returns the sandbox of a check, from which these paths of the workspace are hidden, and which
@@ -150,6 +159,7 @@ impl SandboxFactory {
             granted: readable.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(readable).collect(),
             repository: self.repository.clone(),
+            git_folders: self.git_folders.clone(),
             copies: Vec::new(),
             reports: None,
             hidden: self.hidden.clone(),

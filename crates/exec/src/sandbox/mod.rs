@@ -19,6 +19,7 @@
 mod control;
 mod copies;
 mod factory;
+mod git_folders;
 mod grants;
 mod inner;
 mod limits;
@@ -44,7 +45,7 @@ pub use messages::SANDBOX_STAGE_ARG;
 pub use outer::{OFF_REMEDY, stage};
 pub use port::GatewayPort;
 pub use probe::{IsolationSupport, ability};
-pub use spec::{KeptCopy, SandboxSpec, WorkspaceLayer};
+pub use spec::{KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer};
 pub use wf_core::machine::IsolationKind;
 
 pub(super) use start::{PreparedSandbox, SandboxHandle, SandboxReport, prepare, start};

@@ -109,6 +109,8 @@ impl<'a> SandboxViewBuilder<'a> {
             scratch("home", &self.place(home)).map_err(view_error("create an empty home"))?;
         }
         self.show(rest, &mut shown)?;
+        // A work tree can be in the folder of its repository.
+        self.show_git_folders()?;
         if self.workspace()? {
             isolation.push(IsolationKind::Scratch);
         }

@@ -22,6 +22,9 @@ pub struct SandboxSpec {
     /// as it does outside; absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repository: Vec<PathBuf>,
+    /// The folders of git among them that appear as they were when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub git_folders: Vec<KeptGitFolder>,
     /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,
@@ -119,6 +122,15 @@ pub struct KeptCopy {
     /// the run began.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_original: bool,
+}
+
+/// A folder of git outside of the workspace that appears with the branches, the index and the HEAD that were kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptGitFolder {
+    /// The folder, without links; absolute.
+    pub folder: PathBuf,
+    /// The folder with the kept files; absolute.
+    pub copy: PathBuf,
 }
 
 /// The way in which a sandbox shows the workspace.

@@ -13,7 +13,8 @@ pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
         paths.push("/etc/resolv.conf".into());
     }
     paths.extend(sandbox.read.iter().chain(&sandbox.repository).cloned());
-    paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root));
+    let is_kept = |path: &PathBuf| sandbox.git_folders.iter().any(|kept| path.starts_with(&kept.folder));
+    paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root) && !is_kept(path));
     paths.sort_by_key(|path| (path.components().count(), path.clone()));
     paths.dedup();
     paths

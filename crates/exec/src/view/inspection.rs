@@ -24,6 +24,9 @@ use crate::manifest::{DifferenceRules, ManifestDifference, WorkspaceManifest};
 use crate::originals::{GitPart, Originals};
 use wf_model::Check;
 
+/// The files of git by which a plan declares commits, branches or tags, wherever the folder of git is.
+const GIT_PRODUCTS: [&str; 4] = [".git/HEAD", ".git/index", ".git/refs/heads/main", ".git/refs/tags/v1"];
+
 impl WorkspaceView {
     /// Inspects the workspace for a check. `products` are globs of the products of the checked
     /// work. Fails on undeclared changes.
@@ -42,8 +45,13 @@ impl WorkspaceView {
         }
         let found = ManifestDifference::between(self.start()?, &now, &rules);
         let past = self.past(found.changed, &now, &rules, is_disturbed)?;
+        // Of git's folders outside of the workspace nothing is listed: they are always shown as they were.
+        let is_of_steps = GIT_PRODUCTS.iter().any(|path| rules.may_change(Path::new(path)));
+        let git_folders =
+            if is_of_steps { Vec::new() } else { self.originals.write_git_folders(&self.copies)? };
         let sight = self.sight(now, &rules, found.permitted)?;
         Ok(WorkspaceSnapshot {
+            git_folders,
             hidden: with_traces(found.new, past.hidden),
             caches: found.caches,
             originals: past.originals,

@@ -26,6 +26,7 @@ mod ignored;
 mod inspection;
 mod kept_files;
 mod named;
+mod record;
 mod remedy;
 mod rules;
 #[cfg(test)]

@@ -62,8 +62,9 @@ pub(super) fn changed(found: &[PathBuf], writers: &StepWriters) -> String {
     format!("{message}; {REMEDY_OF_OTHERS}{grants}")
 }
 
-/// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them.
-pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters) -> String {
+/// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them. `has_git_moved`:
+/// git's folders outside of the workspace are not as it saw them.
+pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters, has_git_moved: bool) -> String {
     let mut remark = String::new();
     let hidden: Vec<PathBuf> = sight.hidden.iter().filter(|path| !is_of_git(path)).cloned().collect();
     if !hidden.is_empty() {
@@ -81,7 +82,7 @@ pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters) -> String
             remedy_of(&restored, writers)
         );
     }
-    if sight.originals.iter().any(|kept| is_of_git(&kept.path)) {
+    if has_git_moved || sight.originals.iter().any(|kept| is_of_git(&kept.path)) {
         remark += "; git says to it what it said when the run began: what a step commits, a check sees if the step has \
             `writes: [\".git/**\"]`";
     }

@@ -211,6 +211,10 @@ impl WorkspaceRepository for NoGit {
         PathBuf::from("/nowhere/index")
     }
 
+    fn folders(&self) -> [PathBuf; 2] {
+        [PathBuf::from("/nowhere"), PathBuf::from("/nowhere")]
+    }
+
     fn prefix(&self) -> PathBuf {
         PathBuf::new()
     }

@@ -12,17 +12,12 @@ use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 use super::declared::{DeclaredProducts, family};
 use super::ignored::IgnoreRules;
 use super::kept_files::KeptFiles;
+use super::record::WorkspaceRecord;
 use super::rules::PreapprovedStepRules;
 use super::writers::StepWriters;
 use super::{caches, remedy, tree};
 use crate::originals::{Originals, WorkspaceRepository};
-use crate::sandbox::KeptCopy;
-
-/// The mark between the list of files and what git ignored, in a record: no line of the list is like it.
-const RULES_MARK: &[u8] = b"\0ignored\0";
-
-/// The mark before the state of repositories.
-const ORIGINALS_MARK: &[u8] = b"\0originals\0";
+use crate::sandbox::{KeptCopy, KeptGitFolder};
 
 /// The times that a workspace is listed in which git works just then.
 const MAX_TAKES: usize = 3;
@@ -73,6 +68,8 @@ pub struct WorkspaceSnapshot {
     pub restored: Vec<PathBuf>,
     /// The files that were changed beside the run, and that it sees as they are: nobody has what they were.
     pub foreign: Vec<PathBuf>,
+    /// The folders of git outside of the workspace, as it sees them: as they were when the run began.
+    pub git_folders: Vec<KeptGitFolder>,
 }
 
 /// The products among the files of a check.
@@ -356,17 +353,8 @@ impl WorkspaceView {
     /// unknown, the record is not a valid manifest, so it is never used as one later.
     pub fn record(&self) -> (Vec<u8>, Baseline) {
         let start = self.start.as_ref();
-        let mut bytes = start.map(|start| start.to_bytes()).unwrap_or_default();
-        let rules = self.declared.ignored().to_bytes();
-        if !rules.is_empty() && !bytes.is_empty() {
-            bytes.extend(RULES_MARK);
-            bytes.extend(rules);
-        }
-        let originals = self.originals.to_bytes();
-        if !originals.is_empty() && !bytes.is_empty() {
-            bytes.extend(ORIGINALS_MARK);
-            bytes.extend(originals);
-        }
+        let list = start.map(|start| start.to_bytes()).unwrap_or_default();
+        let bytes = WorkspaceRecord::write(list, self.declared.ignored(), &self.originals);
         let baseline = Baseline {
             manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
@@ -374,30 +362,4 @@ impl WorkspaceView {
         };
         (bytes, baseline)
     }
-}
-
-/// A record of a workspace when a run began.
-struct WorkspaceRecord {
-    start: WorkspaceManifest,
-    ignored: IgnoreRules,
-    originals: Originals,
-}
-
-impl WorkspaceRecord {
-    /// Splits it into the list of files, what git ignored, and the state of repositories.
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (rest, originals) = split(bytes, ORIGINALS_MARK);
-        let (start, ignored) = split(rest, RULES_MARK);
-        Some(Self {
-            start: WorkspaceManifest::from_bytes(start).ok()?,
-            ignored: IgnoreRules::from_bytes(ignored)?,
-            originals: Originals::recorded(originals),
-        })
-    }
-}
-
-/// Splits bytes at a mark.
-fn split<'a>(bytes: &'a [u8], mark: &[u8]) -> (&'a [u8], &'a [u8]) {
-    let at = bytes.windows(mark.len()).position(|part| part == mark);
-    at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + mark.len()..]))
 }

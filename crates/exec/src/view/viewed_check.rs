@@ -92,7 +92,9 @@ impl ViewedCheck {
         let sight = sight.await?;
         let whiteouts = sight.hidden.iter().chain(&sight.caches).cloned().collect();
         let copies = ground.copies.iter().chain(&sight.copies).chain(&sight.originals).cloned().collect();
-        let ground = CheckEnvironment { whiteouts, copies, ..ground.clone() };
+        let sandboxes = ground.sandboxes.as_ref();
+        let sandboxes = sandboxes.map(|around| Arc::new(around.with_git_folders(sight.git_folders.clone())));
+        let ground = CheckEnvironment { sandboxes, whiteouts, copies, ..ground.clone() };
         Ok((Some(sight), ground))
     }
 
@@ -118,8 +120,10 @@ impl ViewedCheck {
         let foreign =
             ForeignChanges { restored: first_paths(&sight.restored), current: first_paths(&sight.foreign) };
         let given: Vec<&PathBuf> = sight.given.iter().take(CHANGES_LIMIT).collect();
+        let has_moved = || !sight.git_folders.is_empty() && self.workspace_view.originals.has_git_moved();
         let writers = &self.workspace_view.writers;
-        let remark = if verdict.passed() { String::new() } else { remedy::remark(sight, writers) };
+        let remark =
+            if verdict.passed() { String::new() } else { remedy::remark(sight, writers, has_moved()) };
         CheckVerdict {
             changes: Some(changes),
             changed_inputs: shown(&given),

@@ -51,6 +51,7 @@ impl WorkspaceView {
         let mut sight = self.sight(around.manifest, &rules, permitted)?;
         sight.hidden = around.hidden.into_iter().chain(found.new).collect();
         sight.caches = around.caches.into_iter().chain(caches).collect();
+        sight.git_folders = around.git_folders;
         sight.worktree = Some(now);
         Ok(sight)
     }

@@ -7,7 +7,7 @@ use crate::Ui;
 use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
-use wf_app::git::GitLocation;
+use wf_app::git::{GitLocation, RepositoryTrust};
 use wf_app::goals::{check_goals_scheduled, check_standing_approvals, read_deployment};
 use wf_app::repair::repair_state;
 use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
@@ -145,9 +145,31 @@ fn repository(host: &Host) -> Option<DoctorFinding> {
     folders.sort();
     folders.dedup_by(|folder, before| folder.starts_with(before));
     let shown: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let shown = shown.join(", ");
-    let found = format!("{shown} · outside the workspace; git in a sandbox can read it");
-    (!shown.is_empty()).then(|| good_finding("repository", found))
+    let outside = format!("{} · outside the workspace; git in a sandbox can read it", shown.join(", "));
+    let outside = (!shown.is_empty()).then_some(outside);
+    match trust_text(host, &location) {
+        Err(refused) => Some(DoctorFinding::new("repository", DoctorStatus::Weak, refused)),
+        Ok(trust) => {
+            let found: Vec<String> = outside.into_iter().chain(trust).collect();
+            (!found.is_empty()).then(|| good_finding("repository", found.join(" · ")))
+        }
+    }
+}
+
+/// Says whether the user trusts a repository of another user; `None`: it is their own. Fails with the reason why git refuses it.
+fn trust_text(host: &Host, location: &GitLocation) -> Result<Option<String>, String> {
+    let top = location.top.display();
+    match RepositoryTrust::of(location, &host.workspace().state, &host.vars()) {
+        Ok(None) => Ok(None),
+        Ok(Some(trust)) if trust.is_trusted => {
+            Ok(Some(format!("{top} belongs to another user, and is trusted by `safe.directory`")))
+        }
+        Ok(Some(_)) => Err(format!(
+            "git refuses {top}, inside and outside of sandboxes: it belongs to another user; if you trust it: \
+             git config --global --add safe.directory {top}"
+        )),
+        Err(error) => Err(format!("cannot read whether {top}, of another user, is trusted: {error}")),
+    }
 }
 
 fn configuration(ui: &Ui) -> DoctorFinding {

@@ -6,6 +6,14 @@ use super::sh;
 use crate::support::{Did, Sandbox};
 use crate::worktrees::run;
 
+/// How a user trusts repositories of others, as settings below the home folder, which is `HOME`, and a variable for git.
+const TRUSTS: [(&str, &str, Option<&str>); 4] = [
+    (".gitconfig", "[safe]\n\tdirectory = HOME/ws\n", None),
+    (".config/git/config", "[safe]\n\tdirectory = *\n", None),
+    ("settings", "[safe]\n\tdirectory = HOME/*\n", Some("settings")),
+    (".gitconfig", "[safe]\n\tdirectory = /elsewhere\n", None),
+];
+
 /// Makes the workspace in the folder `ws`, where the repository is in another folder, or in part.
 const LAYOUTS: [(&str, &str); 8] = [
     ("plain", "git clone -q main ws"),
@@ -80,5 +88,30 @@ fn git_reads_its_repository_in_every_sandbox_and_writes_none_of_it() {
             serde_json::from_str(&Did::of(wf.current_dir(house.at("ws"))).out).unwrap();
         let has_line = doctor["findings"].as_array().unwrap().iter().any(|one| one["name"] == "repository");
         assert_eq!(json!(has_line), json!(layout != "plain"), "{layout}");
+    }
+}
+
+#[test]
+fn a_repository_of_another_user_works_in_every_sandbox_if_the_user_trusts_it() {
+    for (file, text, variable) in TRUSTS {
+        let house = house();
+        sh(&house, "", "git clone -q main ws; chown -R 12345:12345 ws").exits(0);
+        house.file(file, text.replace("HOME", &house.path().display().to_string()));
+        let wf = |args: &[&str]| {
+            let mut wf = house.unaccepted(args);
+            wf.current_dir(house.at("ws")).envs(variable.map(|name| ("GIT_CONFIG_GLOBAL", house.at(name))));
+            Did::of(&mut wf)
+        };
+        let did = wf(&["run", "plan.md"]);
+        let doctor = wf(&["doctor"]).out;
+        if text.contains("elsewhere") {
+            assert_eq!(did.code, Some(1), "{}{}", did.out, did.err);
+            assert!(did.all().contains("dubious ownership"), "{}{}", did.out, did.err);
+            assert!(doctor.contains("git config --global --add safe.directory"), "{doctor}");
+            continue;
+        }
+        assert_eq!(did.code, Some(0), "{file}: {}{}", did.out, did.err);
+        assert_eq!(wf(&["logs", "--last", "--calls"]).out.matches("seen-one").count(), 2, "{file}");
+        assert!(doctor.contains("trusted by `safe.directory`"), "{doctor}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
-use crate::git::{GitLocation, GitRepository};
+use crate::git::{GitLocation, GitRepository, RepositoryTrust};
 use crate::goals::FOLDERS;
 use crate::load::{LoadedPlan, SnapshotReader, read_config};
 use crate::watch::{AuditedSession, start_audit};
@@ -187,6 +187,7 @@ pub fn sandbox_factory(
         SandboxFactory::new(&workspace.root, &workspace.state, &host.vars(), &config.read)
             .with_control(control)
             .with_repository(repository_folders(&workspace.root))
+            .with_trusted(trusted_folders(host, workspace))
     };
     config.on.then(|| Arc::new(around()))
 }
@@ -196,6 +197,15 @@ pub fn sandbox_factory(
 fn repository_folders(root: &Path) -> Vec<PathBuf> {
     let found = GitLocation::find(root).ok().flatten();
     found.map(|found| found.folders()).unwrap_or_default()
+}
+
+/// Returns what the user's settings of git say of a repository of another user; nothing if they cannot be read: `wf doctor`
+/// says so.
+fn trusted_folders(host: &Host, workspace: &Workspace) -> Vec<String> {
+    let location = GitLocation::find(&workspace.root).ok().flatten();
+    let trust =
+        location.and_then(|found| RepositoryTrust::of(&found, &workspace.state, &host.vars()).ok()?);
+    trust.map(|trust| trust.values).unwrap_or_default()
 }
 
 /// Returns the repository that a workspace is in, for files as they were; `None`: none, or git refuses it.

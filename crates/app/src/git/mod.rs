@@ -12,8 +12,10 @@ mod fetched;
 mod location;
 mod repository;
 mod trouble;
+mod trust;
 
 pub use fetched::fetch_commit;
 pub use location::{GitLocation, place_in_repository};
 pub use repository::{GitObjects, GitRepository};
 pub use trouble::GitError;
+pub use trust::RepositoryTrust;

@@ -16,7 +16,7 @@ use wf_exec::sandbox::{OFF_REMEDY, SandboxFactory};
 use wf_exec::{HostEnv, ProcessExecutor, StopLevel};
 
 /// The time limit for an answer.
-const TIMEOUT: Duration = Duration::from_mins(2);
+pub(super) const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The largest answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
@@ -299,7 +299,7 @@ fn text(path: &Path) -> Result<String, GitError> {
 
 /// Runs a probe on a thread of its own: the caller may be within a runtime, which must not be entered
 /// twice.
-fn wait_for(probe: ProbeJob) -> Result<ProbeOutcome, GitError> {
+pub(super) fn wait_for(probe: ProbeJob) -> Result<ProbeOutcome, GitError> {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| GitError::Unable(error.to_string()))?;

@@ -22,6 +22,8 @@ pub struct SandboxFactory {
     repository: Vec<PathBuf>,
     /// The folders of git among them that are shown as they were.
     git_folders: Vec<KeptGitFolder>,
+    /// The values of git's `safe.directory` that speak of it.
+    trusted: Vec<String>,
     /// The control files, relative to the root.
     control: Vec<String>,
 }
@@ -40,6 +42,7 @@ impl SandboxFactory {
             read: read.to_vec(),
             repository: Vec::new(),
             git_folders: Vec::new(),
+            trusted: Vec::new(),
             control: Vec::new(),
         }
     }
@@ -59,6 +62,12 @@ impl SandboxFactory {
     #[must_use]
     pub fn with_repository(self, repository: Vec<PathBuf>) -> Self {
         Self { repository, ..self }
+    }
+
+    /// Adds the values of git's `safe.directory` by which the user trusts a repository of another user.
+    #[must_use]
+    pub fn with_trusted(self, trusted: Vec<String>) -> Self {
+        Self { trusted, ..self }
     }
 
     /// Lets git's folders outside of the workspace appear as they were when a run began.
@@ -160,6 +169,7 @@ impl SandboxFactory {
             read: self.tools.iter().cloned().chain(readable).collect(),
             repository: self.repository.clone(),
             git_folders: self.git_folders.clone(),
+            trusted: self.trusted.clone(),
             copies: Vec::new(),
             reports: None,
             hidden: self.hidden.clone(),

@@ -20,6 +20,7 @@ mod control;
 mod copies;
 mod factory;
 mod git_folders;
+mod git_settings;
 mod grants;
 mod inner;
 mod limits;

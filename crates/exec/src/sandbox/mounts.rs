@@ -107,8 +107,11 @@ impl<'a> SandboxViewBuilder<'a> {
             && !home.starts_with(&self.sandbox.root)
         {
             scratch("home", &self.place(home)).map_err(view_error("create an empty home"))?;
+            self.show(rest, &mut shown)?;
+            self.write_git_settings(&self.place(home))?;
+        } else {
+            self.show(rest, &mut shown)?;
         }
-        self.show(rest, &mut shown)?;
         // A work tree can be in the folder of its repository.
         self.show_git_folders()?;
         if self.workspace()? {

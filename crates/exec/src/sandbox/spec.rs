@@ -25,6 +25,9 @@ pub struct SandboxSpec {
     /// The folders of git among them that appear as they were when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git_folders: Vec<KeptGitFolder>,
+    /// The values of git's `safe.directory` that speak of the repository, by which the user trusts one of another user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted: Vec<String>,
     /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,

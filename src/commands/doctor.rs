@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -10,7 +10,8 @@ use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::git::{GitLocation, RepositoryTrust};
 use wf_app::goals::{check_goals_scheduled, check_standing_approvals, read_deployment};
 use wf_app::repair::repair_state;
-use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
+use wf_app::run_worktree::unrecorded_worktrees;
+use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, relative_path, watch};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::program;
@@ -63,6 +64,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
         approvers(ui),
     ]);
     findings.extend(repository(&ui.host));
+    findings.extend(worktrees(&ui.host));
     findings.extend(misnamed(&ui.host));
     findings.extend(doctor::check_state(&ui.host, args.full));
     findings.extend(check_goals_scheduled(ui));
@@ -154,6 +156,20 @@ fn repository(host: &Host) -> Option<DoctorFinding> {
             (!found.is_empty()).then(|| good_finding("repository", found.join(" · ")))
         }
     }
+}
+
+/// Names the worktrees of runs beside the repository that no run of the workspace has.
+fn worktrees(host: &Host) -> Vec<DoctorFinding> {
+    let all = unrecorded_worktrees(host).into_iter();
+    let finding = |folder: PathBuf| {
+        let shown = relative_path(&folder, host.cwd());
+        let found = format!(
+            "{shown} · no run of this workspace works there: a `wf run --worktree` was killed before its run began, or another \
+             workspace has it; if you need nothing in it: git worktree remove --force {shown}, or rm -r {shown}"
+        );
+        DoctorFinding::new("worktree", DoctorStatus::Weak, found)
+    };
+    all.map(finding).collect()
 }
 
 /// Says whether the user trusts a repository of another user; `None`: it is their own. Fails with the reason why git refuses it.

@@ -1,7 +1,7 @@
 //! A run in a worktree of its own: it runs what is committed, and brings its products to the workspace.
 
 use super::sh;
-use crate::support::{Did, Sandbox};
+use crate::support::{Did, Sandbox, until};
 
 /// A plan that changes, makes and removes a file, and asks git and a person.
 fn plan(id: &str, asks: bool) -> String {
@@ -71,11 +71,15 @@ fn a_run_that_waits_is_answered_and_resumed_in_its_worktree() {
     wf(&house, "repo", &["key", "init", "me"]).exits(0);
     wf(&house, "repo", &["run", "--worktree", "ask.md"]).exits(5);
     assert_eq!(worktrees(&house), [1, 1]);
+    let folder = sh(&house, "repo", "cd ..; echo $PWD/repo.wf-*").out.trim_end().to_owned();
+    wf(&house, "repo", &["show", "--last"]).exits(0).says(&format!("worktree   {folder}"));
+    wf(&house, "repo", &["show", "--last", "--json"]).exits(0).says(&format!("\"worktree\": \"{folder}\""));
     sh(&house, "repo", "echo more > more; git add more; git commit -qm two").exits(0);
     assert_eq!(sh(&house, "repo", "cat made").out, "base\n");
     wf(&house, "repo", &["approve", "--last", "--yes"]).exits(0);
     wf(&house, "repo", &["resume", "--last"]).exits(0).says("brought   made");
     assert_eq!(worktrees(&house), [0, 0]);
+    assert!(!wf(&house, "repo", &["show", "--last"]).out.contains("repo.wf-"));
     // A worktree that somebody removed is no place to go on.
     wf(&house, "repo", &["run", "--worktree", "ask.md"]).exits(5);
     sh(&house, "repo", "git worktree remove --force ../repo.wf-*").exits(0);
@@ -139,4 +143,32 @@ fn a_retry_and_a_verification_do_not_compare_the_workspace_with_a_worktree() {
     sh(&house, "repo", "touch ok; git add ok; git commit -qm three").exits(0);
     wf(&house, "repo", &["retry", "--last"]).exits(0);
     wf(&house, "repo", &["verify", "--last"]).exits(0);
+}
+
+#[test]
+fn what_a_killed_start_left_is_named_and_removed_where_it_is_empty() {
+    let house = house("repo");
+    sh(&house, "", "mkdir repo.wf-00000001 repo.wf-00000002 repo.wf-old; touch repo.wf-00000002/mine")
+        .exits(0);
+    let named = wf(&house, "repo", &["doctor"]).out;
+    assert_eq!(named.matches("no run of this workspace works there").count(), 2, "{named}");
+    assert!(named.contains("../repo.wf-00000001") && named.contains("../repo.wf-00000002"), "{named}");
+    // One that a process is just making is left alone.
+    let mut holder = house.program("sh");
+    holder.args(["-ec", "mkdir repo.wf-00000003; exec flock -F repo.wf-00000003 sleep 60"]);
+    let mut holder = holder.spawn().unwrap();
+    until("the folder is held", || {
+        sh(&house, "", "test -d repo.wf-00000003 && ! flock -n repo.wf-00000003 true && echo held")
+            .out
+            .contains("held")
+    });
+    wf(&house, "repo", &["key", "init", "me"]).exits(0);
+    wf(&house, "repo", &["run", "--worktree", "ask.md"]).exits(5);
+    let left = sh(&house, "", "ls -d repo.wf-0* repo.wf-old").out;
+    assert_eq!(left, "repo.wf-00000002\nrepo.wf-00000003\nrepo.wf-old\n");
+    // Nor is that of a run named that waits.
+    let named = wf(&house, "repo", &["doctor"]).out;
+    assert_eq!(named.matches("no run of this workspace works there").count(), 1, "{named}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::CommandError;
 use crate::lineage::outermost_run;
 use crate::load::recorded_plan_if_valid;
+use crate::run_worktree::present_folder;
 use crate::views::StateReader;
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, Event};
@@ -114,6 +115,7 @@ fn record_of_facts(
         run: row,
         repeated_by: reader.repeats(run)?,
         undone_by: reader.undos(run)?,
+        worktree: present_folder(&reader.config(run)?),
         owner,
         steps: Vec::new(),
         attempts: Vec::new(),

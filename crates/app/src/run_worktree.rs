@@ -10,11 +10,13 @@
 //! A run that waits or is interrupted is resumed in its worktree, which its record names.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
 use crate::git::{GitLocation, GitRepository};
@@ -24,9 +26,10 @@ use wf_engine::{WORKTREE, WORKTREE_FOLDER};
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_exec::view;
 use wf_model::JsonObject;
+use wf_store::{RunFilter, RunRow, StoreError, StoreReader};
 
 /// A worktree that a run has for itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RunWorktree {
     /// The top folder of the worktree.
     folder: PathBuf,
@@ -36,6 +39,8 @@ pub struct RunWorktree {
     top: PathBuf,
     /// The commit that was checked out.
     commit: String,
+    /// The lock on the folder, until this process ends; `None`: another process has made it.
+    _claim: Option<Arc<File>>,
 }
 
 /// The products of a run in a worktree, as they were brought to the workspace.
@@ -60,17 +65,19 @@ impl RunWorktree {
         })?;
         let top = repository.location().top.clone();
         let run = host.new_run()?;
-        let name = top.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = top.with_file_name(format!("{name}.wf-{}", run.short()));
-        fs::create_dir(&folder).map_err(|error| {
-            usage(format!("cannot create the worktree {}: {error}", folder.display()))
-                .hint("the folder above the repository must be writable")
-        })?;
+        remove_empty_worktrees(&top);
+        let folder = top.with_file_name(format!("{}{}", prefix(&top), run.short()));
+        let claim = fs::create_dir(&folder)
+            .and_then(|()| claim(&folder, FlockOperation::LockExclusive))
+            .map_err(|error| {
+                usage(format!("cannot create the worktree {}: {error}", folder.display()))
+                    .hint("the folder above the repository must be writable")
+            })?;
         let made = repository.commit_of("HEAD").and_then(|commit| {
             repository.add_worktree(&folder, &commit)?;
             Ok(commit)
         });
-        let mut worktree = Self { folder, home, top, commit: String::new() };
+        let mut worktree = Self { folder, home, top, commit: String::new(), _claim: Some(Arc::new(claim)) };
         match made {
             Ok(commit) => {
                 worktree.commit = commit;
@@ -85,9 +92,9 @@ impl RunWorktree {
 
     /// Restores the worktree of a recorded run; `None`: it has none.
     pub fn recorded(config: &Value, home: &Workspace) -> Option<Self> {
-        let path = |name: &str| Some(PathBuf::from(config.get(WORKTREE)?.get(name)?.as_str()?));
         let commit = config.get(WORKTREE)?.get("commit")?.as_str()?.to_owned();
-        Some(Self { folder: path(WORKTREE_FOLDER)?, top: path("of")?, commit, home: home.clone() })
+        let (folder, top) = (recorded_path(config, WORKTREE_FOLDER)?, recorded_path(config, "of")?);
+        Some(Self { folder, top, commit, home: home.clone(), _claim: None })
     }
 
     /// Adds it to the recorded configuration of a run.
@@ -195,6 +202,72 @@ impl RunWorktree {
         }
         drop(fs::remove_dir_all(&self.folder));
     }
+}
+
+/// Returns the folder of the worktree that a run has for itself, by its recorded configuration, while it is there.
+pub fn present_folder(config: &Value) -> Option<PathBuf> {
+    recorded_path(config, WORKTREE_FOLDER).filter(|folder| folder.exists())
+}
+
+/// Returns the worktrees beside the repository around the workspace that no run of it has, and no process is just making.
+pub fn unrecorded_worktrees(host: &Host) -> Vec<PathBuf> {
+    let Workspace { root, state } = host.workspace();
+    let Some(location) = GitLocation::find(&root).ok().flatten() else { return Vec::new() };
+    let mut found = worktrees_beside(&location.top);
+    found.retain(|folder| claim(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
+    if found.is_empty() || !state.exists() {
+        return found;
+    }
+    let recorded = || -> Result<BTreeSet<PathBuf>, StoreError> {
+        let reader = StoreReader::open(&state)?;
+        let runs = reader.runs(usize::MAX, &RunFilter::default())?;
+        let folder = |run: &RunRow| Ok(recorded_path(&reader.config(&run.id)?, WORKTREE_FOLDER));
+        runs.iter().filter_map(|run| folder(run).transpose()).collect()
+    };
+    // What is not known is not named.
+    let Ok(recorded) = recorded() else { return Vec::new() };
+    found.retain(|folder| !recorded.contains(folder));
+    found
+}
+
+fn recorded_path(config: &Value, name: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(config.get(WORKTREE)?.get(name)?.as_str()?))
+}
+
+/// Returns the beginning of the names of worktrees of a repository.
+fn prefix(top: &Path) -> String {
+    format!("{}.wf-", top.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Returns the folders beside a repository with the names of its worktrees.
+fn worktrees_beside(top: &Path) -> Vec<PathBuf> {
+    let beside = top.parent().and_then(|above| fs::read_dir(above).ok());
+    let entries = beside.into_iter().flatten().flatten();
+    let prefix = prefix(top);
+    let is_one = |entry: &fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let id = name.strip_prefix(&prefix).is_some_and(|id| id.chars().all(|one| one.is_ascii_hexdigit()));
+        id && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_one).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// Removes the empty ones, which killed processes have left.
+fn remove_empty_worktrees(top: &Path) {
+    for folder in worktrees_beside(top) {
+        if claim(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            drop(fs::remove_dir(&folder));
+        }
+    }
+}
+
+/// Locks a folder for this process, until the returned file is closed.
+fn claim(folder: &Path, lock: FlockOperation) -> io::Result<File> {
+    let opened = File::open(folder)?;
+    rustix::fs::flock(&opened, lock)?;
+    Ok(opened)
 }
 
 fn is_there(path: &Path) -> bool {

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,6 +33,9 @@ pub struct RunRecord {
     /// The runs that undo it, in the order of their starts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undone_by: Vec<UndoRun>,
+    /// The folder of the worktree that it has for itself, while that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
     /// The process that works on it, or did when it died.
     pub owner: Option<RunOwner>,
     /// The steps that have events.

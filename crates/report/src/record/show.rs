@@ -79,6 +79,9 @@ fn head(record: &RunRecord, now: Moment) -> String {
     field("goal", &of_goal(run));
     field("session", run.session.as_ref().map_or("", SessionName::as_str));
     field("file", &untrusted(&run.path).to_string());
+    let worktree =
+        record.worktree.as_ref().map(|folder| untrusted(&folder.display().to_string()).to_string());
+    field("worktree", &worktree.unwrap_or_default());
     field("params", &pairs(&run.params));
     let took = run.duration().map(elapsed);
     let took = took.map(|took| format!(" · took {took}")).unwrap_or_default();

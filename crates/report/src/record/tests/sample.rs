@@ -137,6 +137,7 @@ pub(crate) fn record() -> RunRecord {
         top: None,
         repeated_by: Vec::new(),
         undone_by: Vec::new(),
+        worktree: None,
         owner: None,
         steps: vec![fetch, build, publish],
         attempts: vec![

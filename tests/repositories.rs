@@ -6,6 +6,7 @@ mod annotated;
 mod beside;
 mod callers;
 mod confined;
+mod desk;
 mod outside;
 mod own_worktree;
 mod sandboxed;

@@ -95,6 +95,10 @@ impl Originals {
             }
         }
         let mut originals = Self { root: root.to_path_buf(), repository, ..Self::default() };
+        // The branches first, as git writes the index before them: else a commit of just now would look as if it was undone.
+        for (name, folder) in originals.git_folders() {
+            state.extend(originals.read_folder(name, &folder));
+        }
         if let Some(repository) = &originals.repository
             && let Err(index) = originals.index_path()
         {
@@ -104,9 +108,6 @@ impl Originals {
                 state.insert(index, bytes);
                 state.insert(INDEX_TIME.into(), time.to_string().into_bytes());
             }
-        }
-        for (name, folder) in originals.git_folders() {
-            state.extend(originals.read_folder(name, &folder));
         }
         originals.state = Arc::new(state);
         originals.copies = Arc::new(originals.uncommitted(start, is_left_out));

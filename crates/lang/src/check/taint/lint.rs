@@ -153,8 +153,9 @@ impl<'l> TaintLint<'l> {
         // A variable for every step is reported once, however many steps it reaches.
         let key = (view.file, site.span, site.code);
         if let Some(from) = external(&value).filter(|_| self.reported.insert(key)) {
+            let path: String = site.path.iter().map(ToString::to_string).collect();
             let message =
-                format!("untrusted input reaches {}: `{}` comes from {from}", site.place, site.name);
+                format!("untrusted input reaches {}: `{}{path}` comes from {from}", site.place, site.name);
             let mistake = Diagnostic::new(site.code, site.span, message).with_help(help(site.code));
             self.diagnostics.push((view.file, mistake));
         }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use temporalio_client::errors::WorkflowQueryError;
-use temporalio_client::{QueryRejectCondition, WorkflowQueryOptions};
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -12,14 +10,17 @@ use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
 use wf_base::failpoint;
+use wf_base::time::Moment;
 use wf_engine::EngineError;
 use wf_exec::StopLevel;
 
+use crate::inquiry::{InquiryError, RunInquiry, inquire};
 use crate::order::{WorkOrder, WorkReport, WorkWish};
 use crate::site::{Sites, WorkerError};
+use crate::waits::{HEARTBEAT, moment_of};
 use crate::work_ledgers::{CLAIMANT, Claimant};
 use crate::worker_life::WorkerLife;
-use crate::workflow::{HEARTBEAT, RunWorkflow};
+use crate::workflow::RunWorkflow;
 
 /// The interval between two looks for a wish of the workflow, after the first.
 const WISH_POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,7 +48,7 @@ impl WorkActivities {
         order: WorkOrder,
     ) -> Result<WorkReport, ActivityError> {
         failpoint::point("work.before");
-        let _under_way = self.life.begin();
+        let (_under_way, begun) = (self.life.begin(), Instant::now());
         let (stop, heard) = watch::channel(StopLevel::No);
         let (is_again, key) = (ctx.info().attempt > 1, order.key);
         let claimant = Claimant { workflow: ctx.workflow_handle().map(Arc::new), key };
@@ -60,8 +61,15 @@ impl WorkActivities {
                 () = heed(&ctx, key, stop) => Ok(self.sites.report_left()),
             }
         };
-        beat_until(&ctx, Box::pin(work)).await?
+        let report: Result<WorkReport, ActivityError> = beat_until(&ctx, Box::pin(work)).await?;
+        report.map(|report| WorkReport { ended: server_time(&ctx, begun), ..report })
     }
+}
+
+/// Returns the present instant by the clock of the server, given when an activity began here: the clocks of hosts differ, and
+/// a run has one order of times.
+fn server_time(ctx: &ActivityContext, begun: Instant) -> Option<Moment> {
+    ctx.info().started_time.map(|started| moment_of(started + begun.elapsed()))
 }
 
 /// Waits for the end of an activity, and tells the server meanwhile that its worker lives.
@@ -103,16 +111,13 @@ async fn heed(ctx: &ActivityContext, key: u64, stop: watch::Sender<StopLevel>) {
     }
 }
 
-/// Asks the workflow for its wish about a piece of work. One that was ended by force has none any more: it answers from
-/// its history what it wished then.
+/// Asks the workflow for its wish about a piece of work. One that is over has none any more.
 async fn wish(ctx: &ActivityContext, key: u64) -> WorkWish {
-    use WorkflowQueryError::{NotFound, Rejected};
     let Some(handle) = ctx.workflow_handle::<RunWorkflow>() else { return WorkWish::End };
-    let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();
-    match handle.query(RunWorkflow::wish, key, options).await {
+    match inquire(&handle, RunInquiry::Wish(key)).await {
         Ok(wish) => wish,
-        Err(NotFound(_) | Rejected { .. }) => WorkWish::End,
-        // Nobody answers now.
+        Err(InquiryError::Over) => WorkWish::End,
+        // Nobody answers now, or a worker that this one is going to replace.
         Err(_) => WorkWish::GoOn,
     }
 }

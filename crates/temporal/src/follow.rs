@@ -6,26 +6,24 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde::Serialize;
-use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
-    WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
+    WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
+    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError},
 };
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
 use wf_base::failpoint;
-use wf_base::name::RunId;
 use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
 use crate::driver::DEFAULT_QUEUE;
+use crate::followed_run::{FollowedRun, RunLook, UNKNOWN};
 use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
-use crate::order::{BegunRunMark, RequestAnswer, RunNews, RunOrder, RunSpec};
+use crate::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec};
 use crate::stored_workspace::{StoredWorkspace, store_state};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
@@ -37,15 +35,6 @@ const BUSY_POLL: Duration = Duration::from_millis(500);
 
 /// The number of events between two looks that make a run busy.
 const BUSY_EVENTS: u64 = 100;
-
-/// The errors of a run that does not answer: the worker that drives it may be lost, and another one takes it over.
-const SILENCE: [Code; 3] = [Code::Cancelled, Code::DeadlineExceeded, Code::Unavailable];
-
-/// The time that a run has to answer, after which nobody seems to drive it.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// The reason of a run that the server does not know.
-const UNKNOWN: &str = "the Temporal server does not know the workflow of the run";
 
 /// The reason why a run cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +64,12 @@ pub enum FollowError {
         "no worker answers for the run; start one with `wf-temporal worker NAME`, or look at the log of those there are"
     )]
     Silent,
+    /// No worker can decide about the run.
+    #[error(
+        "the run cannot go on: {0}; a worker of the version that drove it may be able to, else `wf cancel RUN` ends it as it \
+         is recorded, and `wf retry RUN` goes on from there"
+    )]
+    Stuck(String),
     /// The command that started this program said something else than expected.
     #[error("this program is started by `wf run --on NAME PLAN`, and reads what that says")]
     Protocol,
@@ -108,8 +103,8 @@ async fn pass_on_until_the_end(
 ) -> Result<(), FollowError> {
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
     let mut local = LocalCopy::of(run, objects.clone());
-    let (mut pause, mut answered, mut forced) = (FIRST_POLL, Instant::now(), None);
-    let mut is_cancelled = false;
+    let mut followed = FollowedRun::new(run, &handle, objects);
+    let (mut pause, mut forced) = (FIRST_POLL, None);
     // The server tells at once when the run is over, and nothing before.
     let mut end = std::pin::pin!(handle.get_result(WorkflowGetResultOptions::default()).fuse());
     loop {
@@ -117,26 +112,27 @@ async fn pass_on_until_the_end(
             biased;
             message = messages.recv() => match message {
                 Some(message) => {
-                    is_cancelled |= matches!(message, ToBackend::Cancel);
+                    followed.is_cancelled |= matches!(message, ToBackend::Cancel);
                     pass_on(message, &handle).await?;
                 }
                 None => return Ok(()),
             },
             end = &mut end => {
-                pause = Duration::ZERO;
+                (pause, followed.is_over) = (Duration::ZERO, true);
                 forced = end.err().as_ref().and_then(forced_end);
             }
             () = tokio::time::sleep(pause) => {
-                let news = match ask_for_news(run, &handle, &objects, &mut answered).await {
-                    Err(FollowError::Unknown) if is_cancelled => {
-                        say(&FromBackend::Terminated(UNKNOWN.to_owned()));
+                let news = match followed.look().await? {
+                    RunLook::News(news) => *news,
+                    RunLook::Nothing => {
+                        pause = FIRST_POLL;
+                        continue;
+                    }
+                    RunLook::Ended(reason) => {
+                        followed.take_recorded(&mut local).await?;
+                        say(&FromBackend::Terminated(reason));
                         return Ok(());
                     }
-                    news => news?,
-                };
-                let Some(news) = news else {
-                    pause = FIRST_POLL;
-                    continue;
                 };
                 let is_over = news.outcome.is_some();
                 let count = local.take(news).await?;
@@ -184,57 +180,11 @@ async fn pass_on(
     }
 }
 
-/// Asks a run for news; `None`: it has none now.
-async fn ask_for_news(
-    run: &BackendRun,
-    handle: &WorkflowHandle<Client, RunWorkflow>,
-    objects: &Objects,
-    answered: &mut Instant,
-) -> Result<Option<RunNews>, FollowError> {
-    match handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await {
-        Err(WorkflowQueryError::NotFound(_)) if run.is_begun => last_news(&run.run, objects, *answered).await,
-        Err(WorkflowQueryError::NotFound(_)) => Err(FollowError::Unknown),
-        news => answer_of(news, answered),
-    }
-}
-
-/// Returns the answer of a run that was asked for news; `None`: it has none now. `answered` is the time of its last one.
-fn answer_of(
-    news: Result<Option<RunNews>, WorkflowQueryError>,
-    answered: &mut Instant,
-) -> Result<Option<RunNews>, FollowError> {
-    match news {
-        Err(WorkflowQueryError::Rpc(status)) if SILENCE.contains(&status.code()) => {
-            if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) }
-        }
-        Err(error) => Err(refused("tell how the run goes", &error)),
-        Ok(news) => {
-            if news.is_some() {
-                *answered = Instant::now();
-            }
-            // Its end is the last that is recorded.
-            Ok(news.filter(|news| !news.is_keeping))
-        }
-    }
-}
-
 /// Returns the reason why a workflow ended before its run did; `None`: it did not, as far as known.
 pub(crate) fn forced_end(error: &WorkflowGetResultError) -> Option<String> {
     use WorkflowGetResultError::{Cancelled, Failed, Terminated, TimedOut};
     let is_forced = matches!(error, Failed(_) | Cancelled { .. } | Terminated { .. } | TimedOut);
     is_forced.then(|| format!("the workflow of the run was ended on the Temporal server: {error}"))
-}
-
-/// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it yet.
-async fn last_news(
-    run: &RunId,
-    objects: &Objects,
-    answered: Instant,
-) -> Result<Option<RunNews>, FollowError> {
-    let Some(digest) = objects.named(&RunNews::name(run)).await? else {
-        return if answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Unknown) };
-    };
-    Ok(Some(objects.get_json(&digest).await?))
 }
 
 /// Stores what a run needs to start; `None`: it was begun before, and must not begin again.

@@ -22,6 +22,7 @@ use crate::activities::beat_until;
 use crate::bring_back::latest_entries;
 use crate::follow::{forced_end, start};
 use crate::goal_order::{NotificationErrand, RunErrand, RunReport};
+use crate::inquiry::{RunInquiry, inquire};
 use crate::log::news_since;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RunNews, RunOrder};
@@ -144,7 +145,7 @@ impl GoalActivities {
                 end = &mut end => return self.ended(&handle, end, errand).await,
                 () = tokio::time::sleep(POLL), if !errand.is_waiting => {
                     // One that does not answer is driven by nobody now, and does not wait for people.
-                    if let Ok(Some(news)) = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await
+                    if let Ok(Some(news)) = inquire::<Option<RunNews>>(&handle, RunInquiry::News).await
                         && news.only_waits_for_people
                     {
                         return Ok(RunReport::Waits);

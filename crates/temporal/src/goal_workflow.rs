@@ -25,7 +25,8 @@ use crate::objects::Objects;
 use crate::plan::RunPlans;
 use crate::pool::Pool;
 use crate::progress::DriverError;
-use crate::workflow::{HEARTBEAT, now, sure};
+use crate::waits::{HEARTBEAT, now};
+use crate::workflow::sure;
 
 /// The number of events after which a history begins anew: the state is small.
 const HISTORY_EVENTS: u32 = 2_000;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
 use wf_engine::{NestedRun, RetriedResults, StateAddition};
 use wf_model::JsonObject;
@@ -215,6 +216,9 @@ pub struct WorkReport {
     /// True if the work goes on there, and nobody waits for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_left: bool,
+    /// When the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Moment>,
 }
 
 /// A run that begins for an attempt.
@@ -256,17 +260,19 @@ pub struct OpenReport {
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
     pub is_left: bool,
+    /// When the work ended, by the clock of the server.
+    pub ended: Option<Moment>,
 }
 
 impl WorkReport {
     /// Unpacks the report, in the code of a workflow.
     pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
-        let Self { inputs, nested, source, files, additions, host, is_left } = self;
+        let Self { inputs, nested, source, files, additions, host, is_left, ended } = self;
         let inputs = inputs.open_now(objects)?;
         let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
         let additions = additions.map(|additions| additions.open_now(objects)).transpose()?;
         let additions = additions.unwrap_or_default();
-        Ok(OpenReport { inputs, nested, source, files, additions, host, is_left })
+        Ok(OpenReport { inputs, nested, source, files, additions, host, is_left, ended })
     }
 }
 

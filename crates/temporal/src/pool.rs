@@ -1,35 +1,90 @@
-//! Futures that are under way in a workflow, polled in the order of their numbers, so that a replay sees the same order.
+//! Futures that are under way in a workflow, and the order in which their ends are taken.
+//!
+//! A workflow is told of ends in batches: those of one workflow task, or, where a worker answers a query, those that happened
+//! so far. **Invariant** ([`PoolOrder::History`]): ends are taken one at a time in the order of the history, and what a future
+//! asks of the server is asked as it is inserted. So what follows from an end is the same however the history was cut.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 
 use futures::FutureExt as _;
 use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
 
+/// The order in which the ends of futures are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolOrder {
+    /// By their numbers, of all that have ended when the pool is asked: so decided the workflows of earlier versions.
+    #[default]
+    Number,
+    /// As the history has them.
+    History,
+}
+
 /// A set of futures, which ends when one of them does.
 pub struct Pool<T> {
+    order: PoolOrder,
     futures: BTreeMap<u64, Pin<Box<dyn Future<Output = T>>>>,
-    /// The results of those that ended together with one that was taken.
-    ended: VecDeque<T>,
+    /// The results of those that ended and were not taken, by number or, in the order of numbers, as they are taken.
+    ended: VecDeque<(u64, T)>,
+    /// The numbers of those that something happened to, in order.
+    woken: Arc<WokenNumbers>,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { futures: BTreeMap::new(), ended: VecDeque::new() }
+        Self::new(PoolOrder::default())
     }
 }
 
 impl<T> Pool<T> {
+    /// Creates a pool without futures.
+    pub fn new(order: PoolOrder) -> Self {
+        Self { order, futures: BTreeMap::new(), ended: VecDeque::new(), woken: Arc::default() }
+    }
+
     /// Adds a future under a number that no other one has.
     pub fn insert(&mut self, number: u64, future: impl Future<Output = T> + 'static) {
         self.futures.insert(number, Box::pin(future));
+        self.prompt(number);
+    }
+
+    /// Lets a future ask for what it wants, after it was told something. If that ends it, its end is taken in its turn.
+    pub fn prompt(&mut self, number: u64) {
+        if self.order == PoolOrder::History
+            && let Some(value) = self.ask(number)
+        {
+            self.ended.push_back((number, value));
+            self.woken.push(number);
+        }
     }
 
     /// Waits for the end of one, and removes it; waits for ever if there is none.
     pub fn next(&mut self) -> impl Future<Output = T> + '_ {
         Next(self)
+    }
+
+    /// Asks a future whether it has ended, and removes it if it has.
+    fn ask(&mut self, number: u64) -> Option<T> {
+        let waker = Waker::from(Arc::new(NumberWaker { number, woken: Arc::clone(&self.woken) }));
+        let future = self.futures.get_mut(&number)?;
+        let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) else { return None };
+        self.futures.remove(&number);
+        Some(value)
+    }
+
+    /// Takes the next end in the order of the history, if it has happened.
+    pub fn take(&mut self) -> Option<T> {
+        while let Some(number) = self.woken.pop() {
+            let known = self.ended.iter().position(|(ended, _)| *ended == number);
+            let known = known.and_then(|place| self.ended.remove(place)).map(|(_, value)| value);
+            if let Some(value) = known.or_else(|| self.ask(number)) {
+                return Some(value);
+            }
+        }
+        None
     }
 }
 
@@ -56,18 +111,48 @@ impl<T> Future for Next<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let Pool { futures, ended } = &mut *self.0;
+        if self.0.order == PoolOrder::History {
+            return self.0.take().map_or(Poll::Pending, Poll::Ready);
+        }
+        let Pool { futures, ended, .. } = &mut *self.0;
         // All are asked once: who asked for one end at a time would ask each of the others again for every end.
         if ended.is_empty() {
-            futures.retain(|_, future| match future.as_mut().poll(context) {
+            futures.retain(|number, future| match future.as_mut().poll(context) {
                 Poll::Ready(value) => {
-                    ended.push_back(value);
+                    ended.push_back((*number, value));
                     false
                 }
                 Poll::Pending => true,
             });
         }
-        ended.pop_front().map_or(Poll::Pending, Poll::Ready)
+        ended.pop_front().map_or(Poll::Pending, |(_, value)| Poll::Ready(value))
+    }
+}
+
+/// The numbers of futures that were woken, in order. The library wakes what waits for an event when it tells of that, in the
+/// order of the history, and asks the workflow again by itself: nobody else has to be woken.
+#[derive(Default)]
+struct WokenNumbers(Mutex<VecDeque<u64>>);
+
+impl WokenNumbers {
+    fn push(&self, number: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(number);
+    }
+
+    fn pop(&self) -> Option<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// The waker of one future.
+struct NumberWaker {
+    number: u64,
+    woken: Arc<WokenNumbers>,
+}
+
+impl Wake for NumberWaker {
+    fn wake(self: Arc<Self>) {
+        self.woken.push(self.number);
     }
 }
 
@@ -76,7 +161,8 @@ mod tests {
     use std::cell::Cell;
     use std::future::poll_fn;
     use std::rc::Rc;
-    use std::task::Waker;
+
+    use futures::channel::oneshot;
 
     use super::*;
 
@@ -85,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_is_taken_in_order_and_the_others_are_asked_once() {
+    fn by_number_all_that_ended_are_taken_and_the_others_are_asked_once() {
         let (mut pool, asked, is_over) = (Pool::default(), Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
         for number in [3, 1, 2] {
             let (asked, is_over) = (Rc::clone(&asked), Rc::clone(&is_over));
@@ -101,6 +187,59 @@ mod tests {
         asked.set(0);
         assert_eq!([ask(&mut pool), ask(&mut pool)], [Poll::Ready(1), Poll::Ready(3)]);
         assert_eq!(asked.get(), 2);
+        assert_eq!(ask(&mut pool), Poll::Pending);
+    }
+
+    /// A pool in the order of the history with futures of some numbers, and what ends each.
+    fn pool_of(numbers: &[u64]) -> (Pool<u64>, BTreeMap<u64, oneshot::Sender<()>>) {
+        let mut pool = Pool::new(PoolOrder::History);
+        let mut ends = BTreeMap::new();
+        for number in numbers.iter().copied() {
+            let (end, ended) = oneshot::channel();
+            pool.insert(number, ended.map(move |_| number));
+            ends.insert(number, end);
+        }
+        (pool, ends)
+    }
+
+    #[test]
+    fn by_history_ends_are_taken_as_they_happened_in_whatever_batches() {
+        let happened = [3, 1, 4, 2];
+        for cuts in 0..1 << happened.len() {
+            let (mut pool, mut ends) = pool_of(&[1, 2, 3, 4]);
+            let mut taken = Vec::new();
+            for (place, number) in happened.into_iter().enumerate() {
+                ends.remove(&number).unwrap().send(()).unwrap();
+                let is_cut = cuts >> place & 1 == 1 || place + 1 == happened.len();
+                while is_cut && let Poll::Ready(number) = ask(&mut pool) {
+                    taken.push(number);
+                }
+            }
+            assert_eq!(taken, happened, "cuts {cuts:b}");
+        }
+    }
+
+    #[test]
+    fn by_history_a_future_asks_as_it_is_inserted_and_a_prompt_does_not_change_its_turn() {
+        let (mut pool, mut ends) = pool_of(&[1, 2]);
+        let asked = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&asked);
+        pool.insert(
+            3,
+            poll_fn(move |_| {
+                counted.set(counted.get() + 1);
+                Poll::Pending
+            }),
+        );
+        assert_eq!(asked.get(), 1);
+        for number in [1, 2] {
+            ends.remove(&number).unwrap().send(()).unwrap();
+        }
+        pool.prompt(2);
+        pool.prompt(3);
+        assert_eq!(asked.get(), 2);
+        pool.insert(4, std::future::ready(4));
+        assert_eq!([ask(&mut pool), ask(&mut pool), ask(&mut pool)], [1, 2, 4].map(Poll::Ready));
         assert_eq!(ask(&mut pool), Poll::Pending);
     }
 }

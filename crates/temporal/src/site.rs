@@ -146,7 +146,7 @@ impl Sites {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
         let (source, files) = (FindingSource::default(), Vec::new());
-        WorkReport { inputs, nested: None, source, files, additions: None, host, is_left: true }
+        WorkReport { inputs, nested: None, source, files, additions: None, host, is_left: true, ended: None }
     }
 
     async fn report(
@@ -173,7 +173,7 @@ impl Sites {
             None => None,
         };
         let (additions, host) = (site.take_additions(run, objects).await?, self.queue.clone());
-        Ok(WorkReport { inputs, nested, source, files, additions, host, is_left: false })
+        Ok(WorkReport { inputs, nested, source, files, additions, host, is_left: false, ended: None })
     }
 
     async fn open(&self, order: &WorkOrder) -> Result<RunSite, WorkerError> {

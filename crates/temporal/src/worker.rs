@@ -23,8 +23,9 @@ use crate::objects::Objects;
 use crate::plan::RunPlans;
 use crate::site::Sites;
 use crate::terminal::note;
+use crate::waits::HOST_QUEUE;
 use crate::worker_life::WorkerLife;
-use crate::workflow::{HOST_QUEUE, RunWorkflow};
+use crate::workflow::RunWorkflow;
 
 /// The time without work after which a worker ends that was told to: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);

@@ -1,48 +1,33 @@
 //! The workflow of a run: it waits, and passes on what happens.
 #![expect(missing_docs, reason = "the macro makes constants of the methods")]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityCancellationType, ActivityExecutionError, ActivityOptions, ContinueAsNewOptions,
-    SyncWorkflowContext, TimerOptions, WorkflowCancellationToken, WorkflowContext, WorkflowContextView,
-    WorkflowResult,
+    ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
-use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
 use wf_core::run_ledgers::BudgetRefusal;
 
-use crate::activities::WorkActivities;
-use crate::command::{DriverCommand, Occurrence, RunTimer};
 use crate::driver::RunDriver;
-use crate::lock_activities::{LockActivities, LockErrand};
-use crate::lock_queue::{LockMessage, LockNotice};
+use crate::inquiry::{RunInquiry, answer};
+use crate::lock_queue::LockNotice;
 use crate::objects::Objects;
-use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkReport, WorkWish};
+use crate::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkWish};
 use crate::plan::{RunPlans, require_approver};
-use crate::pool::Pool;
+use crate::pool::PoolOrder;
 use crate::progress::{DriverError, require_own_rules};
+use crate::waits::{TimedOccurrence, Waits, now};
 use crate::work_ledgers::OrderClaim;
-
-/// The longest time that work is silent before its worker counts as lost.
-pub const HEARTBEAT: Duration = Duration::from_secs(10);
-
-/// The longest time that one piece of work takes: the limits of steps are shorter, and no other is needed.
-const LONGEST_WORK: Duration = Duration::from_hours(30 * 24);
-
-/// The beginning of the names of task queues that one worker alone has.
-pub const HOST_QUEUE: &str = "wf-host-";
-
-/// The time that a worker has to take work that only it can do, before it counts as lost.
-const HOST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of events after which a history begins anew, whatever the server suggests.
 const HISTORY_EVENTS: u32 = 8_000;
+
+/// The mark in histories whose ends are taken in their order. Those of earlier versions have it not.
+const BY_HISTORY: &str = "wf-by-history";
 
 /// A run as a workflow.
 #[workflow]
@@ -55,19 +40,10 @@ pub struct RunWorkflow {
 }
 
 /// A message from outside.
-enum OutsideMessage {
+pub(crate) enum OutsideMessage {
     Cancel(String),
     Answer(RequestAnswer),
     Lock(LockNotice),
-}
-
-/// An end in the workflow.
-enum Ended {
-    Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
-    Told(u64),
-    Timer(RunTimer, Moment),
-    Grace,
-    Cancelled,
 }
 
 impl RunWorkflow {
@@ -84,6 +60,20 @@ impl RunWorkflow {
         self.spec = Some(spec);
         Ok(())
     }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// True if a message from outside waits.
+    pub(crate) fn has_message(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
+    /// Takes the first of the messages that wait.
+    pub(crate) fn take_message(&mut self) -> Option<OutsideMessage> {
+        self.inbox.pop_front()
+    }
 }
 
 #[workflow_methods(factory_only)]
@@ -91,10 +81,11 @@ impl RunWorkflow {
     /// Lets the run go on until it is over, or until its history begins anew.
     #[run(name = "wf.run.v1")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, order: RunOrder) -> WorkflowResult<RunOutcome> {
+        let pool_order = if ctx.patched(BY_HISTORY) { PoolOrder::History } else { PoolOrder::Number };
         sure(ctx, ctx.state_mut(|state| state.open(order))).await;
         let mut at = now(ctx);
         let mut commands = drive(ctx, |driver| driver.begin(at)).await;
-        let mut waits = Waits::new(ctx);
+        let mut waits = Waits::new(ctx, pool_order);
         loop {
             for command in commands.drain(..) {
                 waits.begin(ctx, at, command);
@@ -102,19 +93,22 @@ impl RunWorkflow {
             if let Some(outcome) = drive(ctx, |driver| Ok(driver.outcome())).await {
                 return Ok(outcome);
             }
-            if ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS {
+            let ready = waits.ready(ctx).await;
+            if ready.is_none() && is_long(ctx) {
                 for command in drive(ctx, |driver| Ok(driver.drain())).await {
                     waits.begin(ctx, at, command);
                 }
                 let is_idle = drive(ctx, |driver| Ok(driver.is_idle())).await;
-                if is_idle && ctx.state(|state| state.inbox.is_empty()) {
+                if is_idle && !ctx.state(Self::has_message) {
                     let order = drive(ctx, RunDriver::store).await;
                     ctx.continue_as_new(order, ContinueAsNewOptions::default())?;
                 }
             }
-            let occurrence = waits.next(ctx).await;
-            // A worker that takes a run over may be told the time of its last decision: before a timer that went off since.
-            at = now(ctx).max(waits.reached);
+            let TimedOccurrence { at: time, occurrence } = match ready {
+                Some(occurrence) => occurrence,
+                None => waits.next(ctx).await,
+            };
+            at = time;
             commands = drive(ctx, |driver| driver.step(at, occurrence)).await;
         }
     }
@@ -171,102 +165,41 @@ impl RunWorkflow {
         self.driver.as_mut().and_then(|driver| driver.claim(key, claim))
     }
 
-    /// Returns the wish about some work.
+    /// Answers a question, which leaves nothing in the history: the answer is the reason of a refusal.
+    #[update_validator(inquire)]
+    fn answer_inquiry(
+        &self,
+        _: &WorkflowContextView,
+        inquiry: &RunInquiry,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err(match inquiry {
+            RunInquiry::News => answer(&self.driver.as_ref().map(RunDriver::news).transpose()?),
+            RunInquiry::Wish(key) => {
+                answer(&self.driver.as_ref().map_or(WorkWish::GoOn, |driver| driver.wish(*key)))
+            }
+        })
+    }
+
+    /// Takes a question. None comes here: each is answered by a refusal.
+    #[update(name = "inquire")]
+    pub fn inquire(&mut self, _: &mut SyncWorkflowContext<Self>, _: RunInquiry) {}
+
+    /// Returns the wish about some work, to workers of the version before.
     #[query(name = "wish")]
     pub fn wish(&self, _: &WorkflowContextView, key: u64) -> WorkWish {
         self.driver.as_ref().map_or(WorkWish::GoOn, |driver| driver.wish(key))
     }
 
-    /// Returns what whoever follows the run needs to know.
+    /// Returns what whoever follows the run needs to know, once it is over.
     #[query(name = "news")]
     pub fn news(&self, _: &WorkflowContextView, (): ()) -> Option<RunNews> {
         self.driver.as_ref().and_then(|driver| driver.news().ok())
     }
 }
 
-/// The waits of the workflow. They do not end if it is cancelled, as an operator of the server may: that is an occurrence
-/// like others, and what follows from it is waited for.
-struct Waits {
-    pool: Pool<Ended>,
-    stops: BTreeMap<u64, WorkflowCancellationToken>,
-    timers: u64,
-    /// The latest instant of all timers that went off.
-    reached: Moment,
-}
-
-impl Waits {
-    fn new(ctx: &WorkflowContext<RunWorkflow>) -> Self {
-        let (ctx, mut pool) = (ctx.clone(), Pool::default());
-        pool.insert(u64::MAX, async move {
-            ctx.cancelled().await;
-            Ended::Cancelled
-        });
-        Self { pool, stops: BTreeMap::new(), timers: 0, reached: Moment::default() }
-    }
-
-    fn begin(&mut self, ctx: &WorkflowContext<RunWorkflow>, at: Moment, command: DriverCommand) {
-        match command {
-            DriverCommand::Work { key, name, queue, order } => {
-                let stop = WorkflowCancellationToken::new();
-                self.stops.insert(key, stop.clone());
-                let work = work(ctx.clone(), stop, format!("{key} {name}"), queue, *order);
-                self.pool.insert(key << 1, work.map(move |report| Ended::Work(key, Box::new(report))));
-            }
-            DriverCommand::Tell { key, lock, message } => {
-                let errand = LockErrand { lock, message };
-                self.pool.insert(key << 1, tell(ctx.clone(), key, errand).map(move |()| Ended::Told(key)));
-            }
-            DriverCommand::Wake { at: due, timer } => {
-                self.sleep(ctx, due.since(at), Ended::Timer(timer, due));
-            }
-            DriverCommand::Grace { at: due } => self.sleep(ctx, due.since(at), Ended::Grace),
-            DriverCommand::Stop { key } => {
-                if let Some(stop) = self.stops.get(&key) {
-                    stop.cancel();
-                }
-            }
-        }
-    }
-
-    fn sleep(&mut self, ctx: &WorkflowContext<RunWorkflow>, wait: Duration, ended: Ended) {
-        self.timers += 1;
-        let options = TimerOptions::builder(wait).cancellation_token(WorkflowCancellationToken::new());
-        let (ctx, options) = (ctx.clone(), options.build());
-        self.pool.insert(self.timers << 1 | 1, async move {
-            ctx.timer(options).await;
-            ended
-        });
-    }
-
-    /// Waits for the next occurrence.
-    async fn next(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> Occurrence {
-        match self.pool.next_unless(ctx, |state| !state.inbox.is_empty()).await {
-            Some(Ended::Work(key, report)) => {
-                self.stops.remove(&key);
-                let report = match *report {
-                    Ok(report) => report,
-                    Err(ActivityExecutionError::Cancelled(_)) => return Occurrence::Unbegun { key },
-                    Err(_) => return Occurrence::Lost { key },
-                };
-                let objects = ctx.state(|state| state.objects.clone());
-                let report = sure(ctx, report.open_now(&objects).map_err(DriverError::from)).await;
-                Occurrence::Reported { key, report: Box::new(report) }
-            }
-            Some(Ended::Told(key)) => Occurrence::Told { key },
-            Some(Ended::Timer(timer, due)) => {
-                self.reached = self.reached.max(due);
-                Occurrence::Woke(timer)
-            }
-            Some(Ended::Grace) => Occurrence::GraceOver,
-            Some(Ended::Cancelled) => Occurrence::Cancel("cancelled on the Temporal server".into()),
-            None => match ctx.state_mut(|state| state.inbox.pop_front()) {
-                Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
-                Some(OutsideMessage::Lock(notice)) => Occurrence::Lock(notice),
-                Some(OutsideMessage::Cancel(reason)) => Occurrence::Cancel(reason),
-                None => Occurrence::Nothing,
-            },
-        }
-    }
+/// True if the history of a run is to begin anew.
+fn is_long(ctx: &WorkflowContext<RunWorkflow>) -> bool {
+    ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS
 }
 
 /// Has the driver act.
@@ -291,44 +224,4 @@ pub(crate) async fn sure<W, T>(
             std::future::pending().await
         }
     }
-}
-
-/// Has work done, however often its worker is lost. Work that is told to end ends with a report of that; without one it
-/// was never begun.
-async fn work(
-    ctx: WorkflowContext<RunWorkflow>,
-    stop: WorkflowCancellationToken,
-    id: String,
-    queue: String,
-    order: WorkOrder,
-) -> Result<WorkReport, ActivityExecutionError> {
-    // A host that is gone does not come back under its name.
-    let patience = queue.starts_with(HOST_QUEUE).then_some(HOST_PATIENCE);
-    let options = ActivityOptions::with_start_to_close_timeout(LONGEST_WORK)
-        .maybe_schedule_to_start_timeout(patience)
-        .activity_id(id)
-        .task_queue(queue)
-        .heartbeat_timeout(HEARTBEAT)
-        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
-        .cancellation_token(stop)
-        .build();
-    ctx.execute_activity(WorkActivities::work, order, options).await
-}
-
-/// Has a named lock told something, however often its worker is lost.
-async fn tell(ctx: WorkflowContext<RunWorkflow>, key: u64, errand: LockErrand) {
-    let verb = if matches!(errand.message, LockMessage::Acquire(_)) { "acquire" } else { "release" };
-    let options = ActivityOptions::with_start_to_close_timeout(LockActivities::TIMEOUT)
-        .activity_id(format!("{key} {verb} {}", errand.lock))
-        .cancellation_token(WorkflowCancellationToken::new())
-        .build();
-    // It has no end but its success.
-    let _ = ctx.execute_activity(LockActivities::tell, errand, options).await;
-}
-
-/// Returns the time, the same whenever the history is replayed.
-pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> Moment {
-    let since = ctx.workflow_time().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    let millis = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-    Moment::from_millis(millis)
 }

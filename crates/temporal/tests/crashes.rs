@@ -101,13 +101,13 @@ impl Victim {
 }
 
 /// Returns a number below another one, which a seed and a case select.
-fn choose(seed: u64, case: usize, count: usize) -> usize {
+pub fn choose(seed: u64, case: usize, count: usize) -> usize {
     let digest = Sha256Digest::of_bytes(format!("{seed}/{case}").as_bytes());
     digest.to_string().bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % count)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test is told how much it does")]
-fn setting(name: &str, default: u64) -> u64 {
+pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 

@@ -146,7 +146,7 @@ pub fn driven_run() -> RunId {
 pub fn report_of(inputs: Vec<InputKind>, is_left: bool) -> OpenReport {
     let (source, host) = (FindingSource::default(), "wf-host-w".to_owned());
     let (files, additions) = (Vec::new(), Vec::new());
-    OpenReport { inputs, nested: None, source, files, additions, host, is_left }
+    OpenReport { inputs, nested: None, source, files, additions, host, is_left, ended: None }
 }
 
 /// The input with which a run begins in an empty workspace.

@@ -127,6 +127,15 @@ impl Farm {
         self.adopt_worker(name, &mut command);
     }
 
+    /// Starts a worker of one queue alone, and waits until it works.
+    pub fn start_worker_of(&mut self, name: &str, queue: &str) {
+        // What precedes the arguments of a worker does nothing.
+        let mut command = self.worker_command(name, "env");
+        let runs = self.path(name).join("runs").display().to_string();
+        command.arg(WORKER).args(["worker", "farm", "--folder", &runs, "--identity", name, "--queue", queue]);
+        self.adopt_worker(name, &mut command);
+    }
+
     /// Prepares a worker, in a folder with nothing but its configuration. `wrapper` is `wf-temporal`, or starts what
     /// follows it.
     pub fn worker_command(&self, name: &str, wrapper: &str) -> Command {
@@ -221,6 +230,17 @@ impl Farm {
             !id.is_empty()
         });
         id
+    }
+
+    /// Returns the path of the object that has a key.
+    pub fn object_with(&self, key: &str) -> PathBuf {
+        let files =
+            walkdir::WalkDir::new(self.path("objects")).into_iter().map(|entry| entry.unwrap().into_path());
+        let has = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            serde_json::from_str::<Value>(&text).is_ok_and(|value| value.get(key).is_some())
+        };
+        files.filter(|path| path.is_file()).find(has).unwrap()
     }
 
     /// Returns the ids of the latest run and of all nested in it, each by the steps above it.

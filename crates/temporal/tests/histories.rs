@@ -65,12 +65,12 @@ impl RecordedRun {
     }
 
     /// Returns a run of a farm.
-    async fn of(farm: &Farm, run: &str) -> Self {
+    pub async fn of(farm: &Farm, run: &str) -> Self {
         Self { histories: histories(farm, run).await, objects: json_below(&farm.path("objects")) }
     }
 
     /// Has the workflow of this version decide about the run again.
-    async fn replay(&self) -> Result<(), WorkflowReplayError> {
+    pub async fn replay(&self) -> Result<(), WorkflowReplayError> {
         let folder = tempfile::tempdir().unwrap();
         self.put_objects(folder.path());
         let objects = Objects::open(&format!("file://{}", folder.path().display())).unwrap();

@@ -74,7 +74,7 @@ impl RunDriver {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
         };
-        let OpenReport { mut inputs, nested, source, files, mut additions, host, is_left } = report;
+        let OpenReport { mut inputs, nested, source, files, mut additions, host, is_left, ended: _ } = report;
         self.log.note_files(files);
         self.take_findings(&source)?;
         for input in &mut inputs {

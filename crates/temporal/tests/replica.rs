@@ -1,0 +1,208 @@
+//! The workflow of a run in the library that workers have, with a server that is the test: what the workflow is told, and in
+//! which batches, is up to the test.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use temporalio_common::data_converters::DataConverter;
+use temporalio_common::protos::coresdk::activity_result::{ActivityResolution, Success, activity_resolution};
+use temporalio_common::protos::coresdk::workflow_activation::workflow_activation_job::Variant;
+use temporalio_common::protos::coresdk::workflow_activation::{
+    FireTimer, InitializeWorkflow, NotifyHasPatch, QueryWorkflow, ResolveActivity, WorkflowActivation,
+    WorkflowActivationJob,
+};
+use temporalio_common::protos::coresdk::workflow_commands::workflow_command::Variant as Command;
+use temporalio_common::protos::coresdk::workflow_commands::{CompleteWorkflowExecution, WorkflowCommand};
+use temporalio_common::protos::temporal::api::common::v1::Payload;
+use temporalio_workflow::__private::sdk::{
+    ActivationJobResult, GuestWorkflowInstance, MAIN_ROUTINE_ID, MainRoutineCompletion, RoutineCompletion,
+    WorkflowHost, WorkflowInit, WorkflowInstance,
+};
+use temporalio_workflow::BaseWorkflowContext;
+
+use wf_temporal::RunPlans;
+use wf_temporal::objects::Objects;
+use wf_temporal::order::{RunNews, RunOrder, WorkOrder, WorkReport};
+use wf_temporal::workflow::RunWorkflow;
+
+/// Something that a workflow waits for, and that happens.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The activity of a number ended with a report.
+    Report(u32, Box<WorkReport>),
+    /// The timer of a number went off.
+    Timer(u32),
+}
+
+/// Something that a workflow asks of the server.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// An activity: its number, its name and its order.
+    Work(u32, String, Box<WorkOrder>),
+    /// A timer: its number and its time.
+    Timer(u32, Duration),
+    /// The end of the workflow.
+    End,
+}
+
+impl Wanted {
+    /// Returns the part of it that a replay compares with the history.
+    pub fn compared(&self) -> String {
+        match self {
+            Self::Work(number, name, _) => format!("activity {number}: {name}"),
+            Self::Timer(number, _) => format!("timer {number}"),
+            Self::End => "end".into(),
+        }
+    }
+
+    fn of(command: WorkflowCommand) -> Option<Self> {
+        match command.variant.unwrap() {
+            Command::ScheduleActivity(activity) => {
+                let order = Box::new(value(&activity.arguments[0]));
+                Some(Self::Work(activity.seq, activity.activity_id, order))
+            }
+            Command::StartTimer(timer) => {
+                let time = timer.start_to_fire_timeout.unwrap().try_into().unwrap();
+                Some(Self::Timer(timer.seq, time))
+            }
+            Command::CompleteWorkflowExecution(_) => Some(Self::End),
+            Command::SetPatchMarker(_) => None,
+            other => panic!("no such command is expected: {other:?}"),
+        }
+    }
+}
+
+/// A workflow that a worker has.
+pub struct Replica {
+    instance: Box<dyn WorkflowInstance>,
+    commands: Rc<Commands>,
+    first: Vec<Variant>,
+}
+
+/// The commands of a workflow that the server was not given.
+#[derive(Default)]
+struct Commands(RefCell<Vec<WorkflowCommand>>);
+
+impl WorkflowHost for Commands {
+    fn set_current_details(&self, _: String) {}
+
+    fn push_command(&self, command: WorkflowCommand) {
+        self.0.borrow_mut().push(command);
+    }
+}
+
+impl Replica {
+    /// A workflow whose history has a mark, or not, before it was told anything.
+    pub fn new(objects: &Objects, order: &RunOrder, mark: Option<&str>) -> Self {
+        let init = InitializeWorkflow { arguments: vec![payload(order)], ..Default::default() };
+        let commands = Rc::new(Commands::default());
+        let names = || "test".to_owned();
+        let raw = WorkflowInit {
+            namespace: names(),
+            task_queue: names(),
+            run_id: names(),
+            initialize_workflow: init.clone(),
+        };
+        let context =
+            BaseWorkflowContext::from_raw(raw, DataConverter::default(), commands.clone(), None, Vec::new());
+        let workflow = RunWorkflow::new(objects.clone(), Arc::new(RunPlans::default()));
+        let instance = GuestWorkflowInstance::new_with_workflow(workflow, context, Some(order.clone()));
+        let mark = mark.map(|mark| Variant::NotifyHasPatch(NotifyHasPatch { patch_id: mark.to_owned() }));
+        let first = [Variant::InitializeWorkflow(init)].into_iter().chain(mark).collect();
+        Self { instance: Box::new(instance), commands, first }
+    }
+
+    /// Tells the workflow what happened until an instant, in milliseconds. Returns what it wants then.
+    pub fn tell(&mut self, millis: u64, events: &[Event]) -> Vec<Wanted> {
+        let jobs = events.iter().cloned().map(|event| match event {
+            Event::Report(seq, report) => {
+                let done = Success { result: Some(payload(&*report)) };
+                let result =
+                    ActivityResolution { status: Some(activity_resolution::Status::Completed(done)) };
+                Variant::ResolveActivity(ResolveActivity { seq, result: Some(result), is_local: false })
+            }
+            Event::Timer(seq) => Variant::FireTimer(FireTimer { seq }),
+        });
+        let jobs: Vec<_> = std::mem::take(&mut self.first).into_iter().chain(jobs).collect();
+        if !jobs.is_empty() {
+            self.activate(millis, jobs);
+            self.drive();
+        }
+        self.commands.0.take().into_iter().filter_map(Wanted::of).collect()
+    }
+
+    /// Asks for the news of the run, as a query does.
+    pub fn news(&mut self, millis: u64) -> Option<RunNews> {
+        let arguments = vec![payload(&())];
+        let query = QueryWorkflow { query_type: "news".into(), arguments, ..Default::default() };
+        let results = self.activate(millis, vec![Variant::QueryWorkflow(query)]);
+        let [ActivationJobResult::QueryResponse(response)] = results.as_slice() else {
+            panic!("{results:?}")
+        };
+        value(response.result.as_ref().unwrap())
+    }
+
+    fn activate(&mut self, millis: u64, jobs: Vec<Variant>) -> Vec<ActivationJobResult> {
+        let time = UNIX_EPOCH + Duration::from_millis(millis);
+        let jobs = jobs.into_iter().map(|variant| WorkflowActivationJob { variant: Some(variant) }).collect();
+        let activation = WorkflowActivation {
+            timestamp: Some(time.into()),
+            is_replaying: true,
+            jobs,
+            ..Default::default()
+        };
+        self.instance.activate(activation, Waker::noop()).unwrap().job_results
+    }
+
+    fn drive(&mut self) {
+        loop {
+            let polled = self.instance.poll_routine(MAIN_ROUTINE_ID, Waker::noop()).unwrap();
+            match polled.completion.unwrap() {
+                RoutineCompletion::Main(MainRoutineCompletion::Blocked) if polled.made_progress => {}
+                RoutineCompletion::Main(MainRoutineCompletion::Blocked) => return,
+                RoutineCompletion::Main(MainRoutineCompletion::Terminal(_)) => {
+                    let end = Command::CompleteWorkflowExecution(CompleteWorkflowExecution::default());
+                    return self.commands.push_command(end.into());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+fn payload(value: &impl Serialize) -> Payload {
+    let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
+    let data = serde_json::to_vec(value).unwrap();
+    Payload { metadata: [encoding].into_iter().collect(), data, ..Default::default() }
+}
+
+fn value<T: DeserializeOwned>(payload: &Payload) -> T {
+    serde_json::from_slice(&payload.data).unwrap()
+}
+
+/// What a workflow waits for, by number.
+#[derive(Default)]
+pub struct Pending {
+    pub works: BTreeMap<u32, Box<WorkOrder>>,
+    pub timers: BTreeMap<u32, Duration>,
+    pub is_over: bool,
+}
+
+impl Pending {
+    /// Adds what a workflow wants.
+    pub fn add(&mut self, wanted: Vec<Wanted>) {
+        for wanted in wanted {
+            match wanted {
+                Wanted::Work(number, _, order) => drop(self.works.insert(number, order)),
+                Wanted::Timer(number, time) => drop(self.timers.insert(number, time)),
+                Wanted::End => self.is_over = true,
+            }
+        }
+    }
+}

@@ -114,7 +114,7 @@ async fn heed(ctx: &ActivityContext, key: u64, stop: watch::Sender<StopLevel>) {
 /// Asks the workflow for its wish about a piece of work. One that is over has none any more.
 async fn wish(ctx: &ActivityContext, key: u64) -> WorkWish {
     let Some(handle) = ctx.workflow_handle::<RunWorkflow>() else { return WorkWish::End };
-    match inquire(&handle, RunInquiry::Wish(key)).await {
+    match inquire(&handle, RunWorkflow::inquire, RunInquiry::Wish(key)).await {
         Ok(wish) => wish,
         Err(InquiryError::Over) => WorkWish::End,
         // Nobody answers now, or a worker that this one is going to replace.

@@ -88,7 +88,7 @@ impl<'a> FollowedRun<'a> {
 
     /// Asks the run for news; `None`: it has none now.
     async fn ask_for_news(&mut self) -> Result<Option<RunNews>, FollowError> {
-        match inquire(self.handle, RunInquiry::News).await {
+        match inquire(self.handle, RunWorkflow::inquire, RunInquiry::News).await {
             Ok(news) => return Ok(self.heard(news)),
             Err(InquiryError::Silent) => return self.silence(),
             Err(InquiryError::Refused(reason)) => return Err(refused("tell how the run goes", &reason)),

@@ -145,7 +145,7 @@ impl GoalActivities {
                 end = &mut end => return self.ended(&handle, end, errand).await,
                 () = tokio::time::sleep(POLL), if !errand.is_waiting => {
                     // One that does not answer is driven by nobody now, and does not wait for people.
-                    if let Ok(Some(news)) = inquire::<Option<RunNews>>(&handle, RunInquiry::News).await
+                    if let Ok(Some(news)) = inquire::<_, _, Option<RunNews>>(&handle, RunWorkflow::inquire, RunInquiry::News).await
                         && news.only_waits_for_people
                     {
                         return Ok(RunReport::Waits);

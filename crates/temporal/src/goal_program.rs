@@ -8,6 +8,7 @@ use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
     WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowStartOptions,
 };
+use tokio::time::{Instant, sleep, timeout};
 
 use wf_app::config::Backend;
 use wf_app::goals::{DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest};
@@ -19,8 +20,9 @@ use wf_core::machine::LOGIC_VERSION;
 use crate::driver::DEFAULT_QUEUE;
 use crate::follow::{FollowError, refused, say};
 use crate::goal_log::{records_since, with_run};
-use crate::goal_order::{BegunGoalMark, DeployedGoalSpec, GoalOrder};
+use crate::goal_order::{BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder};
 use crate::goal_workflow::GoalWorkflow;
+use crate::inquiry::{InquiryError, inquire};
 use crate::objects::{ObjectError, Objects};
 use crate::stored_workspace::{StoredWorkspace, store_state};
 
@@ -32,6 +34,9 @@ const RECORDS: usize = 500;
 
 /// The time that the workflow of a goal has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The time between two questions that nobody answers.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason why a request cannot be answered.
 #[derive(Debug, thiserror::Error)]
@@ -135,10 +140,7 @@ impl GoalProgram<'_> {
 
     /// Returns the next records of a goal, also if that is over.
     async fn records(&self, workflow: &str, after: u64) -> Result<Vec<DeployedRecord>, GoalProgramError> {
-        let handle = self.client.get_workflow_handle::<GoalWorkflow>(workflow);
-        let news = handle.query(GoalWorkflow::records, (), WorkflowQueryOptions::default());
-        let news = tokio::time::timeout(PATIENCE, news).await.map_err(|_| GoalProgramError::Silent)?;
-        let Some(news) = news.map_err(|error| refused("tell the records of the goal", &error))? else {
+        let Some(news) = self.news(workflow).await? else {
             return Ok(Vec::new());
         };
         let mut records = Vec::new();
@@ -148,12 +150,33 @@ impl GoalProgram<'_> {
         Ok(records)
     }
 
+    /// Asks a goal for its records; `None`: it has not begun.
+    async fn news(&self, workflow: &str) -> Result<Option<GoalNews>, GoalProgramError> {
+        let handle = self.client.get_workflow_handle::<GoalWorkflow>(workflow);
+        let begun = Instant::now();
+        loop {
+            match inquire(&handle, GoalWorkflow::inquire, ()).await {
+                Ok(news) => return Ok(news),
+                Err(InquiryError::Silent) if begun.elapsed() < PATIENCE => sleep(PAUSE).await,
+                Err(InquiryError::Silent) => return Err(GoalProgramError::Silent),
+                Err(InquiryError::Refused(reason)) => {
+                    return Err(refused("tell the records of the goal", &reason).into());
+                }
+                // It is over, and its history does not change any more; or a worker of the version before drives it.
+                Err(InquiryError::Over | InquiryError::Foreign) => break,
+            }
+        }
+        let news = handle.query(GoalWorkflow::records, (), WorkflowQueryOptions::default());
+        let news = timeout(PATIENCE, news).await.map_err(|_| GoalProgramError::Silent)?;
+        Ok(news.map_err(|error| refused("tell the records of the goal", &error))?)
+    }
+
     /// Acts on a goal. What follows from it is among its records.
     async fn act(&self, workflow: &str, act: GoalAct) -> Result<GoalAnswer, GoalProgramError> {
         let handle = self.client.get_workflow_handle::<GoalWorkflow>(workflow);
         let is_recall = matches!(act, GoalAct::Recall { .. });
         let done = handle.execute_update(GoalWorkflow::act, act, WorkflowExecuteUpdateOptions::default());
-        let done = tokio::time::timeout(PATIENCE, done).await.map_err(|_| GoalProgramError::Silent)?;
+        let done = timeout(PATIENCE, done).await.map_err(|_| GoalProgramError::Silent)?;
         match done {
             Ok(()) => Ok(GoalAnswer::Done),
             Err(WorkflowUpdateError::Failed(failure)) => Err(GoalProgramError::Refused(failure.message)),

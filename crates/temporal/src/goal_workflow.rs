@@ -21,6 +21,7 @@ use wf_core::goal::ReconciliationRunEnd;
 use crate::goal_activities::GoalActivities;
 use crate::goal_keeper::{GoalDuty, GoalKeeper};
 use crate::goal_order::{GoalNews, GoalOrder, NotificationErrand, RunErrand, RunReport};
+use crate::inquiry::answer;
 use crate::objects::Objects;
 use crate::plan::RunPlans;
 use crate::pool::Pool;
@@ -111,7 +112,21 @@ impl GoalWorkflow {
         self.inbox.push_back(act);
     }
 
-    /// Returns the records of the goal, as far as they are stored, and the rest; `None`: it has not begun.
+    /// Answers the question for the records, which leaves nothing in the history: the answer is the reason of a refusal.
+    #[update_validator(inquire)]
+    fn answer_inquiry(
+        &self,
+        _: &WorkflowContextView,
+        (): &(),
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err(answer(&self.keeper.as_ref().map(GoalKeeper::news)))
+    }
+
+    /// Takes a question. None comes here: each is answered by a refusal.
+    #[update(name = "inquire")]
+    pub fn inquire(&mut self, _: &mut SyncWorkflowContext<Self>, (): ()) {}
+
+    /// Returns the records of the goal, as far as they are stored, and the rest, once it is over; `None`: it has not begun.
     #[query(name = "records")]
     pub fn records(&self, _: &WorkflowContextView, (): ()) -> Option<GoalNews> {
         self.keeper.as_ref().map(GoalKeeper::news)

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use temporalio_client::errors::WorkflowUpdateError;
 use temporalio_client::tonic::{Code, Status};
 use temporalio_client::{Client, WorkflowExecuteUpdateOptions, WorkflowHandle};
-
-use crate::workflow::RunWorkflow;
+use temporalio_common::{HasWorkflowDefinition, UpdateDefinition};
 
 /// The beginning of the reason of a refusal that is an answer.
 const ANSWER: &str = "wf.answer.v1 ";
@@ -34,7 +33,7 @@ const SILENCE: [Code; 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunInquiry {
-    /// What whoever follows the run needs to know: an optional [`RunNews`](crate::order::RunNews), `null` before it has begun.
+    /// The news for whoever follows the run: an optional [`RunNews`](crate::order::RunNews), `null` before it has begun.
     News,
     /// The [`WorkWish`](crate::order::WorkWish) about the work of a number.
     Wish(u64),
@@ -70,12 +69,19 @@ fn answer_in<T: DeserializeOwned>(reason: &str) -> Option<T> {
     reason.strip_prefix(ANSWER).and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// Asks the workflow of a run.
-pub async fn inquire<T: DeserializeOwned>(
-    handle: &WorkflowHandle<Client, RunWorkflow>,
-    inquiry: RunInquiry,
-) -> Result<T, InquiryError> {
-    let asked = handle.execute_update(RunWorkflow::inquire, inquiry, WorkflowExecuteUpdateOptions::default());
+/// Asks a workflow, by an update of it that is always refused.
+pub async fn inquire<W, U, T>(
+    handle: &WorkflowHandle<Client, W>,
+    update: U,
+    inquiry: U::Input,
+) -> Result<T, InquiryError>
+where
+    W: HasWorkflowDefinition,
+    U: UpdateDefinition<Workflow = W::Run, Output = ()>,
+    U::Input: Send,
+    T: DeserializeOwned,
+{
+    let asked = handle.execute_update(update, inquiry, WorkflowExecuteUpdateOptions::default());
     match tokio::time::timeout(PATIENCE, asked).await {
         Err(_) => Err(InquiryError::Silent),
         Ok(Err(WorkflowUpdateError::Failed(failure))) => {

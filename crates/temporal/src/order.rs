@@ -216,7 +216,7 @@ pub struct WorkReport {
     /// True if the work goes on there, and nobody waits for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_left: bool,
-    /// When the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
+    /// The time at which the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Moment>,
 }
@@ -260,7 +260,7 @@ pub struct OpenReport {
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
     pub is_left: bool,
-    /// When the work ended, by the clock of the server.
+    /// The time at which the work ended, by the clock of the server.
     pub ended: Option<Moment>,
 }
 

@@ -36,6 +36,8 @@ use wf_temporal::workflow::RunWorkflow;
 pub enum Event {
     /// The activity of a number ended with a report.
     Report(u32, Box<WorkReport>),
+    /// The activity of a number ended, in whatever way.
+    Ended(u32, Box<ActivityResolution>),
     /// The timer of a number went off.
     Timer(u32),
 }
@@ -123,10 +125,12 @@ impl Replica {
         let jobs = events.iter().cloned().map(|event| match event {
             Event::Report(seq, report) => {
                 let done = Success { result: Some(payload(&*report)) };
-                let result =
-                    ActivityResolution { status: Some(activity_resolution::Status::Completed(done)) };
-                Variant::ResolveActivity(ResolveActivity { seq, result: Some(result), is_local: false })
+                resolve(
+                    seq,
+                    ActivityResolution { status: Some(activity_resolution::Status::Completed(done)) },
+                )
             }
+            Event::Ended(seq, resolution) => resolve(seq, *resolution),
             Event::Timer(seq) => Variant::FireTimer(FireTimer { seq }),
         });
         let jobs: Vec<_> = std::mem::take(&mut self.first).into_iter().chain(jobs).collect();
@@ -176,13 +180,17 @@ impl Replica {
     }
 }
 
+fn resolve(seq: u32, resolution: ActivityResolution) -> Variant {
+    Variant::ResolveActivity(ResolveActivity { seq, result: Some(resolution), is_local: false })
+}
+
 fn payload(value: &impl Serialize) -> Payload {
     let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
     let data = serde_json::to_vec(value).unwrap();
     Payload { metadata: [encoding].into_iter().collect(), data, ..Default::default() }
 }
 
-fn value<T: DeserializeOwned>(payload: &Payload) -> T {
+pub fn value<T: DeserializeOwned>(payload: &Payload) -> T {
     serde_json::from_slice(&payload.data).unwrap()
 }
 

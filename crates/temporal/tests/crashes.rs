@@ -13,6 +13,7 @@ use wf_base::digest::Sha256Digest;
 use crate::cable::Cable;
 use crate::deaths::assert_whole;
 use crate::farm::Farm;
+use crate::lost::assert_replays;
 use crate::programs::{Did, signal, until};
 
 /// A plan whose steps may all be interrupted, and whose end shows that each was done. Some are those of the worker in which
@@ -161,6 +162,7 @@ impl CrashTest {
         }
         Did::ended(run).exits(0);
         self.farm.runs().values().for_each(|run| assert_whole(&self.farm, run));
+        assert_replays(&self.farm, &self.farm.run());
         assert!(!self.farm.has_ended("w1"), "{}", self.farm.log("w1"));
         self.farm.kill_host("w1");
     }
@@ -199,6 +201,7 @@ impl CrashTest {
             }
             assert_eq!(self.farm.show()["run"]["state"], "succeeded");
             self.farm.runs().values().for_each(|run| assert_whole(&self.farm, run));
+            assert_replays(&self.farm, &self.farm.run());
         }
         self.farm.kill_host("w1");
     }

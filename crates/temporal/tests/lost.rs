@@ -9,12 +9,14 @@ use serde_json::Value;
 use temporalio_common::protos::temporal::api::enums::v1::WorkflowTaskFailedCause;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
+use wf_temporal::objects::Objects;
+
 use crate::crashes::{choose, setting};
 use crate::deaths::assert_whole;
 use crate::farm::Farm;
 use crate::histories::{RecordedRun, histories};
 use crate::programs::{Did, until};
-use crate::splits::millis_of;
+use crate::splits::{assert_splits, millis_of};
 
 /// Two chains on a host of their own, beside which nothing is to be decided.
 const CHAINS: &str = r"steps:
@@ -52,11 +54,17 @@ fn contradictions(farm: &Farm, run: &str) -> usize {
     events.filter(|event| is_contradiction(&event.attributes)).count()
 }
 
-/// Asserts that a run is decided again as it was decided.
+/// Asserts that a run, which got no messages from outside, is decided again as it was decided, in every split.
 pub fn assert_replays(farm: &Farm, run: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let replayed = runtime.block_on(async { RecordedRun::of(farm, run).await.replay().await });
-    replayed.unwrap_or_else(|error| panic!("{run}: {error}"));
+    runtime.block_on(async {
+        let replayed = RecordedRun::of(farm, run).await.replay().await;
+        replayed.unwrap_or_else(|error| panic!("{run}: {error}"));
+        let objects = Objects::open(&farm.objects).unwrap();
+        for history in histories(farm, run).await {
+            assert_splits(&history, objects.clone());
+        }
+    });
     assert_eq!(contradictions(farm, run), 0, "{run}");
 }
 

@@ -5,18 +5,29 @@
 
 use std::collections::BTreeMap;
 
+use temporalio_common::protos::coresdk::activity_result::{
+    ActivityResolution, Failure, Success, activity_resolution,
+};
+use temporalio_common::protos::temporal::api::failure::v1::Failure as WireFailure;
+use temporalio_common::protos::temporal::api::history::v1::{
+    History, HistoryEvent, history_event::Attributes,
+};
+
 use wf_base::time::Moment;
 use wf_core::machine::{AttemptEnd, InputKind, LOGIC_VERSION, WorkExit};
 use wf_temporal::findings::FindingSource;
 use wf_temporal::objects::Objects;
-use wf_temporal::order::{Job, Parcel, RunOrder, RunSpec, UnstoredLog, WorkOrder, WorkReport};
+use wf_temporal::order::{Job, LogPage, Parcel, RunOrder, RunSpec, UnstoredLog, WorkOrder, WorkReport};
 
 use crate::crashes::{choose, setting};
 use crate::driven::{Driven, begin, driven_run, ended};
-use crate::replica::{Event, Pending, Replica, Wanted};
+use crate::replica::{Event, Pending, Replica, Wanted, value};
 
 /// The mark of histories whose ends are taken in their order.
 const MARK: &str = "wf-by-history";
+
+/// The number of ends in a batch that is cut in all ways.
+const MANY: usize = 5;
 
 /// A plan with chains beside each other, one of which tries again after a while, and a step after all.
 const STEPS: &str = r"  - {id: p, run: 'true', runs_on: gpu}
@@ -41,9 +52,11 @@ struct Story {
     order: RunOrder,
     mark: Option<&'static str>,
     tasks: Vec<Task>,
-    /// The events that it recorded, with their times.
+    /// The events that it recorded.
     log: Vec<serde_json::Value>,
-    _driven: Driven,
+    /// True if each end says when it was: one of a worker that was lost does not.
+    has_times: bool,
+    _driven: Option<Driven>,
 }
 
 /// A way to cut a batch: after which of its events, and whether the task in whose middle it was cut began and was lost.
@@ -68,8 +81,25 @@ impl Story {
         let spec = driven.objects.put_json_now(&spec).unwrap();
         let order = RunOrder { run: driven_run(), spec, progress: None };
         let objects = driven.objects.clone();
-        let mut story = Self { objects, order, mark, tasks: Vec::new(), log: Vec::new(), _driven: driven };
+        let (tasks, log, driven) = (Vec::new(), Vec::new(), Some(driven));
+        let mut story = Self { objects, order, mark, tasks, log, has_times: true, _driven: driven };
         story.happen(seed);
+        story
+    }
+
+    /// Reads a history of a run that got no messages from outside.
+    fn recorded(history: &History, objects: Objects) -> Self {
+        let (order, tasks) = tasks_of(history);
+        let mut story = Self {
+            objects,
+            order,
+            mark: Some(MARK),
+            tasks,
+            log: Vec::new(),
+            has_times: false,
+            _driven: None,
+        };
+        story.log = story.replayed(&[]).unwrap();
         story
     }
 
@@ -112,8 +142,8 @@ impl Story {
         self.log = log_of(&mut replica, &self.objects, millis);
     }
 
-    /// Replays it with some cuts, at each of which somebody asks for news. Returns the first difference.
-    fn replay(&self, cuts: &[Cut]) -> Result<(), String> {
+    /// Replays it with some cuts, at each of which somebody asks for news. Returns what it recorded, or the first difference.
+    fn replayed(&self, cuts: &[Cut]) -> Result<Vec<serde_json::Value>, String> {
         let (mut replica, mut before) = (self.replica(), 0);
         for (number, task) in self.tasks.iter().enumerate() {
             let (mut wanted, mut begin) = (Vec::new(), 0);
@@ -130,11 +160,20 @@ impl Story {
             }
             before = task.millis;
         }
-        let log = log_of(&mut replica, &self.objects, before);
+        let mut log = log_of(&mut replica, &self.objects, before);
+        if !self.has_times {
+            log.iter_mut().for_each(|event| drop(event.as_object_mut().unwrap().remove("at")));
+        }
+        Ok(log)
+    }
+
+    /// Replays it with some cuts. Returns the first difference.
+    fn replay(&self, cuts: &[Cut]) -> Result<(), String> {
+        let log = self.replayed(cuts)?;
         if log == self.log { Ok(()) } else { Err(format!("with {cuts:?}: {log:#?} is not {:#?}", self.log)) }
     }
 
-    /// Returns all ways to cut one task, and one way to cut all of them.
+    /// Returns all ways to cut one task, of a long one all ways to cut it once, and one way to cut all of them.
     fn cuts(&self) -> Vec<Vec<Cut>> {
         let mut ways = Vec::new();
         let all = |task: usize, is_begun| {
@@ -144,10 +183,11 @@ impl Story {
         for is_begun in [false, true] {
             for task in 1..self.tasks.len() {
                 let places = all(task, is_begun);
-                for subset in 1_usize..1 << places.len() {
+                for subset in 1_usize..1 << places.len().min(MANY) {
                     let chosen = places.iter().enumerate().filter(|(place, _)| subset >> place & 1 == 1);
                     ways.push(chosen.map(|(_, cut)| *cut).collect());
                 }
+                ways.extend(places.into_iter().skip(MANY).map(|cut| vec![cut]));
             }
             ways.push((1..self.tasks.len()).flat_map(|task| all(task, is_begun)).collect());
         }
@@ -182,9 +222,101 @@ fn report(order: &WorkOrder, objects: &Objects, millis: u64, fails: bool) -> Wor
 /// Returns the events that a run has recorded.
 fn log_of(replica: &mut Replica, objects: &Objects, millis: u64) -> Vec<serde_json::Value> {
     let news = replica.news(millis).unwrap();
-    assert_eq!(news.log.count, 0, "all of it is news");
-    let log: UnstoredLog = news.rest.open_now(objects).unwrap();
-    log.entries.iter().map(|entry| serde_json::to_value(&entry.event).unwrap()).collect()
+    let (mut pages, mut next) = (Vec::new(), news.log);
+    while let Some(digest) = next.last {
+        let page: LogPage = objects.get_json_now(&digest).unwrap();
+        next = page.before;
+        pages.push(page.entries);
+    }
+    let rest: UnstoredLog = news.rest.open_now(objects).unwrap();
+    let entries = pages.into_iter().rev().flatten().chain(rest.entries);
+    entries.map(|entry| serde_json::to_value(&entry.event).unwrap()).collect()
+}
+
+/// Returns the order of a workflow, and its tasks.
+fn tasks_of(history: &History) -> (RunOrder, Vec<Task>) {
+    let (mut order, mut tasks, mut events) = (None, Vec::<Task>::new(), Vec::new());
+    let mut numbers = BTreeMap::new();
+    let mut wants = Vec::new();
+    for (place, event) in history.events.iter().enumerate() {
+        match event.attributes.as_ref().unwrap() {
+            Attributes::WorkflowExecutionStartedEventAttributes(started) => {
+                order = Some(value(&started.input.as_ref().unwrap().payloads[0]));
+            }
+            Attributes::WorkflowTaskStartedEventAttributes(_) if !is_lost(history.events.get(place + 1)) => {
+                let time = event.event_time.as_ref().unwrap();
+                let millis = u64::try_from(time.seconds * 1000 + i64::from(time.nanos) / 1_000_000).unwrap();
+                tasks.push(Task { millis, events: std::mem::take(&mut events), wanted: Vec::new() });
+            }
+            Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
+                let number = u32::try_from(numbers.len()).unwrap() + 1;
+                numbers.insert(event.event_id, number);
+                wants.push((tasks.len() - 1, format!("activity {number}: {}", scheduled.activity_id)));
+            }
+            Attributes::ActivityTaskCompletedEventAttributes(done) => {
+                let result = done.result.as_ref().map(|result| result.payloads[0].clone());
+                let done_status = activity_resolution::Status::Completed(Success { result });
+                events.push(ended_as(numbers[&done.scheduled_event_id], done_status));
+            }
+            Attributes::ActivityTaskTimedOutEventAttributes(lost) => {
+                events.push(ended_as(numbers[&lost.scheduled_event_id], failed(lost.failure.as_ref())));
+            }
+            Attributes::ActivityTaskFailedEventAttributes(lost) => {
+                events.push(ended_as(numbers[&lost.scheduled_event_id], failed(lost.failure.as_ref())));
+            }
+            Attributes::TimerStartedEventAttributes(timer) => {
+                wants.push((tasks.len() - 1, format!("timer {}", timer.timer_id)));
+            }
+            Attributes::TimerFiredEventAttributes(timer) => {
+                events.push(Event::Timer(timer.timer_id.parse().unwrap()));
+            }
+            Attributes::WorkflowExecutionCompletedEventAttributes(_) => {
+                wants.push((tasks.len() - 1, "end".into()))
+            }
+            Attributes::WorkflowTaskScheduledEventAttributes(_)
+            | Attributes::WorkflowTaskStartedEventAttributes(_)
+            | Attributes::WorkflowTaskCompletedEventAttributes(_)
+            | Attributes::WorkflowTaskFailedEventAttributes(_)
+            | Attributes::WorkflowTaskTimedOutEventAttributes(_)
+            | Attributes::ActivityTaskStartedEventAttributes(_)
+            | Attributes::MarkerRecordedEventAttributes(_)
+            | Attributes::UpsertWorkflowSearchAttributesEventAttributes(_) => {}
+            other => panic!("no such event is expected: {other:?}"),
+        }
+    }
+    for (task, wanted) in wants {
+        tasks[task].wanted.push(wanted);
+    }
+    (order.unwrap(), tasks)
+}
+
+/// True if the event after the beginning of a workflow task says that it came to nothing.
+fn is_lost(next: Option<&HistoryEvent>) -> bool {
+    let attributes = next.and_then(|event| event.attributes.as_ref());
+    matches!(
+        attributes,
+        Some(
+            Attributes::WorkflowTaskFailedEventAttributes(_)
+                | Attributes::WorkflowTaskTimedOutEventAttributes(_)
+        )
+    )
+}
+
+fn ended_as(number: u32, status: activity_resolution::Status) -> Event {
+    Event::Ended(number, Box::new(ActivityResolution { status: Some(status) }))
+}
+
+fn failed(failure: Option<&WireFailure>) -> activity_resolution::Status {
+    let failure = Some(failure.cloned().unwrap_or_default());
+    activity_resolution::Status::Failed(Failure { failure, ..Failure::default() })
+}
+
+/// Asserts that the history of a run, which got no messages from outside, is decided the same way in every split.
+pub fn assert_splits(history: &History, objects: Objects) {
+    let story = Story::recorded(history, objects);
+    for cuts in story.cuts() {
+        story.replay(&cuts).unwrap_or_else(|difference| panic!("{difference}"));
+    }
 }
 
 /// Returns the time of an event.
@@ -242,7 +374,7 @@ async fn a_step_begins_after_the_end_of_what_it_depends_on_and_lasts_as_long_as_
         }
         let reports = story.tasks.iter().flat_map(|task| &task.events).filter_map(|event| match event {
             Event::Report(_, report) => report.ended.map(Moment::millis),
-            Event::Timer(_) => None,
+            Event::Ended(..) | Event::Timer(_) => None,
         });
         let mut reported: Vec<i64> = reports.collect();
         reported.remove(0);

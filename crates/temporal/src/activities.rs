@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use temporalio_client::errors::WorkflowQueryError;
+use temporalio_client::{Client, QueryRejectCondition, WorkflowHandle, WorkflowQueryOptions};
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -117,7 +119,19 @@ async fn wish(ctx: &ActivityContext, key: u64) -> WorkWish {
     match inquire(&handle, RunWorkflow::inquire, RunInquiry::Wish(key)).await {
         Ok(wish) => wish,
         Err(InquiryError::Over) => WorkWish::End,
-        // Nobody answers now, or a worker that this one is going to replace.
+        Err(InquiryError::Foreign) => wish_of_earlier(&handle, key).await,
+        // Nobody answers now.
+        Err(_) => WorkWish::GoOn,
+    }
+}
+
+/// Asks a workflow that a worker of the version before drives.
+async fn wish_of_earlier(handle: &WorkflowHandle<Client, RunWorkflow>, key: u64) -> WorkWish {
+    use WorkflowQueryError::{NotFound, Rejected};
+    let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();
+    match handle.query(RunWorkflow::wish, key, options).await {
+        Ok(wish) => wish,
+        Err(NotFound(_) | Rejected { .. }) => WorkWish::End,
         Err(_) => WorkWish::GoOn,
     }
 }

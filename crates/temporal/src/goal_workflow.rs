@@ -114,6 +114,7 @@ impl GoalWorkflow {
 
     /// Answers the question for the records, which leaves nothing in the history: the answer is the reason of a refusal.
     #[update_validator(inquire)]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the macro passes every input so")]
     fn answer_inquiry(
         &self,
         _: &WorkflowContextView,

@@ -32,6 +32,7 @@ mod nested_driver;
 mod nested_mirrors;
 mod nested_retries;
 mod programs;
+mod recorded;
 mod records;
 mod replica;
 mod retries;

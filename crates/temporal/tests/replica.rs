@@ -14,15 +14,15 @@ use temporalio_common::data_converters::DataConverter;
 use temporalio_common::protos::coresdk::activity_result::{ActivityResolution, Success, activity_resolution};
 use temporalio_common::protos::coresdk::workflow_activation::workflow_activation_job::Variant;
 use temporalio_common::protos::coresdk::workflow_activation::{
-    FireTimer, InitializeWorkflow, NotifyHasPatch, QueryWorkflow, ResolveActivity, WorkflowActivation,
-    WorkflowActivationJob,
+    DoUpdate, FireTimer, InitializeWorkflow, NotifyHasPatch, QueryWorkflow, ResolveActivity, SignalWorkflow,
+    WorkflowActivation, WorkflowActivationJob,
 };
 use temporalio_common::protos::coresdk::workflow_commands::workflow_command::Variant as Command;
 use temporalio_common::protos::coresdk::workflow_commands::{CompleteWorkflowExecution, WorkflowCommand};
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 use temporalio_workflow::__private::sdk::{
     ActivationJobResult, GuestWorkflowInstance, MAIN_ROUTINE_ID, MainRoutineCompletion, RoutineCompletion,
-    WorkflowHost, WorkflowInit, WorkflowInstance,
+    RoutineId, WorkflowHost, WorkflowInit, WorkflowInstance,
 };
 use temporalio_workflow::BaseWorkflowContext;
 
@@ -40,6 +40,10 @@ pub enum Event {
     Ended(u32, Box<ActivityResolution>),
     /// The timer of a number went off.
     Timer(u32),
+    /// A signal of a name came.
+    Signal(String, Payload),
+    /// An update of a name came, which is accepted.
+    Update(String, Payload),
 }
 
 /// Something that a workflow asks of the server.
@@ -49,6 +53,8 @@ pub enum Wanted {
     Work(u32, String, Box<WorkOrder>),
     /// A timer: its number and its time.
     Timer(u32, Duration),
+    /// The end of the activity of a number.
+    Cancel(u32),
     /// The end of the workflow.
     End,
 }
@@ -59,6 +65,7 @@ impl Wanted {
         match self {
             Self::Work(number, name, _) => format!("activity {number}: {name}"),
             Self::Timer(number, _) => format!("timer {number}"),
+            Self::Cancel(number) => format!("cancel {number}"),
             Self::End => "end".into(),
         }
     }
@@ -74,6 +81,7 @@ impl Wanted {
                 Some(Self::Timer(timer.seq, time))
             }
             Command::CompleteWorkflowExecution(_) => Some(Self::End),
+            Command::RequestCancelActivity(cancel) => Some(Self::Cancel(cancel.seq)),
             Command::SetPatchMarker(_) => None,
             other => panic!("no such command is expected: {other:?}"),
         }
@@ -85,6 +93,9 @@ pub struct Replica {
     instance: Box<dyn WorkflowInstance>,
     commands: Rc<Commands>,
     first: Vec<Variant>,
+    handlers: Vec<RoutineId>,
+    /// True if the server suggests to begin the history anew.
+    pub is_long: bool,
 }
 
 /// The commands of a workflow that the server was not given.
@@ -117,7 +128,7 @@ impl Replica {
         let instance = GuestWorkflowInstance::new_with_workflow(workflow, context, Some(order.clone()));
         let mark = mark.map(|mark| Variant::NotifyHasPatch(NotifyHasPatch { patch_id: mark.to_owned() }));
         let first = [Variant::InitializeWorkflow(init)].into_iter().chain(mark).collect();
-        Self { instance: Box::new(instance), commands, first }
+        Self { instance: Box::new(instance), commands, first, handlers: Vec::new(), is_long: false }
     }
 
     /// Tells the workflow what happened until an instant, in milliseconds. Returns what it wants then.
@@ -132,10 +143,22 @@ impl Replica {
             }
             Event::Ended(seq, resolution) => resolve(seq, *resolution),
             Event::Timer(seq) => Variant::FireTimer(FireTimer { seq }),
+            Event::Signal(signal_name, payload) => {
+                let input = vec![payload];
+                Variant::SignalWorkflow(SignalWorkflow { signal_name, input, ..SignalWorkflow::default() })
+            }
+            Event::Update(name, payload) => {
+                let input = vec![payload];
+                Variant::DoUpdate(DoUpdate { name, input, ..DoUpdate::default() })
+            }
         });
         let jobs: Vec<_> = std::mem::take(&mut self.first).into_iter().chain(jobs).collect();
         if !jobs.is_empty() {
-            self.activate(millis, jobs);
+            let started = self.activate(millis, jobs).into_iter().filter_map(|result| match result {
+                ActivationJobResult::StartedRoutine(started) => Some(started.routine_id),
+                _ => None,
+            });
+            self.handlers = started.collect();
             self.drive();
         }
         self.commands.0.take().into_iter().filter_map(Wanted::of).collect()
@@ -158,6 +181,7 @@ impl Replica {
         let activation = WorkflowActivation {
             timestamp: Some(time.into()),
             is_replaying: true,
+            continue_as_new_suggested: self.is_long,
             jobs,
             ..Default::default()
         };
@@ -165,6 +189,11 @@ impl Replica {
     }
 
     fn drive(&mut self) {
+        // Those of a run end as they are asked.
+        for handler in std::mem::take(&mut self.handlers) {
+            let polled = self.instance.poll_routine(handler, Waker::noop()).unwrap();
+            assert!(polled.completion.is_some());
+        }
         loop {
             let polled = self.instance.poll_routine(MAIN_ROUTINE_ID, Waker::noop()).unwrap();
             match polled.completion.unwrap() {
@@ -209,6 +238,7 @@ impl Pending {
             match wanted {
                 Wanted::Work(number, _, order) => drop(self.works.insert(number, order)),
                 Wanted::Timer(number, time) => drop(self.timers.insert(number, time)),
+                Wanted::Cancel(number) => drop(self.works.remove(&number)),
                 Wanted::End => self.is_over = true,
             }
         }

@@ -32,12 +32,18 @@ pub const HOST_QUEUE: &str = "wf-host-";
 /// The time that a worker has to take work that only it can do, before it counts as lost.
 const HOST_PATIENCE: Duration = Duration::from_secs(20);
 
+/// The number of events after which a history begins anew, whatever the server suggests.
+const HISTORY_EVENTS: u32 = 8_000;
+
+/// The beginning of the mark of a history that is to begin anew, before the number of occurrences until then.
+const LONG: &str = "wf-long-";
+
 /// An end in the workflow.
 enum Ended {
     Work(u64, Box<Result<WorkReport, ActivityExecutionError>>),
     Told(u64),
     Timer(RunTimer, Moment),
-    Grace,
+    Grace(Moment),
     Cancelled,
 }
 
@@ -56,6 +62,10 @@ pub(crate) struct Waits {
     timers: u64,
     /// The latest instant of all timers that went off.
     reached: Moment,
+    /// The number of occurrences that were taken.
+    taken: u64,
+    /// True if it was noted that the history is to begin anew.
+    is_long: bool,
 }
 
 impl Waits {
@@ -65,7 +75,19 @@ impl Waits {
             ctx.cancelled().await;
             Ended::Cancelled
         });
-        Self { order, pool, stops: BTreeMap::new(), timers: 0, reached: Moment::default() }
+        let (stops, reached) = (BTreeMap::new(), Moment::default());
+        Self { order, pool, stops, timers: 0, reached, taken: 0, is_long: false }
+    }
+
+    /// True if the history is to begin anew. A worker may be told of that after one end or after the next, so it is noted in the
+    /// history when it was, and a replay follows the note.
+    pub(crate) fn is_long(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> bool {
+        let is_long = ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS;
+        if self.order == PoolOrder::Number {
+            return is_long;
+        }
+        self.is_long = self.is_long || is_long && ctx.patched(&format!("{LONG}{}", self.taken));
+        self.is_long
     }
 
     /// Does what a driver commands at an instant.
@@ -84,7 +106,7 @@ impl Waits {
             DriverCommand::Wake { at: due, timer } => {
                 self.sleep(ctx, at, due, Ended::Timer(timer, due));
             }
-            DriverCommand::Grace { at: due } => self.sleep(ctx, at, due, Ended::Grace),
+            DriverCommand::Grace { at: due } => self.sleep(ctx, at, due, Ended::Grace(due)),
             DriverCommand::Stop { key } => {
                 if let Some(stop) = self.stops.get(&key) {
                     stop.cancel();
@@ -149,13 +171,16 @@ impl Waits {
                 at = Some(due);
                 Occurrence::Woke(timer)
             }
-            Ended::Grace => Occurrence::GraceOver,
+            Ended::Grace(due) => {
+                at = Some(due);
+                Occurrence::GraceOver
+            }
             Ended::Cancelled => Occurrence::Cancel("cancelled on the Temporal server".into()),
         };
         self.timed(ctx, at, occurrence)
     }
 
-    fn take_message(&self, ctx: &WorkflowContext<RunWorkflow>) -> TimedOccurrence {
+    fn take_message(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> TimedOccurrence {
         let occurrence = match ctx.state_mut(RunWorkflow::take_message) {
             Some(OutsideMessage::Answer(answer)) => Occurrence::Answered(answer),
             Some(OutsideMessage::Lock(notice)) => Occurrence::Lock(notice),
@@ -168,11 +193,12 @@ impl Waits {
     /// Returns an occurrence with its time: when its work ended or it was due, else that of its workflow task, which a worker
     /// that takes a run over may not know yet: then it is told that of the last decision.
     fn timed(
-        &self,
+        &mut self,
         ctx: &WorkflowContext<RunWorkflow>,
         at: Option<Moment>,
         occurrence: Occurrence,
     ) -> TimedOccurrence {
+        self.taken += 1;
         let own = at.filter(|_| self.order == PoolOrder::History);
         TimedOccurrence { at: own.unwrap_or_else(|| now(ctx).max(self.reached)), occurrence }
     }

@@ -23,9 +23,6 @@ use crate::progress::{DriverError, require_own_rules};
 use crate::waits::{TimedOccurrence, Waits, now};
 use crate::work_ledgers::OrderClaim;
 
-/// The number of events after which a history begins anew, whatever the server suggests.
-const HISTORY_EVENTS: u32 = 8_000;
-
 /// The mark in histories whose ends are taken in their order. Those of earlier versions have it not.
 const BY_HISTORY: &str = "wf-by-history";
 
@@ -94,7 +91,7 @@ impl RunWorkflow {
                 return Ok(outcome);
             }
             let ready = waits.ready(ctx).await;
-            if ready.is_none() && is_long(ctx) {
+            if ready.is_none() && waits.is_long(ctx) {
                 for command in drive(ctx, |driver| Ok(driver.drain())).await {
                     waits.begin(ctx, at, command);
                 }
@@ -195,11 +192,6 @@ impl RunWorkflow {
     pub fn news(&self, _: &WorkflowContextView, (): ()) -> Option<RunNews> {
         self.driver.as_ref().and_then(|driver| driver.news().ok())
     }
-}
-
-/// True if the history of a run is to begin anew.
-fn is_long(ctx: &WorkflowContext<RunWorkflow>) -> bool {
-    ctx.continue_as_new_suggested() || ctx.history_length() > HISTORY_EVENTS
 }
 
 /// Has the driver act.

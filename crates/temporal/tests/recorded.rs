@@ -12,7 +12,7 @@ use temporalio_common::protos::temporal::api::history::v1::{
 };
 use wf_temporal::order::RunOrder;
 
-use crate::replica::{Event, value};
+use crate::replica::{Event, Wanted, value};
 
 /// A workflow task: when it began, what had happened before it, and what the workflow wanted then.
 #[derive(Default)]
@@ -23,6 +23,18 @@ pub struct Task {
     pub wanted: Vec<String>,
     /// True if the server suggests to begin the history anew.
     pub is_long: bool,
+}
+
+impl Task {
+    /// A task before which some ends had happened.
+    pub fn of(millis: u64, events: Vec<Event>, wanted: &[Wanted], is_long: bool) -> Self {
+        let marks = wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::Mark(name) => Some(Event::Mark(name.clone())),
+            _ => None,
+        });
+        let (messages, wanted) = (marks.collect(), wanted.iter().map(Wanted::compared).collect());
+        Self { millis, messages, events, wanted, is_long }
+    }
 }
 
 /// Returns the order of a workflow, and its tasks.
@@ -90,6 +102,12 @@ impl Reading {
             A::WorkflowExecutionSignaledEventAttributes(signal) => {
                 let payload = first_of(signal.input.as_ref()).unwrap();
                 self.messages.push(Event::Signal(signal.signal_name.clone(), payload));
+            }
+            A::MarkerRecordedEventAttributes(marker) => {
+                let data: serde_json::Value = value(&marker.details["patch-data"].payloads[0]);
+                let name = data["id"].as_str().unwrap().to_owned();
+                self.want(format!("mark {name}"));
+                self.tasks.last_mut().unwrap().messages.insert(0, Event::Mark(name));
             }
             // It came with the task that accepted it, and was looked at first.
             A::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {

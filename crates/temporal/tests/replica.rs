@@ -44,6 +44,8 @@ pub enum Event {
     Signal(String, Payload),
     /// An update of a name came, which is accepted.
     Update(String, Payload),
+    /// The history has a mark.
+    Mark(String),
 }
 
 /// Something that a workflow asks of the server.
@@ -55,6 +57,8 @@ pub enum Wanted {
     Timer(u32, Duration),
     /// The end of the activity of a number.
     Cancel(u32),
+    /// A mark in the history.
+    Mark(String),
     /// The end of the workflow.
     End,
 }
@@ -66,6 +70,7 @@ impl Wanted {
             Self::Work(number, name, _) => format!("activity {number}: {name}"),
             Self::Timer(number, _) => format!("timer {number}"),
             Self::Cancel(number) => format!("cancel {number}"),
+            Self::Mark(name) => format!("mark {name}"),
             Self::End => "end".into(),
         }
     }
@@ -82,7 +87,7 @@ impl Wanted {
             }
             Command::CompleteWorkflowExecution(_) => Some(Self::End),
             Command::RequestCancelActivity(cancel) => Some(Self::Cancel(cancel.seq)),
-            Command::SetPatchMarker(_) => None,
+            Command::SetPatchMarker(mark) => Some(Self::Mark(mark.patch_id)),
             other => panic!("no such command is expected: {other:?}"),
         }
     }
@@ -94,6 +99,7 @@ pub struct Replica {
     commands: Rc<Commands>,
     first: Vec<Variant>,
     handlers: Vec<RoutineId>,
+    is_live: bool,
     /// True if the server suggests to begin the history anew.
     pub is_long: bool,
 }
@@ -111,8 +117,8 @@ impl WorkflowHost for Commands {
 }
 
 impl Replica {
-    /// A workflow whose history has a mark, or not, before it was told anything.
-    pub fn new(objects: &Objects, order: &RunOrder, mark: Option<&str>) -> Self {
+    /// A workflow before it was told anything. One that is live makes the history, and another one replays it.
+    pub fn new(objects: &Objects, order: &RunOrder, is_live: bool) -> Self {
         let init = InitializeWorkflow { arguments: vec![payload(order)], ..Default::default() };
         let commands = Rc::new(Commands::default());
         let names = || "test".to_owned();
@@ -126,9 +132,8 @@ impl Replica {
             BaseWorkflowContext::from_raw(raw, DataConverter::default(), commands.clone(), None, Vec::new());
         let workflow = RunWorkflow::new(objects.clone(), Arc::new(RunPlans::default()));
         let instance = GuestWorkflowInstance::new_with_workflow(workflow, context, Some(order.clone()));
-        let mark = mark.map(|mark| Variant::NotifyHasPatch(NotifyHasPatch { patch_id: mark.to_owned() }));
-        let first = [Variant::InitializeWorkflow(init)].into_iter().chain(mark).collect();
-        Self { instance: Box::new(instance), commands, first, handlers: Vec::new(), is_long: false }
+        let first = vec![Variant::InitializeWorkflow(init)];
+        Self { instance: Box::new(instance), commands, first, handlers: Vec::new(), is_live, is_long: false }
     }
 
     /// Tells the workflow what happened until an instant, in milliseconds. Returns what it wants then.
@@ -143,6 +148,7 @@ impl Replica {
             }
             Event::Ended(seq, resolution) => resolve(seq, *resolution),
             Event::Timer(seq) => Variant::FireTimer(FireTimer { seq }),
+            Event::Mark(patch_id) => Variant::NotifyHasPatch(NotifyHasPatch { patch_id }),
             Event::Signal(signal_name, payload) => {
                 let input = vec![payload];
                 Variant::SignalWorkflow(SignalWorkflow { signal_name, input, ..SignalWorkflow::default() })
@@ -180,7 +186,7 @@ impl Replica {
         let jobs = jobs.into_iter().map(|variant| WorkflowActivationJob { variant: Some(variant) }).collect();
         let activation = WorkflowActivation {
             timestamp: Some(time.into()),
-            is_replaying: true,
+            is_replaying: !self.is_live,
             continue_as_new_suggested: self.is_long,
             jobs,
             ..Default::default()
@@ -238,7 +244,8 @@ impl Pending {
             match wanted {
                 Wanted::Work(number, _, order) => drop(self.works.insert(number, order)),
                 Wanted::Timer(number, time) => drop(self.timers.insert(number, time)),
-                Wanted::Cancel(number) => drop(self.works.remove(&number)),
+                // What is told to end reports all the same.
+                Wanted::Cancel(_) | Wanted::Mark(_) => {}
                 Wanted::End => self.is_over = true,
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! `WF_TEST_SEED` is another seed than 0, and `WF_TEST_STORIES` the number of histories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use temporalio_common::protos::temporal::api::history::v1::History;
 
@@ -18,9 +18,6 @@ use crate::driven::{Driven, begin, driven_run, ended};
 use crate::histories::RecordedRun;
 use crate::recorded::{Task, tasks_of};
 use crate::replica::{Event, Pending, Replica, Wanted};
-
-/// The mark of histories whose ends are taken in their order.
-const MARK: &str = "wf-by-history";
 
 /// The number of ends in a batch that is cut in all ways.
 const MANY: usize = 5;
@@ -39,7 +36,6 @@ const STEPS: &str = r"  - {id: p, run: 'true', runs_on: gpu}
 struct Story {
     objects: Objects,
     order: RunOrder,
-    mark: Option<&'static str>,
     tasks: Vec<Task>,
     /// The events that it recorded.
     log: Vec<serde_json::Value>,
@@ -57,8 +53,22 @@ struct Cut {
 }
 
 impl Story {
-    /// Runs the plan, with ends in an order and in batches that a seed selects.
-    fn of(seed: u64, mark: Option<&'static str>) -> Self {
+    /// Runs the plan, with ends in an order and in batches that a seed selects. Ends are taken by history or by number.
+    fn of(seed: u64, is_by_history: bool) -> Self {
+        let mut story = Self::new();
+        story.happen(seed, is_by_history, usize::MAX);
+        story
+    }
+
+    /// Runs the plan until its history begins anew, as the server suggests from a task on. Somebody asks in the midst of tasks.
+    fn begun_anew(seed: u64, long_from: usize) -> Self {
+        let mut story = Self::new();
+        story.happen(seed, true, long_from);
+        story
+    }
+
+    /// A run of the plan of which nothing has happened.
+    fn new() -> Self {
         let driven = Driven::new(STEPS);
         let text = format!("---\nkind: plan\nid: plan\nsteps:\n{STEPS}---\n# A plan\n");
         let spec = RunSpec {
@@ -71,44 +81,37 @@ impl Story {
         let order = RunOrder { run: driven_run(), spec, progress: None };
         let objects = driven.objects.clone();
         let (tasks, log, driven) = (Vec::new(), Vec::new(), Some(driven));
-        let mut story = Self { objects, order, mark, tasks, log, has_times: true, _driven: driven };
-        story.happen(seed);
-        story
+        Self { objects, order, tasks, log, has_times: true, _driven: driven }
     }
 
     /// Reads a history of a run. Messages from outside come with the task itself.
     fn recorded(history: &History, objects: Objects) -> Self {
         let (order, tasks) = tasks_of(history);
-        let mut story = Self {
-            objects,
-            order,
-            mark: Some(MARK),
-            tasks,
-            log: Vec::new(),
-            has_times: false,
-            _driven: None,
-        };
+        let mut story = Self { objects, order, tasks, log: Vec::new(), has_times: false, _driven: None };
         story.log = story.replayed(&[]).unwrap();
         story
     }
 
-    fn replica(&self) -> Replica {
-        Replica::new(&self.objects, &self.order, self.mark)
-    }
-
-    fn happen(&mut self, seed: u64) {
-        let (mut replica, mut pending, mut millis, mut draws) = (self.replica(), Pending::default(), 1000, 0);
+    fn happen(&mut self, seed: u64, is_live: bool, long_from: usize) {
+        let mut replica = Replica::new(&self.objects, &self.order, is_live);
+        let (mut pending, mut before, mut millis, mut draws) = (Pending::default(), 0, 1000, 0);
         let mut draw = |count| {
             draws += 1;
             choose(seed, draws, count)
         };
         let mut events = Vec::new();
         while !pending.is_over {
-            let wanted = replica.tell(millis, &events);
-            let compared = wanted.iter().map(Wanted::compared).collect();
-            self.tasks.push(Task { millis, events, wanted: compared, ..Task::default() });
+            let (mut wanted, mut begin) = (Vec::new(), 0);
+            if long_from < usize::MAX && !events.is_empty() {
+                begin = draw(events.len() + 1);
+                wanted.extend(replica.tell(before, &events[..begin]));
+                replica.news(before);
+            }
+            replica.is_long = self.tasks.len() >= long_from;
+            wanted.extend(replica.tell(millis, &events[begin..]));
+            self.tasks.push(Task::of(millis, events, &wanted, replica.is_long));
             pending.add(wanted);
-            events = Vec::new();
+            (events, before) = (Vec::new(), millis);
             let open = pending.works.len() + pending.timers.len();
             for _ in 0..=draw(open.max(1)).min(open.saturating_sub(1)) {
                 millis += 10 + draw(500) as u64;
@@ -134,7 +137,8 @@ impl Story {
 
     /// Replays it with some cuts, at each of which somebody asks for news. Returns what it recorded, or the first difference.
     fn replayed(&self, cuts: &[Cut]) -> Result<Vec<serde_json::Value>, String> {
-        let (mut replica, mut before) = (self.replica(), 0);
+        let mut replica = Replica::new(&self.objects, &self.order, false);
+        let mut before = 0;
         for (number, task) in self.tasks.iter().enumerate() {
             let (mut wanted, mut begin) = (Vec::new(), 0);
             for cut in cuts.iter().filter(|cut| cut.task == number) {
@@ -171,7 +175,7 @@ impl Story {
     fn cuts(&self) -> Vec<Vec<Cut>> {
         let mut ways = Vec::new();
         let all = |task: usize, is_begun| {
-            // Without an end of its own, the task that first suggests to begin anew tells nobody.
+            // Cut after its last end, the task that first suggests to begin anew tells nobody: that is noted after the next one.
             let is_first = self.tasks[task].is_long && !self.tasks[task - 1].is_long;
             let places = 1..=self.tasks[task].events.len() - usize::from(is_first);
             places.map(move |after| Cut { task, after, is_begun }).collect::<Vec<_>>()
@@ -243,6 +247,18 @@ pub fn millis_of(event: &serde_json::Value) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_begins_anew_is_decided_again_wherever_that_was_noted() {
+    let mut noted = BTreeSet::new();
+    for (seed, long_from) in (0..12).flat_map(|seed| [2, 4].map(|from| (seed, from))) {
+        let story = Story::begun_anew(seed, long_from);
+        story.replay(&[]).unwrap_or_else(|difference| panic!("seed {seed} from {long_from}: {difference}"));
+        let is_noted = |task: &Task| task.wanted.iter().any(|wanted| wanted.starts_with("mark wf-long-"));
+        noted.insert(story.tasks.iter().position(is_noted).map(|task| task - long_from));
+    }
+    assert!(noted.contains(&Some(0)) && noted.contains(&Some(1)), "at once, and one task later: {noted:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stored_histories_are_decided_the_same_way_in_every_split() {
     for name in ["approved", "cancelled", "failed", "long", "plain", "rounds"] {
         let folder = tempfile::tempdir().unwrap();
@@ -258,7 +274,7 @@ async fn stored_histories_are_decided_the_same_way_in_every_split() {
 async fn a_history_is_decided_the_same_way_in_every_split() {
     let (first, count) = (setting("WF_TEST_SEED", 0), setting("WF_TEST_STORIES", 4));
     for seed in first..first + count {
-        let story = Story::of(seed, Some(MARK));
+        let story = Story::of(seed, true);
         let ways = story.cuts();
         assert!(ways.len() > 20, "{} ways", ways.len());
         for cuts in ways {
@@ -270,7 +286,7 @@ async fn a_history_is_decided_the_same_way_in_every_split() {
 /// What the order of numbers is for: histories of earlier versions, which are replayed as they were decided.
 #[tokio::test(flavor = "multi_thread")]
 async fn by_number_a_history_is_decided_the_same_way_without_splits_alone() {
-    let stories: Vec<_> = (0..4).map(|seed| Story::of(seed, None)).collect();
+    let stories: Vec<_> = (0..4).map(|seed| Story::of(seed, false)).collect();
     assert!(stories.iter().all(|story| story.replay(&[]).is_ok()));
     let differ = |story: &Story| story.cuts().iter().any(|cuts| story.replay(cuts).is_err());
     assert!(stories.iter().any(differ), "this would notice no difference");
@@ -279,7 +295,7 @@ async fn by_number_a_history_is_decided_the_same_way_without_splits_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_begins_after_the_end_of_what_it_depends_on_and_lasts_as_long_as_its_work() {
     for seed in 0..4 {
-        let story = Story::of(seed, Some(MARK));
+        let story = Story::of(seed, true);
         assert!(
             story.log.windows(2).all(|pair| millis_of(&pair[0]) <= millis_of(&pair[1])),
             "{:#?}",

@@ -75,19 +75,19 @@ impl Wanted {
         }
     }
 
-    fn of(command: WorkflowCommand) -> Option<Self> {
+    fn of(command: WorkflowCommand) -> Self {
         match command.variant.unwrap() {
             Command::ScheduleActivity(activity) => {
                 let order = Box::new(value(&activity.arguments[0]));
-                Some(Self::Work(activity.seq, activity.activity_id, order))
+                Self::Work(activity.seq, activity.activity_id, order)
             }
             Command::StartTimer(timer) => {
                 let time = timer.start_to_fire_timeout.unwrap().try_into().unwrap();
-                Some(Self::Timer(timer.seq, time))
+                Self::Timer(timer.seq, time)
             }
-            Command::CompleteWorkflowExecution(_) => Some(Self::End),
-            Command::RequestCancelActivity(cancel) => Some(Self::Cancel(cancel.seq)),
-            Command::SetPatchMarker(mark) => Some(Self::Mark(mark.patch_id)),
+            Command::CompleteWorkflowExecution(_) => Self::End,
+            Command::RequestCancelActivity(cancel) => Self::Cancel(cancel.seq),
+            Command::SetPatchMarker(mark) => Self::Mark(mark.patch_id),
             other => panic!("no such command is expected: {other:?}"),
         }
     }
@@ -167,7 +167,7 @@ impl Replica {
             self.handlers = started.collect();
             self.drive();
         }
-        self.commands.0.take().into_iter().filter_map(Wanted::of).collect()
+        self.commands.0.take().into_iter().map(Wanted::of).collect()
     }
 
     /// Asks for the news of the run, as a query does.

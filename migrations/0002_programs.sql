@@ -5,3 +5,6 @@ CREATE TABLE programs (
     version TEXT NOT NULL,
     since   INTEGER NOT NULL
 ) STRICT;
+
+-- Which runs are older than an age is asked after each run.
+CREATE INDEX runs_by_end ON runs (ended) WHERE ended IS NOT NULL AND parent IS NULL;

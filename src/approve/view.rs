@@ -36,6 +36,12 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     let noun = ready.goal.as_ref().map_or("run", |of| of.goal.noun());
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
+    if let Some((replaced, who)) = review.token.replaced() {
+        let runs = plural(replaced.executions as usize, noun);
+        let (until, who) = (replaced.expires, who.join(", "));
+        let _ =
+            writeln!(text, "  ! it replaces the approval for {runs} until {until}: {who} must sign again");
+    }
     text
 }
 

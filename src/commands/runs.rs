@@ -72,7 +72,13 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
         ui.print_json(&json(&rows))?;
     } else if rows.is_empty() {
         let chosen = args.plan.is_some() || args.state_is.is_some() || args.session.is_some();
-        ui.print_info(if chosen { "no matching runs\n" } else { "no runs yet · start with: wf run PLAN\n" });
+        ui.print_info(if args.pruned && !chosen {
+            "no run was pruned\n"
+        } else if chosen {
+            "no matching runs\n"
+        } else {
+            "no runs yet · start with: wf run PLAN\n"
+        });
     } else {
         ui.print(&runs(&rows, ui.host.now()))?;
     }

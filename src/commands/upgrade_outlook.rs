@@ -1,6 +1,7 @@
 //! `wf doctor --upgrade`: what this program would change in a state of an earlier version.
 
 use crate::Ui;
+use wf_app::doctor::{configured_retention, has_leader};
 use wf_app::{CliExitCode, CommandError, relative_path};
 use wf_base::program;
 use wf_base::time::format_duration;
@@ -12,7 +13,8 @@ use wf_store::StateUpgrade;
 pub fn print_outlook(ui: &Ui) -> Result<CliExitCode, CommandError> {
     let version = program::version();
     let state = ui.host.workspace().state;
-    let Some(upgrade) = StateUpgrade::read(&state)? else {
+    let keep = configured_retention(&ui.host).unwrap_or_default();
+    let Some(upgrade) = StateUpgrade::read(&state, keep, ui.host.now())? else {
         ui.print_line(&format!(
             "nothing to upgrade: there is no state of an earlier version than wf {version}"
         ))?;
@@ -21,6 +23,11 @@ pub fn print_outlook(ui: &Ui) -> Result<CliExitCode, CommandError> {
     let shown = relative_path(&state, ui.host.cwd());
     for line in described(&upgrade, &shown, &relative_path(&upgrade.copy, ui.host.cwd())) {
         ui.print_line(&line)?;
+    }
+    if has_leader(&ui.host) {
+        ui.print_line(
+            "  daemon       one works on this state: restart it with this program right after the upgrade",
+        )?;
     }
     Ok(if upgrade.has_room() { CliExitCode::Ok } else { CliExitCode::State })
 }
@@ -40,6 +47,12 @@ fn described(upgrade: &StateUpgrade, state: &str, copy: &str) -> Vec<String> {
         format!("  duration     at most {} on a slow disk", format_duration(upgrade.duration())),
         format!("  the way back wf restore --force {copy}, with the earlier program"),
     ];
+    if upgrade.exceeding_runs > 0 {
+        let count = plural(upgrade.exceeding_runs, "run");
+        lines.push(format!(
+            "  retention    {count} beyond it: pruned after the next run, with a summary kept; `retention: {{}}` in wf.yaml keeps them"
+        ));
+    }
     let runs = &upgrade.open_runs;
     let other: Vec<_> = runs.iter().filter(|run| run.logic_version != LOGIC_VERSION).collect();
     lines.push(match (runs.len(), other.len()) {

@@ -94,11 +94,17 @@ fn the_health_endpoint_tells_of_goals_and_of_broken_files() {
     let whole = sandbox.read("goals/kept.md");
     sandbox.file("goals/kept.md", whole.replace("name: ok", "nome: ok"));
     soon("a broken file is told", || {
-        let answer = get(&address, "/healthz");
-        answer.starts_with("HTTP/1.1 503") && answer.contains("goals/kept.md")
+        let answer = get(&address, "/readyz");
+        answer.starts_with("HTTP/1.1 503") && answer.contains("broken: goals/kept.md")
     });
+    assert!(get(&address, "/healthz").starts_with("HTTP/1.1 200"), "the daemon is well");
+    let metrics = get(&address, "/metrics");
+    assert!(
+        metrics.contains(r#"wf_goal_blocked{goal="kept"} 1"#) && !metrics.contains("wf_goal_holds{"),
+        "{metrics}"
+    );
     sandbox.file("goals/kept.md", whole);
-    soon("it is well again", || get(&address, "/healthz").starts_with("HTTP/1.1 200"));
+    soon("it is ready again", || get(&address, "/readyz").starts_with("HTTP/1.1 200"));
     daemon.ends();
 }
 

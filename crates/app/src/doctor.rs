@@ -7,6 +7,7 @@ use serde::Serialize;
 use walkdir::WalkDir;
 
 use crate::CONFIG;
+use crate::goals::{FileLock, LEADER_LOCK};
 use crate::kept_checkpoint::{keep_database, read_checkpoint};
 use crate::load::read_config;
 use crate::names::{attempt_name_from_text, task_name_from_text};
@@ -19,8 +20,8 @@ use wf_core::machine::LockHolder;
 use wf_exec::{supervisor, tree};
 use wf_lang::DiskFiles;
 use wf_store::{
-    self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError,
-    StoreReader, verify_chain, verify_chain_after,
+    self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRetention, RunRow, RunState, StateFolder,
+    StoreError, StoreReader, verify_chain, verify_chain_after,
 };
 
 /// The maximum number of runs and locks that are named.
@@ -77,10 +78,20 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Reports what the history takes on the disk, and what the limits on it would free.
-fn measure_history(host: &Host, dir: &Path) -> Option<DoctorFinding> {
+/// Returns the limits on finished runs of the workspace; `None`: they are kept for ever.
+pub fn configured_retention(host: &Host) -> Option<RunRetention> {
     let files = DiskFiles::new(&host.workspace().root);
     let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
+    config.retention.limits()
+}
+
+/// True if a daemon works on the state of the workspace.
+pub fn has_leader(host: &Host) -> bool {
+    FileLock::is_locked(&host.workspace().state, LEADER_LOCK)
+}
+
+/// Reports what the history takes on the disk, and what the limits on it would free.
+fn measure_history(host: &Host, dir: &Path) -> Option<DoctorFinding> {
     let size_of = |name: &str| {
         let files =
             WalkDir::new(dir.join(name)).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
@@ -99,7 +110,7 @@ fn measure_history(host: &Host, dir: &Path) -> Option<DoctorFinding> {
         .map(|(part, bytes)| format!("{part} {}", size(*bytes)))
         .collect();
     let reader = StoreReader::open(dir).ok()?;
-    let limits = match config.retention.limits() {
+    let limits = match configured_retention(host) {
         None => "kept for ever: wf.yaml sets `retention: {}`".into(),
         Some(keep) => match reader.count_exceeding(keep, host.now()).ok()? {
             0 => "nothing is beyond `retention`".into(),

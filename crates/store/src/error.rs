@@ -6,6 +6,7 @@ use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
 use wf_base::time::Moment;
+use wf_base::units::size;
 use wf_core::session::SessionRefusal;
 use wf_core::suggestion::SuggestionRefusal;
 use wf_core::undo::UndoRefusal;
@@ -35,6 +36,16 @@ pub enum StoreError {
     /// There is no space left.
     #[error("no space left to write {}", .0.display())]
     NoSpace(PathBuf),
+    /// There is no room for the copy from before an upgrade; nothing was changed.
+    #[error("the state cannot be upgraded: {} takes {}, and {} are free", path.display(), size(*needed), size(*free))]
+    NoRoom {
+        /// The copy.
+        path: PathBuf,
+        /// Its size, in bytes.
+        needed: u64,
+        /// The free space on its disk, in bytes.
+        free: u64,
+    },
     /// The file was removed or replaced while in use.
     #[error("{} was removed or replaced while in use", .0.display())]
     Removed(PathBuf),
@@ -236,6 +247,9 @@ impl StoreError {
             Self::NotAFile(_) => "move it away; `wf restore` restores the previous file",
             Self::ReadOnly(_) => "make it writable, or choose another state folder with --state",
             Self::NoSpace(_) => "free some space; acknowledged work is safe",
+            Self::NoRoom { .. } => {
+                "nothing was changed; free some space, or continue with the earlier program"
+            }
             Self::Removed(_) => {
                 "nothing of this was recorded, and running work was cancelled; restore a copy, \
                  or start over"

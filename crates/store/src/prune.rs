@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::rebuild::PROJECTIONS;
 use super::row_snapshot::HEAD;
@@ -56,16 +56,15 @@ pub(super) fn rows(
 }
 
 impl StoreReader {
-    /// True unless a look at the oldest run shows that none can be beyond the limits.
+    /// True unless a lookup shows that no run is beyond the limits.
     pub fn may_exceed(&self, keep: RunRetention, now: Moment) -> Result<bool, StoreError> {
         let Some(age) = keep.max_age.filter(|_| keep.max_runs.is_none()) else {
             return Ok(keep.max_runs.is_some());
         };
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        let sql = "SELECT created FROM main.runs ORDER BY key LIMIT 1";
-        let query = self.connection().query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
-        let oldest = query.map_err(|error| self.failed(&error))?;
-        Ok(oldest.is_some_and(|created| created < now.millis().saturating_sub(age)))
+        let sql = "SELECT 1 FROM main.runs WHERE ended < ?1 AND parent IS NULL LIMIT 1";
+        let mut query = self.connection().prepare_cached(sql).map_err(|error| self.failed(&error))?;
+        query.exists([now.millis().saturating_sub(age)]).map_err(|error| self.failed(&error))
     }
 
     /// Returns the number of runs beyond the limits, without those nested in them.
@@ -152,7 +151,11 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
 }
 
 /// Returns the ended, not nested runs beyond the retention.
-fn beyond(connection: &Connection, keep: RunRetention, now: Moment) -> rusqlite::Result<Vec<String>> {
+pub(super) fn beyond(
+    connection: &Connection,
+    keep: RunRetention,
+    now: Moment,
+) -> rusqlite::Result<Vec<String>> {
     let age = keep.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
     let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
     let most = keep.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));

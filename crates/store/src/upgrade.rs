@@ -11,8 +11,9 @@ use super::backup::{BackupManifest, FOLDERS, FORM, copy_database};
 use super::folder::create_private;
 use super::log::LogTail;
 use super::migrate::{self, MIGRATIONS, SchemaState};
+use super::prune::beyond;
 use super::reserve::free_space;
-use super::{StateFolder, StoreError, connect};
+use super::{RunRetention, StateFolder, StoreError, connect};
 use rusqlite::Connection;
 use wf_base::name::RunId;
 use wf_base::program;
@@ -44,6 +45,8 @@ pub struct StateUpgrade {
     pub free: Option<u64>,
     /// The outermost runs that have not ended.
     pub open_runs: Vec<OpenRun>,
+    /// The number of outermost runs that are beyond the limits, and are pruned after the next run.
+    pub exceeding_runs: usize,
 }
 
 /// A run that has not ended.
@@ -56,8 +59,8 @@ pub struct OpenRun {
 }
 
 impl StateUpgrade {
-    /// Returns the outlook for a state, which stays as it is; `None`: it needs no upgrade.
-    pub fn read(dir: &Path) -> Result<Option<Self>, StoreError> {
+    /// Returns the outlook for a state, which stays as it is; `None`: it needs no upgrade. `keep` are the limits on finished runs.
+    pub fn read(dir: &Path, keep: RunRetention, now: Moment) -> Result<Option<Self>, StoreError> {
         let folder = StateFolder::new(dir);
         let path = folder.database();
         if !path.exists() {
@@ -72,10 +75,13 @@ impl StateUpgrade {
             from,
             to: u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX),
             program: migrate::last_program(&connection),
-            copy_size: copy_size(&path),
+            copy_size: copy_size(&connection).map_err(|error| StoreError::sqlite(&path, &error))?,
             free: free_space(dir),
             copy,
             open_runs: open_runs(&connection).map_err(|error| StoreError::sqlite(&path, &error))?,
+            exceeding_runs: beyond(&connection, keep, now)
+                .map_err(|error| StoreError::sqlite(&path, &error))?
+                .len(),
         }))
     }
 
@@ -105,22 +111,20 @@ fn copy_name(schema: u32) -> String {
     format!("schema-{schema}.db")
 }
 
-fn copy_size(database: &Path) -> u64 {
-    let mut log = database.to_path_buf().into_os_string();
-    log.push("-wal");
-    [database, Path::new(&log)]
-        .into_iter()
-        .filter_map(|path| path.metadata().ok())
-        .map(|file| file.len())
-        .sum()
+/// Returns the size of a copy of a database, without its free pages.
+fn copy_size(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT (page_count - freelist_count) * page_size
+               FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
+    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
 }
 
 /// Copies the database before its schema is changed. A disk without room for the copy is an error, and nothing is changed.
 pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
     let kept = folder.upgrades().join(copy_name(from));
     create_private(&folder.upgrades())?;
-    if free_space(folder.path()).is_some_and(|free| free <= copy_size(&folder.database())) {
-        return Err(StoreError::NoSpace(kept));
+    let needed = copy_size(connection).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
+    if let Some(free) = free_space(folder.path()).filter(|free| *free <= needed) {
+        return Err(StoreError::NoRoom { path: kept, needed, free });
     }
     let failed = |error: io::Error| StoreError::io("write", &kept, &error);
     let scratch = tempfile::tempdir_in(folder.upgrades()).map_err(failed)?;
@@ -155,7 +159,7 @@ pub(super) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<Backup
             events: tail.seq.unsigned_abs(),
             head: tail.hash,
             files: 0,
-            bytes: copy_size(copy),
+            bytes: copy.metadata().map_err(failed)?.len(),
             verified: true,
         }
     };

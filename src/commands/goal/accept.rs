@@ -4,8 +4,9 @@ use crate::Ui;
 use crate::approve::{accept_goal, accept_goals};
 use crate::keys::SigningArgs;
 use wf_app::approve::{SigningOptions, SigningRules, awaited_acceptance};
-use wf_app::goals::{GoalSource, find_paths, wake_daemon};
+use wf_app::goals::{GoalSource, find_paths, list_goals_on_disk, wake_daemon};
 use wf_app::{CliExitCode, CommandError, load};
+use wf_base::untrusted::untrusted;
 use wf_core::goal::ReconciliationPart;
 use wf_sign::approval::ReviewPolicy;
 
@@ -51,7 +52,15 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
         }
     }
     let signing = args.signing.options(None);
+    if args.all {
+        for found in list_goals_on_disk(&workspace) {
+            if let Err(reason) = &found.goal {
+                ui.print_message(&format!("{} is skipped, it is broken: {reason}\n", untrusted(&found.path)));
+            }
+        }
+    }
     match awaited.len() {
+        0 if args.all => ui.print_info_line("no goal waits for acceptance"),
         0 => {}
         1 => awaited.into_iter().try_for_each(|ready| accept_goal(ui, ready, &signing))?,
         _ => accept_goals(ui, awaited, &signing)?,

@@ -102,6 +102,20 @@ impl TokenReview {
         })
     }
 
+    /// Returns the statement that this one replaces, and who signed it: it is about the same files, still holds, and has other
+    /// terms.
+    pub fn replaced(&self) -> Option<(&ApprovalStatement, Vec<String>)> {
+        let last = self.last.as_ref().filter(|_| self.signed.is_none())?;
+        let statement = last.statement();
+        let own = self.key.as_ref().map(|key| key.public.id());
+        let others = last.signers().flatten().filter(|id| Some(*id) != own);
+        let others = others.filter_map(|id| Some(self.rules.approvers.find(id)?.name.clone()));
+        let others: Vec<String> = others.collect();
+        let is_same = statement.files == self.statement.files && statement.plan == self.statement.plan;
+        let holds = self.statement.issued < statement.expires;
+        (is_same && holds && !others.is_empty()).then_some((statement, others))
+    }
+
     /// True if there is nothing left to sign with this key.
     pub fn is_signed(&self) -> bool {
         let id = self.key.as_ref().map(|key| key.public.id());

@@ -93,13 +93,15 @@ impl LoadedGoals {
         })
     }
 
-    /// Returns the errors in files, if there are any.
-    pub fn error_summary(&self) -> Option<String> {
-        let mut broken = self.goal_files.iter().filter_map(|found| {
-            let reason = found.goal.as_ref().err()?;
-            Some(format!("{}: {reason}", found.path))
+    /// Returns the errors in files, by the id of the goal; by the path where that is unknown, or the id of another file.
+    pub fn errors(&self) -> BTreeMap<String, String> {
+        let broken = self.goal_files.iter().filter_map(|found| {
+            let reason = format!("{}: {}", found.path, found.goal.as_ref().err()?);
+            let is_free = |id: &&String| self.by_id.keys().all(|known| known.as_str() != id.as_str());
+            let id = found.id.as_ref().filter(is_free).unwrap_or(&found.path);
+            Some((id.clone(), reason))
         });
-        broken.next()
+        broken.collect()
     }
 
     /// Returns the commit that they are read from, if they are.

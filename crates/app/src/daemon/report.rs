@@ -33,8 +33,7 @@ impl Daemon<'_> {
         if self.options.health.is_none() {
             return;
         }
-        let trouble = looked.error.as_ref().map(ToString::to_string);
-        let problem = trouble.or_else(|| self.goals.error_summary());
+        let problem = looked.error.as_ref().map(ToString::to_string);
         let running = self.children.work_count() as u64;
         let (mut seen, mut counted) = (Vec::new(), Vec::new());
         for (goal, _) in &looked.turns {
@@ -61,8 +60,18 @@ impl Daemon<'_> {
             let before = self.accounts.insert(goal, now.clone()).unwrap_or_default();
             counted.push((before, now));
         }
+        let broken = self.goals.errors();
+        let is_there = |key: &String| {
+            self.goals.goals().keys().any(|goal| goal.as_str() == key) || broken.contains_key(key)
+        };
         self.health.send_modify(|health| {
             (health.problem, health.running) = (problem, running);
+            health.goals.retain(|key, _| is_there(key));
+            for (key, reason) in &broken {
+                let one = health.goals.entry(key.clone()).or_default();
+                (one.next, one.holds) = (None, None);
+                one.blocked = Some(GoalBlockage { since: None, reason: format!("broken: {reason}") });
+            }
             for (before, now) in counted {
                 replace_counts(&mut health.slots, &before.slots, &now.slots);
                 replace_counts(&mut health.cycles, &before.cycles, &now.cycles);

@@ -34,7 +34,7 @@ pub(super) fn part_of<'s>(schema: &'s Value, path: &[LookupKey]) -> Option<&'s V
 }
 
 /// Returns the schema of every item of a list, if that of the list has one for all.
-pub(super) fn any_item_of(schema: &Value) -> Option<&Value> {
+fn any_item_of(schema: &Value) -> Option<&Value> {
     schema.get("items").filter(|_| schema.get("prefixItems").is_none())
 }
 

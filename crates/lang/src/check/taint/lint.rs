@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::bound::{any_item_of, is_blunt, part_of};
+use super::bound::{is_blunt, part_of};
 use super::site::{self, TaintSink};
 use crate::ast::{self, ForEachSpec, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
 use crate::decode::{ArgumentTemplate, OrderedEntries};
@@ -12,7 +12,7 @@ use crate::{LoadedSpec, PlanDefaults, lower};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::{SourceText, Span, Spanned};
-use wf_model::expr::{ExprReference, Template};
+use wf_model::expr::{ExprReference, LookupKey, Template};
 use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
 use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits};
 
@@ -136,9 +136,7 @@ impl<'l> TaintLint<'l> {
         site: &TaintSink,
         reached: &mut ReachedPlaces,
     ) {
-        if let Some(schema) =
-            self.schema(view, step, &site.name).and_then(|schema| part_of(schema, &site.path))
-        {
+        if let Some(schema) = self.schema(view, step, &site.name, &site.path) {
             let place = std::ptr::from_ref(schema).addr();
             let blunt = self.blunt_schemas.entry(place);
             if *blunt.or_insert_with(|| is_blunt(schema)) {
@@ -254,12 +252,14 @@ impl<'l> TaintLint<'l> {
         }
     }
 
-    /// Returns the schema of a name's value, if that is known: `item` has that of the items of what its step is repeated for.
+    /// Returns the schema of a part of a name's value, if that is known: `item` has that of the items of what its step is repeated
+    /// for, and each output of a repeated step is a list.
     fn schema(
         &self,
         view: &LintedFile<'l>,
         step: Option<&StepSpec>,
         name: &ExprReference,
+        path: &[LookupKey],
     ) -> Option<&'l Value> {
         match name {
             ExprReference::Item => {
@@ -267,28 +267,41 @@ impl<'l> TaintLint<'l> {
                     return None;
                 };
                 let list = list.lookup()?;
-                let schema = self.schema(view, None, &list.name)?;
-                any_item_of(part_of(schema, &list.path)?)
+                let of_item = list.path.iter().chain([&LookupKey::Index(0)]).chain(path);
+                let of_item: Vec<LookupKey> = of_item.cloned().collect();
+                self.schema(view, None, &list.name, &of_item)
             }
             ExprReference::Param(name) => {
                 let mut params = view.plan.params.iter();
                 let param = params.find(|(own, _)| own.value.as_str() == name)?;
-                Some(param.1.schema.text())
+                part_of(param.1.schema.text(), path)
             }
             ExprReference::Output { step, output } => {
                 let step = *view.steps.get(step.as_str())?;
-                let mut own = step.outputs.iter();
-                if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
-                    return Some(own.schema.text());
+                let schema = self.output_schema(view, step, output)?;
+                match path {
+                    _ if step.for_each.is_none() && step.matrix.is_none() => part_of(schema, path),
+                    // A list is as harmless as each of its items.
+                    [] => Some(schema),
+                    [LookupKey::Index(_), path @ ..] => part_of(schema, path),
+                    [LookupKey::Field(_), ..] => None,
                 }
-                let used = self.loaded.used(view.file, step)?;
-                let used = self.loaded.plans.get(used)?.as_ref()?;
-                let mut outputs = used.outputs.iter();
-                let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
-                Some(found.1.value.schema.text())
             }
             _ => None,
         }
+    }
+
+    /// Returns the schema of an output of a step, or of the plan that it uses.
+    fn output_schema(&self, view: &LintedFile<'l>, step: &'l StepSpec, output: &str) -> Option<&'l Value> {
+        let mut own = step.outputs.iter();
+        if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
+            return Some(own.schema.text());
+        }
+        let used = self.loaded.used(view.file, step)?;
+        let used = self.loaded.plans.get(used)?.as_ref()?;
+        let mut outputs = used.outputs.iter();
+        let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
+        Some(found.1.value.schema.text())
     }
 }
 
@@ -331,7 +344,8 @@ fn help(code: Code) -> &'static str {
     match code {
         Code::TaintShell => {
             "in quotes (\"$NAME\") it stays text there; restrict it by its schema (a number, an \
-             `enum`, a `pattern` from ^ to $), or have it reviewed first: `approve` with `show`"
+             `enum`, a `pattern` from ^ to $, or a list or closed object of such), or have it reviewed first: \
+             `approve` with `show`"
         }
         Code::TaintGate => {
             "the sender of the value controls the decision of the gate: decide by a trusted value, \
@@ -342,8 +356,8 @@ fn help(code: Code) -> &'static str {
              `within: {untrusted: true}`"
         }
         _ => {
-            "restrict it by its schema (a number, an `enum`, a `pattern` from ^ to $), or have it \
-             reviewed first: `approve` with `show`"
+            "restrict it by its schema (a number, an `enum`, a `pattern` from ^ to $, or a list or closed object \
+             of such), or have it reviewed first: `approve` with `show`"
         }
     }
 }

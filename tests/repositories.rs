@@ -7,6 +7,7 @@ mod beside;
 mod callers;
 mod confined;
 mod desk;
+mod doubt;
 mod outside;
 mod own_worktree;
 mod sandboxed;

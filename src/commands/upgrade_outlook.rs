@@ -50,7 +50,8 @@ fn described(upgrade: &StateUpgrade, state: &str, copy: &str) -> Vec<String> {
     if upgrade.exceeding_runs > 0 {
         let count = plural(upgrade.exceeding_runs, "run");
         lines.push(format!(
-            "  retention    {count} beyond it: pruned after the next run, with a summary kept; `retention: {{}}` in wf.yaml keeps them"
+            "  retention    {count} beyond it: pruned, with a summary kept, once the copy is 30 days old or `retention` is written in \
+             wf.yaml; `retention: {{}}` keeps them"
         ));
     }
     let runs = &upgrade.open_runs;

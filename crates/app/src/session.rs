@@ -238,6 +238,9 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) 
         return;
     };
     let now = caller.host().now();
+    if !ready.config.retention.is_written && session.store.folder().has_way_back(now) {
+        return;
+    }
     let is_due = session.store.reader().and_then(|reader| reader.may_exceed(keep, now));
     if is_due == Ok(false) {
         return;

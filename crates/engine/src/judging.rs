@@ -318,7 +318,7 @@ impl CheckSubject {
             let made = made.as_ref().map(|made| made as &dyn Fn(&Path) -> bool);
             outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), made);
             match looking.recheck(sight.as_ref()).await {
-                Ok(()) => return self.run.judge_output(check, outcome, stop).await,
+                Ok(()) => return self.judge_undoubted(check, outcome, &looking, &ground, stop).await,
                 Err(unable) => {
                     (looks, spent) = (looks + 1, spent + outcome.verdict.duration_ms);
                     // Also if it did not pass: perhaps for what it saw meanwhile.
@@ -344,7 +344,7 @@ impl CheckSubject {
         }
     }
 
-    fn trial(&self, check: &Check, ground: &probe::CheckEnvironment) -> probe::RenderedCheck {
+    pub(super) fn trial(&self, check: &Check, ground: &probe::CheckEnvironment) -> probe::RenderedCheck {
         self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
     }
 
@@ -376,7 +376,7 @@ impl CheckSubject {
 }
 
 /// Creates a verdict on a criterion whose check was not run, or did not count.
-fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
+pub(super) fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
     CheckVerdict {
         name: check.name.clone(),
         phase: check.phase,

@@ -36,6 +36,7 @@ mod evidence_record;
 mod family;
 mod gating;
 mod generated;
+mod git_doubt;
 mod guidance;
 mod intent;
 mod judge_votes;

@@ -72,6 +72,21 @@ pub(super) fn unchecked(path: &Path) -> Result<Connection, StoreError> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
+/// Opens the database for reading beside an open store: a later version that migrated it meanwhile is no hindrance.
+pub(super) fn for_reading_on(folder: &StateFolder) -> Result<Connection, StoreError> {
+    match for_reading(folder) {
+        Err(StoreError::Newer { path, found, known, program }) => {
+            let connection = unchecked(&path)?;
+            let is_known = migrate::is_known_or_later(&connection);
+            if is_known.map_err(|error| StoreError::sqlite(&path, &error))? {
+                return Ok(connection);
+            }
+            Err(StoreError::Newer { path, found, known, program })
+        }
+        opened => opened,
+    }
+}
+
 /// Refuses anything but a regular file where SQLite opens one, or the log's mark is written.
 fn own_files(folder: &StateFolder) -> Result<(), StoreError> {
     let database = folder.database();

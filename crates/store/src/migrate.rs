@@ -49,6 +49,13 @@ pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaStat
     compare(&applied, path, || last_program(connection))
 }
 
+/// True if a schema is one that this program knows, or that with later migrations: they only add.
+pub(super) fn is_known_or_later(connection: &Connection) -> rusqlite::Result<bool> {
+    let applied = applied(connection)?;
+    Ok(applied.len() >= MIGRATIONS.len()
+        && MIGRATIONS.iter().zip(applied).all(|(known, found)| found == checksum(known)))
+}
+
 /// Returns the program that opened the state last to write; `None`: it is unknown, or the schema older than its record.
 pub(super) fn last_program(connection: &Connection) -> Option<String> {
     let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";

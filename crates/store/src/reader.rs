@@ -34,6 +34,11 @@ impl StoreReader {
         Ok(Self { connection: connect::for_reading(&folder)?, folder, fold: None })
     }
 
+    /// Opens the folder of an open store.
+    pub(super) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
+        Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), fold: None })
+    }
+
     /// Opens a state whose schema this program does not know, to copy it.
     pub(super) fn open_unchecked(dir: &Path) -> Result<Self, StoreError> {
         let folder = StateFolder::new(dir);

@@ -132,7 +132,7 @@ impl Store {
 
     /// Opens a connection for reading.
     pub fn reader(&self) -> Result<StoreReader, StoreError> {
-        StoreReader::open(self.folder.path())
+        StoreReader::open_on(&self.folder)
     }
 
     /// Records events; their run too, with the first of them.

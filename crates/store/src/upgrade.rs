@@ -135,6 +135,16 @@ pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32
     File::open(folder.upgrades()).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
+impl StateFolder {
+    /// True if a copy from before an upgrade is kept, which needs the files of the runs of then for the way back.
+    pub fn has_way_back(&self, now: Moment) -> bool {
+        let age = i64::try_from(COPY_AGE.as_millis()).unwrap_or(i64::MAX);
+        let copies = self.upgrades().read_dir().into_iter().flatten().flatten();
+        let mut made = copies.filter_map(|copy| copy.metadata().ok()?.modified().ok());
+        made.any(|made| moment_of(made).millis() > now.millis().saturating_sub(age))
+    }
+}
+
 /// True if a file is a database, not an archive.
 pub(super) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];

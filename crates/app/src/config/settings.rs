@@ -106,11 +106,13 @@ pub struct RetentionLimits {
     pub max_age: Option<Duration>,
     /// The number of finished runs to keep.
     pub max_runs: Option<u32>,
+    /// True if the file says so.
+    pub is_written: bool,
 }
 
 impl Default for RetentionLimits {
     fn default() -> Self {
-        Self { max_age: Some(Duration::from_hours(90 * 24)), max_runs: None }
+        Self { max_age: Some(Duration::from_hours(90 * 24)), max_runs: None, is_written: false }
     }
 }
 
@@ -174,6 +176,7 @@ impl From<ConfigFile> for WorkspaceConfig {
             retention: file.retention.map_or(plain.retention, |limits| RetentionLimits {
                 max_age: limits.max_age.map(|period| period.0),
                 max_runs: limits.max_runs,
+                is_written: true,
             }),
             audit_window: file
                 .audit

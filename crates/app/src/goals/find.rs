@@ -75,7 +75,7 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
     for (path, id) in known_goals(workspace) {
         if let Some(same) = found.iter_mut().find(|one| one.path == path) {
             same.id.get_or_insert(id.to_string());
-        } else if workspace.root.join(&path).exists() && !load::is_spec(&*files, &path) {
+        } else if workspace.root.join(&path).symlink_metadata().is_ok() && !load::is_spec(&*files, &path) {
             let goal = Err(format!("it cannot be read as a goal any more: wf check {path}"));
             found.push(GoalFile { path, id: Some(id.to_string()), goal, awaited_acceptance: None });
         }

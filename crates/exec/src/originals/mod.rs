@@ -17,6 +17,7 @@
 
 mod archive;
 mod git_part;
+mod git_stamp;
 mod index;
 mod outside;
 mod store;

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
+use super::git_stamp::GitStamp;
 use super::{GitPart, archive, index, outside};
 use crate::WorkError;
 use crate::confined_dir::ConfinedDir;
@@ -70,6 +71,8 @@ pub struct Originals {
     copies: Arc<BTreeMap<PathBuf, Vec<u8>>>,
     /// The names of the objects of the files that git had as they were.
     objects: Arc<OnceLock<BTreeMap<PathBuf, String>>>,
+    /// The signs that git can read what it could; `None`: unknown, as after a resume.
+    stamp: Option<Arc<GitStamp>>,
 }
 
 impl Originals {
@@ -94,7 +97,8 @@ impl Originals {
                 None => is_torn = true,
             }
         }
-        let mut originals = Self { root: root.to_path_buf(), repository, ..Self::default() };
+        let stamp = repository.as_ref().map(|repository| Arc::new(GitStamp::read(&repository.folders())));
+        let mut originals = Self { root: root.to_path_buf(), repository, stamp, ..Self::default() };
         // The branches first, as git writes the index before them: else a commit of just now would look as if it was undone.
         for (name, folder) in originals.git_folders() {
             state.extend(originals.read_folder(name, &folder));
@@ -198,6 +202,41 @@ impl Originals {
             let said = self.read_folder(name, folder);
             !known.filter(|(path, _)| !is_index(path)).eq(said.iter())
         })
+    }
+
+    /// True if there was a commit when the run began, and git may not be able to read it any more: its objects or settings are
+    /// not the same files, or that is unknown.
+    pub(crate) fn may_have_lost_commits(&self) -> bool {
+        let Some(repository) = &self.repository else {
+            return false;
+        };
+        let folders = repository.folders();
+        let is_same = || self.stamp.as_deref() == Some(&GitStamp::read(&folders));
+        self.had_commit(&folders) && !is_same()
+    }
+
+    /// True if the branch of the work tree had a commit, or there was one without a branch.
+    fn had_commit(&self, folders: &[PathBuf; 2]) -> bool {
+        let [own, common] = folders.each_ref().map(|folder| self.name_of(folder));
+        let text = |path: PathBuf| Some(String::from_utf8_lossy(self.state.get(&path)?).into_owned());
+        let Some(head) = text(own.join("HEAD")) else {
+            return false;
+        };
+        let Some(branch) = head.trim_end().strip_prefix("ref: ").map(str::to_owned) else {
+            return true;
+        };
+        let is_packed = |packed: String| packed.lines().any(|line| line.ends_with(&format!(" {branch}")));
+        [own, common].into_iter().any(|folder| {
+            self.state.contains_key(&folder.join(&branch))
+                || text(folder.join("packed-refs")).is_some_and(is_packed)
+        })
+    }
+
+    /// Returns the path of a folder of git in the workspace, or its name in an archive.
+    fn name_of(&self, folder: &Path) -> PathBuf {
+        let outside = self.git_folders().into_iter().find(|(_, outside)| outside == folder);
+        let name = outside.map(|(name, _)| PathBuf::from(name));
+        name.unwrap_or_else(|| folder.strip_prefix(self.plain_root()).unwrap_or(folder).to_path_buf())
     }
 
     /// Reads the files that git does not have as they are, as far as they are few and small.

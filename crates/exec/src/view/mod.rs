@@ -21,6 +21,7 @@ mod advice;
 mod caches;
 mod data;
 mod declared;
+mod git_check;
 mod harness;
 mod ignored;
 mod inspection;

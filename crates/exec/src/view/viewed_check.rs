@@ -34,13 +34,13 @@ async fn blocking<T: Send + 'static>(
 #[derive(Clone, Debug)]
 pub struct ViewedCheck {
     /// The view.
-    workspace_view: Arc<WorkspaceView>,
+    pub(super) workspace_view: Arc<WorkspaceView>,
     /// The check.
-    check: Arc<Check>,
+    pub(super) check: Arc<Check>,
     /// The globs of the products of the checked work.
     products: Arc<[String]>,
     /// The worktree that it sees; `None`: the workspace.
-    worktree: Option<Arc<ViewedWorktree>>,
+    pub(super) worktree: Option<Arc<ViewedWorktree>>,
 }
 
 impl ViewedCheck {

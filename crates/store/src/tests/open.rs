@@ -55,6 +55,17 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
+fn an_open_store_goes_on_when_a_later_version_migrates_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
+    alter(dir.path(), "CREATE TABLE more (x); INSERT INTO migrations VALUES (99, 'x')");
+    assert_eq!(store.reader().unwrap().events(&run_id(1), 0).unwrap().len(), 21);
+    store.append(first(&run_id(2), new_run("report"), story())).wait().unwrap();
+    assert!(matches!(StoreReader::open(dir.path()), Err(StoreError::Newer { .. })));
+}
+
+#[test]
 fn a_schema_whose_migrations_are_missing_is_brought_up_to_date() {
     let dir = tempfile::tempdir().unwrap();
     let run = run_id(1);

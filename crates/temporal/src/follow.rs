@@ -9,9 +9,10 @@ use serde::Serialize;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
-    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError},
+    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError, WorkflowUpdateError},
 };
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use wf_app::config::Backend;
 use wf_app::{Host, Workspace};
@@ -21,9 +22,11 @@ use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
 use crate::driver::DEFAULT_QUEUE;
 use crate::followed_run::{FollowedRun, RunLook, UNKNOWN};
+use crate::inquiry::is_silence;
 use crate::local_copy::LocalCopy;
 use crate::objects::{ObjectError, Objects};
 use crate::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec};
+use crate::rescue::stuck;
 use crate::stored_workspace::{StoredWorkspace, store_state};
 use crate::terminal::note;
 use crate::workflow::RunWorkflow;
@@ -32,6 +35,9 @@ use crate::workflow::RunWorkflow;
 const FIRST_POLL: Duration = Duration::from_millis(150);
 const LAST_POLL: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(500);
+
+/// The time for which an answer is offered to a run that nobody seems to drive.
+const ANSWER_PATIENCE: Duration = Duration::from_mins(2);
 
 /// The number of events between two looks that make a run busy.
 const BUSY_EVENTS: u64 = 100;
@@ -168,15 +174,34 @@ async fn pass_on(
             }
         }
         ToBackend::Answer { run, request, token } => {
-            let answer = RequestAnswer { run, request, token };
-            let options = WorkflowExecuteUpdateOptions::default();
-            if let Err(error) = handle.execute_update(RunWorkflow::answer, answer, options).await {
-                note(&format!("an answer to request {request} was refused: {error}"));
-            }
+            deliver(RequestAnswer { run, request, token }, handle).await?;
             say(&FromBackend::Delivered);
             Ok(())
         }
         ToBackend::Follow(_) | ToBackend::Start => Err(FollowError::Protocol),
+    }
+}
+
+/// Passes an answer on, for as long as somebody may drive the run: one that nobody takes is not delivered.
+async fn deliver(
+    answer: RequestAnswer,
+    handle: &WorkflowHandle<Client, RunWorkflow>,
+) -> Result<(), FollowError> {
+    let begun = Instant::now();
+    loop {
+        let options = WorkflowExecuteUpdateOptions::default();
+        match handle.execute_update(RunWorkflow::answer, answer.clone(), options).await {
+            Ok(()) => return Ok(()),
+            Err(WorkflowUpdateError::Rpc(status)) if is_silence(&status) => match stuck(handle).await? {
+                Some(reason) => return Err(FollowError::Stuck(reason)),
+                None if begun.elapsed() > ANSWER_PATIENCE => return Err(FollowError::Silent),
+                None => tokio::time::sleep(LAST_POLL).await,
+            },
+            Err(error) => {
+                note(&format!("an answer to request {} was refused: {error}", answer.request));
+                return Ok(());
+            }
+        }
     }
 }
 

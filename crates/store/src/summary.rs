@@ -30,7 +30,7 @@ pub struct RunSummary {
     pub outcome: RunOutcome,
     /// The verification status of the result.
     pub standing: Standing,
-    /// The reason for its outcome, cut to [`MAX_REASON`] bytes; empty for success.
+    /// The reason for its outcome, cut to 200 bytes; empty for success.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The number of steps by final state.

@@ -37,6 +37,23 @@ fn nothing_is_verified_by_a_git_that_cannot_answer() {
 }
 
 #[test]
+fn a_partial_clone_that_lacks_files_is_no_doubt() {
+    let house = Sandbox::new();
+    let plan = "---\nkind: plan\nid: p\nsteps:\n  - id: make\n    run: git commit -q --allow-empty -m two; echo x > out\n    \
+                writes: [out]\n    verify: [{name: there, run: test -f out}]\n---\n";
+    house.file("from/p.md", plan).file("from/.gitignore", ".wf\n.config\n");
+    house.file("from/wf.yaml", "").file("from/old", "old\n");
+    let begin = "cd from; git init -q -b main .; git config user.name a; git config user.email a@localhost
+        git config uploadpack.allowFilter true; git add .; git commit -qm one; cd ..
+        git clone -q --no-checkout --filter=blob:none file://$PWD/from to; cd to
+        git config user.name a; git config user.email a@localhost
+        git sparse-checkout set --no-cone '/*' '!/old'; git checkout -q main
+        git rev-list --objects --missing=print HEAD | grep -q '^?'";
+    sh(&house, ".", begin).exits(0);
+    house.wf(&["-C", "to", "run", "p.md"]).exits(0).says("1 verified");
+}
+
+#[test]
 fn what_changes_no_commit_is_no_doubt() {
     for deed in [
         "true",

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rusqlite::Connection;
 use walkdir::WalkDir;
 
 use super::backup::{BackupManifest, FOLDERS, FORM, copy_database};
@@ -14,7 +15,6 @@ use super::migrate::{self, MIGRATIONS, SchemaState};
 use super::prune::beyond;
 use super::reserve::free_space;
 use super::{RunRetention, StateFolder, StoreError, connect};
-use rusqlite::Connection;
 use wf_base::name::RunId;
 use wf_base::program;
 use wf_base::time::Moment;
@@ -45,7 +45,7 @@ pub struct StateUpgrade {
     pub free: Option<u64>,
     /// The outermost runs that have not ended.
     pub open_runs: Vec<OpenRun>,
-    /// The number of outermost runs that are beyond the limits, and are pruned after the next run.
+    /// The number of outermost runs that are beyond the limits.
     pub exceeding_runs: usize,
 }
 
@@ -127,8 +127,9 @@ pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32
         return Err(StoreError::NoRoom { path: kept, needed, free });
     }
     let failed = |error: io::Error| StoreError::io("write", &kept, &error);
-    let scratch = tempfile::tempdir_in(folder.upgrades()).map_err(failed)?;
-    let copy = scratch.path().join("state.db");
+    // One that a kill left; whoever copies has the lock of the schema.
+    let copy = kept.with_extension("new");
+    let _ = fs::remove_file(&copy);
     copy_database(connection, &copy)?;
     File::open(&copy).and_then(|file| file.sync_all()).map_err(failed)?;
     fs::rename(&copy, &kept).map_err(failed)?;
@@ -140,7 +141,8 @@ impl StateFolder {
     pub fn has_way_back(&self, now: Moment) -> bool {
         let age = i64::try_from(COPY_AGE.as_millis()).unwrap_or(i64::MAX);
         let copies = self.upgrades().read_dir().into_iter().flatten().flatten();
-        let mut made = copies.filter_map(|copy| copy.metadata().ok()?.modified().ok());
+        let whole = copies.filter(|copy| copy.path().extension().is_some_and(|end| end == "db"));
+        let mut made = whole.filter_map(|copy| copy.metadata().ok()?.modified().ok());
         made.any(|made| moment_of(made).millis() > now.millis().saturating_sub(age))
     }
 }

@@ -2,9 +2,16 @@ use super::ViewedCheck;
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, Expectation};
 
-/// Reads the commit, its folders, and whether its files are there. Without git there is nothing that a check could have asked.
-const SCRIPT: &str =
-    "command -v git >/dev/null || exit 0; exec git rev-list --objects --no-walk --quiet HEAD";
+/// Reads the commit, its folders, and whether its files are there. Without git there is nothing that a check could have asked; a
+/// partial clone may lack files, so of that only the commit and its top folder are read.
+const SCRIPT: &str = r"
+command -v git >/dev/null || exit 0
+export GIT_NO_LAZY_FETCH=1
+if git config --get-regexp '^(extensions\.partialclone|remote\..*\.promisor)$' >/dev/null 2>&1; then
+  exec git cat-file -e 'HEAD^{tree}'
+fi
+exec git rev-list --objects --no-walk --quiet HEAD
+";
 
 impl ViewedCheck {
     /// Returns the question whether git can read the commit with which the run began, where that is in doubt: a command that

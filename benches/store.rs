@@ -210,6 +210,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
         left: wf_core::machine::LeftProcesses::default(),
+        log: None,
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {

@@ -162,6 +162,7 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         swapped_file: None,
         usage: AttemptUsage::default(),
         left: wf_core::machine::LeftProcesses::default(),
+        log: None,
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {

@@ -8,6 +8,7 @@ use crate::Ui;
 use crate::log_calls::print_calls;
 use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
 use crate::which::{ResolvedTask, StepArg, find_step, require_step};
+use wf_app::logs::{DamagedLog, damaged_logs};
 use wf_app::names::task_name;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
@@ -81,8 +82,12 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
+/// The maximum number of damaged logs that are named.
+const MAX_NAMED: usize = 10;
+
 /// The log of an attempt.
 struct AttemptLog {
+    run: RunId,
     logs: Arc<RunLogs>,
     attempt: Attempt,
     /// The task, if it belongs to the run itself.
@@ -154,6 +159,7 @@ impl LogView<'_> {
             let own_name = task_name(&self.reader, run, &own.place)?;
             let name = format!("{above}{own_name}");
             entries.push(AttemptLog {
+                run: run.clone(),
                 task: above.is_empty().then(|| own.place.clone()),
                 logs: Arc::clone(&logs),
                 name: name.clone(),
@@ -181,7 +187,26 @@ impl LogView<'_> {
         for entry in &entries {
             self.print_one(entry, headed)?;
         }
-        Ok(())
+        self.check_damage(&entries)
+    }
+
+    /// Refuses logs that differ from the record of their attempts, once they are printed.
+    fn check_damage(&self, entries: &[AttemptLog]) -> Result<(), CommandError> {
+        let runs: BTreeSet<&RunId> = entries.iter().map(|entry| &entry.run).collect();
+        let mut named = Vec::new();
+        for run in runs {
+            let damaged = damaged_logs(&self.reader, run, None)?;
+            let is_shown = |log: &DamagedLog| {
+                entries.iter().any(|entry| entry.run == log.run && entry.attempt == log.attempt)
+            };
+            named.extend(damaged.iter().filter(|log| is_shown(log)).map(DamagedLog::to_string));
+        }
+        if named.is_empty() {
+            return Ok(());
+        }
+        named.truncate(MAX_NAMED);
+        let hint = "the files of the state were changed after the attempt ended; `wf restore` brings back a backup of the state";
+        Err(CommandError::new(CliExitCode::State, named.join("; ")).hint(hint))
     }
 
     /// Prints a log; an empty log gets no heading.

@@ -7,9 +7,11 @@ use crate::which::{ResolvedTask, find_step, require_step};
 use crate::{RunArg, Ui};
 use wf_app::given::{approval_of_run, secrets_of_run};
 use wf_app::lineage::outermost_run;
+use wf_app::logs::{DamagedLog, damaged_logs};
 use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::{RunId, TaskPath};
+use wf_base::untrusted::{BAD, paint};
 use wf_core::machine::{ChildId, Event, EventKind, TaskId};
 use wf_core::observe::RunRef;
 use wf_core::verify::ReverifiedResult;
@@ -25,10 +27,12 @@ const DEPTH: usize = 32;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Verifies every checked result: whether its files are unchanged, whether the files of its checks
-are the same as when the run started, and whether its checks pass now. Works at any time, during a
-run or long after it. Nothing is recorded.
+are the same as when the run started, and whether its checks pass now. Also compares the logs of a
+run that has ended with their digests. Works at any time, during a run or long after it. Nothing is
+recorded.
 
-Exit code 0 if at least one result was verified, and all of those still pass and are fresh.
+Exit code 0 if at least one result was verified, all of those still pass and are fresh, and no log
+was removed or altered.
 
 Examples:
   wf verify --last                  the latest run
@@ -73,17 +77,24 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
         GivenSecrets::default()
     };
     let approved = approval_of_run(&reader, &top)?;
+    let mut damaged = Vec::new();
+    for again in &runs {
+        damaged.extend(damaged_logs(&reader, &again.run.id, again.only.as_ref())?);
+    }
     drop(reader);
     let session = open_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
     engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let outermost = engine::OutermostRun { run: &top, plan: &ready.plan, events: &events };
     let all = engine::verify(&session, &outermost, runs)?;
     if args.json {
-        ui.print_json(&document(&run, &all))?;
+        ui.print_json(&document(&run, &all, &damaged))?;
     } else {
         ui.print(&findings(&all, &names))?;
+        for log in &damaged {
+            ui.print_line(&format!("{} {log}", paint(BAD, "damaged:")))?;
+        }
     }
-    Ok(if all_pass(&all) { CliExitCode::Ok } else { CliExitCode::RunFailed })
+    Ok(if all_pass(&all) && damaged.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 fn has_verdict(again: &Reverification) -> bool {
@@ -253,7 +264,8 @@ impl ReverifiedRun<'_> {
     }
 }
 
-fn document(run: &RunId, all: &[ReverifiedResult]) -> String {
-    let document = json!({ "v": 1, "run": run, "holds": all_pass(all), "results": all });
+fn document(run: &RunId, all: &[ReverifiedResult], damaged: &[DamagedLog]) -> String {
+    let holds = all_pass(all) && damaged.is_empty();
+    let document = json!({ "v": 1, "run": run, "holds": holds, "results": all, "damaged_logs": damaged });
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }

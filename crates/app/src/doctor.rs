@@ -10,6 +10,7 @@ use crate::CONFIG;
 use crate::goals::{FileLock, LEADER_LOCK};
 use crate::kept_checkpoint::{keep_database, read_checkpoint};
 use crate::load::read_config;
+use crate::logs::damaged_logs;
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
@@ -26,6 +27,9 @@ use wf_store::{
 
 /// The maximum number of runs and locks that are named.
 pub(crate) const MAX_NAMED: usize = 10;
+
+/// The number of the newest runs, with nested ones, whose logs are compared, unless the whole history is.
+const MAX_COMPARED_RUNS: usize = 50;
 
 /// A disk with less free space than this is reported.
 const LOW_DISK_SPACE: u64 = 256 << 20;
@@ -70,6 +74,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
         findings.extend(find_interrupted_runs(&reader));
+        findings.extend(check_logs(&reader, is_full));
         findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
         findings.extend(find_detached_processes(&reader));
         findings.extend(find_stale_locks(&reader));
@@ -232,6 +237,20 @@ pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFindin
     let dead: Vec<&str> = runs.iter().filter(|run| dead(run)).map(|run| run.id.short()).collect();
     let found = format!("{} · resume with `wf resume`, or cancel with `wf cancel`", dead.join(", "));
     (!dead.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
+}
+
+/// Compares the logs of the newest runs with the record, or those of all.
+fn check_logs(reader: &StoreReader, is_full: bool) -> Option<DoctorFinding> {
+    let count = if is_full { usize::MAX } else { MAX_COMPARED_RUNS };
+    let runs = reader.runs(count, &RunFilter { nested: true, ..RunFilter::default() }).ok()?;
+    let damaged: Vec<String> = runs
+        .iter()
+        .flat_map(|run| damaged_logs(reader, &run.id, None).unwrap_or_default())
+        .map(|log| log.to_string())
+        .take(MAX_NAMED)
+        .collect();
+    let found = format!("{} · `wf restore` brings back a backup of the state", damaged.join("; "));
+    (!damaged.is_empty()).then(|| DoctorFinding::new("logs", DoctorStatus::Bad, found))
 }
 
 /// Reports running processes whose engine is gone.

@@ -36,6 +36,7 @@ mod kept_checkpoint;
 pub mod keys;
 pub mod lineage;
 pub mod load;
+pub mod logs;
 pub mod mcp_pin;
 pub mod memory;
 pub mod names;

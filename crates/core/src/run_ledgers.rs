@@ -187,6 +187,7 @@ mod tests {
             swapped_file: None,
             usage,
             left: crate::machine::LeftProcesses::default(),
+            log: None,
             breakers: Vec::new(),
         })
     }

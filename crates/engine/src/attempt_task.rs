@@ -144,6 +144,7 @@ impl AttemptTask {
             }
         }
         self.mask_reason(&mut ended.exit).await;
+        ended.log = self.log_digest().await;
         ended.breakers = self.breakers.take();
         self.show_end(step, &ended);
         Ok(Some(InputKind::Ended(ended)))

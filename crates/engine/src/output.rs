@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wf_core::machine::AttemptEnd;
+use wf_core::machine::{AttemptEnd, LogDigest};
 use wf_exec::{OnOutput, log};
 use wf_model::Step;
 
@@ -24,6 +24,17 @@ impl AttemptTask {
             run.session.observe(|observer| observer.output(&run.run_ref, &attempt, stream, bytes));
         };
         (self.interest() == OutputInterest::Everything).then(|| Box::new(show) as OnOutput)
+    }
+
+    /// Digests its log, which is complete; `None`: it wrote none. One that cannot be read has no digest: its writer has
+    /// reported that.
+    pub(super) async fn log_digest(&self) -> Option<LogDigest> {
+        let (logs, attempt) = (log::RunLogs::new(self.run.dir.clone()), self.attempt.clone());
+        if logs.length(&attempt).is_ok_and(|length| length == 0) {
+            return None;
+        }
+        let digest = tokio::task::spawn_blocking(move || logs.digest(&attempt)).await;
+        digest.ok().and_then(Result::ok).flatten()
     }
 
     /// Shows the last lines of an attempt that failed, or that is still to be judged. A log that

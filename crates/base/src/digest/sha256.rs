@@ -38,6 +38,15 @@ impl Sha256Digest {
         }
     }
 
+    /// Digests bytes that come in chunks, as if they were joined.
+    pub fn of_chunks(chunks: impl IntoIterator<Item = std::io::Result<Vec<u8>>>) -> std::io::Result<Self> {
+        let mut hasher = Sha256::new();
+        for chunk in chunks {
+            hasher.update(chunk?);
+        }
+        Ok(Self(hasher.finalize().into()))
+    }
+
     /// Returns the 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Attempt, AttemptUsage, EventKind, LeftProcesses, NestedFindings, Standing, WorkExit};
 use crate::health::BreakerNote;
+use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, JsonObject};
 
 /// The end of an attempt's work.
@@ -43,9 +44,21 @@ pub struct AttemptEnd {
     /// The processes that it left running, if it succeeded.
     #[serde(default, flatten)]
     pub left: LeftProcesses,
+    /// The digest of its log; `None`: it wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogDigest>,
     /// The changes of breakers that it caused, except by calls of models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakers: Vec<BreakerNote>,
+}
+
+/// The digest of a log, masked as it was stored. It covers the text, not its streams and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LogDigest {
+    /// The number of bytes.
+    pub size: u64,
+    /// The digest of the bytes.
+    pub digest: Sha256Digest,
 }
 
 impl AttemptEnd {
@@ -64,6 +77,7 @@ impl AttemptEnd {
             swapped_file: None,
             usage: AttemptUsage::default(),
             left: LeftProcesses::default(),
+            log: None,
             breakers: Vec::new(),
         }
     }
@@ -82,6 +96,7 @@ impl From<AttemptEnd> for EventKind {
             swapped_file: end.swapped_file,
             usage: end.usage,
             left: end.left,
+            log: end.log,
             breakers: end.breakers,
         }
     }

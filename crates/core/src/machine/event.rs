@@ -4,7 +4,7 @@ use super::{
     AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
     AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
     CriteriaCount, DeselectedStep, ExchangeGated, FailureTally, GatePoint, GuidanceEnd, GuidanceStart,
-    IntentAdvice, LeftProcesses, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
+    IntentAdvice, LeftProcesses, LogDigest, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
     NestedFindings, PlanGeneration, PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem,
     ReworkLoop, Round, RunApproval, RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts,
     StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
@@ -155,6 +155,9 @@ pub enum EventKind {
         /// The processes that it left running.
         #[serde(default, flatten)]
         left: LeftProcesses,
+        /// The digest of its log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<LogDigest>,
         /// The changes of breakers that it caused, except by calls of models, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         breakers: Vec<BreakerNote>,

@@ -21,7 +21,7 @@ impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
     pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
-        let AttemptEnd { attempt, exit, failure_class, findings, usage, left, breakers, .. } = ended;
+        let AttemptEnd { attempt, exit, failure_class, findings, usage, left, log, breakers, .. } = ended;
         let asked = ended.retry_after;
         let limit = self.plan.step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
         let after = limit.map(|limit| format!(" after {}", elapsed(limit))).unwrap_or_default();
@@ -29,7 +29,7 @@ impl Machine {
         let is_cancelled = exit == WorkExit::Cancelled;
         let is_denied = matches!(exit, WorkExit::Denied { .. });
         let end = AttemptEnd { failure_class, findings, ..AttemptEnd::new(attempt, exit) };
-        self.emit(AttemptEnd { usage, left, breakers, ..end }.into());
+        self.emit(AttemptEnd { usage, left, log, breakers, ..end }.into());
         // Work that was cancelled without a request has failed, and shows nothing of itself.
         if self.is_halting(task) {
             return self.finish(task, TaskCompletion::cancelled(self.halting_reason()));

@@ -280,6 +280,7 @@ mod tests {
             swapped_file: None,
             usage,
             left: crate::machine::LeftProcesses::default(),
+            log: None,
             breakers: Vec::new(),
         }
     }

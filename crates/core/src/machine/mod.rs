@@ -136,7 +136,7 @@ pub use agent_event::{
 pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use asked_model::{AskedModel, PlannerCalls};
-pub use attempt_end::AttemptEnd;
+pub use attempt_end::{AttemptEnd, LogDigest};
 pub use budget::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use call_effort::{CallEffort, PassedOverModel};
 pub use checks::ReworkLoop;

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use super::{
     LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, tail, target,
 };
-use wf_core::machine::Attempt;
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{Attempt, LogDigest};
 
 /// The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
 #[derive(Debug)]
@@ -35,6 +36,18 @@ impl RunLogs {
     /// Returns the length of a log, without the end of a long one in progress; 0 if there is none.
     pub fn length(&self, attempt: &Attempt) -> io::Result<u64> {
         self.cursor(&self.path(attempt))?.map_or(Ok(0), |cursor| cursor.length())
+    }
+
+    /// Digests a log; `None` if there is none.
+    pub fn digest(&self, attempt: &Attempt) -> io::Result<Option<LogDigest>> {
+        let mut size = 0;
+        let chunks = self.read(attempt)?.map(|chunk| {
+            let bytes = chunk?.bytes;
+            size += bytes.len() as u64;
+            Ok(bytes)
+        });
+        let digest = Sha256Digest::of_chunks(chunks)?;
+        Ok((size > 0).then_some(LogDigest { size, digest }))
     }
 
     /// Follows a log from its beginning. It may not exist yet.

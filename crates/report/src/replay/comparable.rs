@@ -6,7 +6,7 @@ use wf_core::machine::forget_round_time;
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The keys of every event that a replay cannot have, or that follow from the place where it runs.
-const VARIABLE: [&str; 11] = [
+const VARIABLE: [&str; 12] = [
     "v",
     "run",
     "at",
@@ -18,6 +18,7 @@ const VARIABLE: [&str; 11] = [
     "logic_version",
     "breakers",
     "asked",
+    "log",
 ];
 
 /// The keys of a verdict and of the result of a gate that a replay cannot have.

@@ -111,6 +111,7 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
         left: wf_core::machine::LeftProcesses::default(),
+        log: None,
         breakers: Vec::new(),
     }
 }
@@ -211,6 +212,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
         swapped_file: None,
         usage: wf_core::machine::AttemptUsage::default(),
         left: wf_core::machine::LeftProcesses::default(),
+        log: None,
         breakers: Vec::new(),
     }
 }

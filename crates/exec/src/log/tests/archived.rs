@@ -4,6 +4,7 @@ use super::super::archive;
 use super::{all, attempt, bytes, chunk, follow, followed, logs, tail, temporary, writer};
 use crate::log::{LogStream, target};
 use crate::supervise::OutputSink as _;
+use wf_base::digest::Sha256Digest;
 use wf_core::machine::Attempt;
 
 /// Returns the names of the files in a folder.
@@ -32,11 +33,15 @@ fn an_archive_has_the_logs_of_a_run_as_they_were() {
     other.on_bytes(LogStream::Out, b"of another\n");
     other.finish().logged.unwrap();
     let (whole, end, length) = (all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap());
+    let digest = logs(&path).digest(&attempt()).unwrap().unwrap();
+    assert_eq!((digest.size, digest.digest), (8, Sha256Digest::of_bytes(b"one\ntwo\n")));
     archive(dir.path()).unwrap();
     assert_eq!(names(dir.path()), ["baseline", "logs.tar"]);
     assert_eq!((all(&path), tail(&path, 1), logs(&path).length(&attempt()).unwrap()), (whole, end, length));
     assert_eq!((followed(&mut early).as_str(), followed(&mut late).as_str()), ("two\n", "one\ntwo\n"));
+    assert_eq!(logs(&path).digest(&attempt()).unwrap(), Some(digest));
     let none = Attempt { attempt: 2, ..attempt() };
+    assert_eq!(logs(&path).digest(&none).unwrap(), None);
     assert_eq!(logs(&path).read(&none).unwrap().count(), 0);
     let mut members = tar::Archive::new(std::fs::File::open(dir.path().join("logs.tar")).unwrap());
     let members = members.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().into_owned());

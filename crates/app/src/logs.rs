@@ -1,0 +1,105 @@
+//! The comparison of stored logs with the digests that the events of their attempts have.
+//!
+//! The logs of a run that goes on are not compared: on a backend they arrive after the event.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::CommandError;
+use crate::names::task_name;
+use wf_base::name::RunId;
+use wf_base::units::size;
+use wf_core::machine::{Attempt, EventKind, LogDigest, TaskId};
+use wf_exec::log::RunLogs;
+use wf_store::{RunState, StoreReader};
+
+/// A log that differs from the one that its attempt left.
+#[derive(Debug, Serialize)]
+pub struct DamagedLog {
+    /// The run.
+    pub run: RunId,
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The attempt, as it is shown to users: `build[linux]#1`.
+    #[serde(skip)]
+    pub name: String,
+    /// The difference.
+    pub damage: LogDamage,
+}
+
+/// The difference of a log from the record of its attempt.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogDamage {
+    /// There is none, and there was one.
+    Missing,
+    /// Its bytes are others.
+    Altered {
+        /// Its size then, in bytes.
+        recorded: u64,
+        /// Its size now, in bytes.
+        found: u64,
+    },
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+impl LogDamage {
+    /// Compares a log with its record; `None`: they agree.
+    fn find(logs: &RunLogs, attempt: &Attempt, recorded: LogDigest) -> Option<Self> {
+        match logs.digest(attempt) {
+            Ok(Some(found)) if found == recorded => None,
+            Ok(Some(found)) => Some(Self::Altered { recorded: recorded.size, found: found.size }),
+            Ok(None) => Some(Self::Missing),
+            Err(error) => Some(Self::Unreadable(error.to_string())),
+        }
+    }
+}
+
+impl fmt::Display for DamagedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, run) = (&self.name, self.run.short());
+        match &self.damage {
+            LogDamage::Missing => write!(f, "the log of {name} in run {run} was removed"),
+            LogDamage::Altered { recorded, found } if recorded == found => {
+                write!(f, "the log of {name} in run {run} was altered")
+            }
+            LogDamage::Altered { recorded, found } => {
+                let (recorded, found) = (size(*recorded), size(*found));
+                write!(f, "the log of {name} in run {run} was altered: {found} now, {recorded} then")
+            }
+            LogDamage::Unreadable(reason) => {
+                write!(f, "the log of {name} in run {run} cannot be read: {reason}")
+            }
+        }
+    }
+}
+
+/// Finds the damaged logs of a run, without those of runs nested in it, of all its tasks or of one; a repeated step
+/// stands for all its items.
+pub fn damaged_logs(
+    reader: &StoreReader,
+    run: &RunId,
+    only: Option<&TaskId>,
+) -> Result<Vec<DamagedLog>, CommandError> {
+    if reader.run(run)?.state == RunState::Running {
+        return Ok(Vec::new());
+    }
+    let logs = RunLogs::new(reader.folder().run(run));
+    let mut damaged = Vec::new();
+    for event in reader.facts(run, &["attempt_ended"])? {
+        let EventKind::AttemptEnded { attempt, log: Some(recorded), .. } = event.fact else {
+            continue;
+        };
+        if only.is_some_and(|only| !only.contains(&attempt.place)) {
+            continue;
+        }
+        if let Some(damage) = LogDamage::find(&logs, &attempt, recorded) {
+            let name = format!("{}#{}", task_name(reader, run, &attempt.place)?, attempt.attempt);
+            damaged.push(DamagedLog { run: run.clone(), attempt, name, damage });
+        }
+    }
+    Ok(damaged)
+}

@@ -110,6 +110,8 @@ pub enum CliCommand {
     Verify(LazyArgs<commands::verify::VerifyArgs>),
     /// Write a signed attestation of what a run verified
     Attest(LazyArgs<commands::attest::AttestArgs>),
+    /// List what waits for you
+    Inbox(LazyArgs<commands::inbox::InboxArgs>),
     /// Review and approve a plan or a waiting run
     Approve(LazyArgs<commands::approve::ApproveArgs>),
     /// Create, show and revoke the keys that sign approvals
@@ -132,8 +134,6 @@ pub enum CliCommand {
     Serve(LazyArgs<commands::serve::ServeArgs>),
     /// Serve this workspace to coding agents (Model Context Protocol)
     Mcp(LazyArgs<commands::mcp::McpArgs>),
-    /// Simulate schedules
-    Sim(LazyArgs<commands::sim::SimArgs>),
     /// Inspect, install and approve skills (folders with a SKILL.md)
     Skill(LazyArgs<commands::skill::SkillCommandArgs>),
     /// Draw a plan as a graph
@@ -143,6 +143,7 @@ pub enum CliCommand {
     /// Compare the meaning of two versions of a plan, or two runs
     Diff(LazyArgs<commands::diff::DiffArgs>),
     /// Explain how re-planning decides on the next round
+    #[command(hide = true)]
     Replan(LazyArgs<commands::replan::ReplanArgs>),
     /// Write a JSON Schema for editors and other programs
     Schema(LazyArgs<commands::schema::SchemaArgs>),
@@ -156,5 +157,8 @@ pub enum CliCommand {
     Completions(LazyArgs<commands::completions::CompletionsArgs>),
 }
 
+mod groups;
 #[cfg(test)]
 mod tests;
+
+pub use groups::parse;

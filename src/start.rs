@@ -3,9 +3,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use super::args::{Cli, CliCommand};
+use super::args::{CliCommand, parse};
 use super::ui::without_commands;
 use super::{Ui, commands};
 use wf_app::{CliExitCode, CommandError, Host, REPORT, keep, require_utf8};
@@ -23,7 +21,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ended;
     }
     keep::restart_where_memory_is_limited(&args);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parse(args) {
         Ok(cli) => cli,
         Err(asked) => return handle_clap_error(&asked),
     };
@@ -84,6 +82,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Why(args) => commands::why::run(ui, args),
         CliCommand::Verify(args) => commands::verify::run(ui, args),
         CliCommand::Attest(args) => commands::attest::run(ui, args),
+        CliCommand::Inbox(args) => commands::inbox::run(ui, args),
         CliCommand::Approve(args) => commands::approve::run(ui, args),
         CliCommand::Key(args) => commands::key::run(ui, args),
         CliCommand::Audit(args) => commands::audit::run(ui, args),
@@ -96,7 +95,6 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Daemon(args) => commands::daemon::run(ui, args),
         CliCommand::Serve(args) => commands::serve::run(ui, args),
         CliCommand::Mcp(args) => commands::mcp::run(ui, args),
-        CliCommand::Sim(args) => commands::sim::run(ui, args),
         CliCommand::Graph(args) => commands::graph::run(ui, args),
         CliCommand::Gate(args) => commands::gate::run(ui, args),
         CliCommand::Diff(args) => commands::diff::run(ui, args),

@@ -1,4 +1,4 @@
-//! Console sessions: each file of `tests/cli` is a story that is told and checked.
+//! Console sessions: each file of `tests/cli`, and the tutorial, is a story that is told and checked.
 //!
 //! A fenced block `file=PATH` puts a file into an empty folder; in a `console` block each line
 //! after `$` is executed there, and what it prints, and `? CODE` where it fails, must follow.
@@ -19,25 +19,69 @@ enum Part {
     Command(String, String),
 }
 
-#[test]
-fn sessions_go_as_they_are_told() {
-    let update = std::env::var_os("WF_UPDATE").is_some();
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for entry in fs::read_dir("tests/cli").expect("there are sessions").flatten() {
-        let path = entry.path();
-        let text = fs::read_to_string(&path).expect("sessions are text");
-        let story = path.file_stem().expect("they have names").to_string_lossy();
-        let told = retell(&text, &story);
-        count += 1;
-        if told != text && update {
-            fs::write(&path, &told).expect("sessions can be written");
-        } else if told != text {
-            wrong.push(format!("{}:\n{}", path.display(), differences(&text, &told)));
+/// Makes a test of each session, so that they run side by side, and the list of all.
+macro_rules! sessions {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            goes_as_it_is_told(&Path::new("tests/cli").join(file_name(stringify!($name))));
+        })*
+
+        /// The names of the files.
+        fn names() -> Vec<String> {
+            vec![$(file_name(stringify!($name))),*]
         }
+    };
+}
+
+sessions! {
+    agent agent_approval agent_compactor agent_context agent_conversation agent_dispatch agent_escalate
+    agent_gates agent_gates_ask agent_gates_give agent_guidance agent_health agent_interaction
+    agent_persona agent_persona_file agent_program agent_program_approval agent_program_repair
+    agent_program_untrusted agent_recall agent_replan agent_replay agent_tools appended_steps approve
+    attest audit backends backup cache check completions connection connection_health decisions diff
+    doctor durability ends evidence first_hour foreign gate generated goal goal_accept goal_autonomy
+    goal_broken goal_deploy goal_job goals graph idempotency import_sylk inbox init judge kept key left limits
+    locks logs mcp mcp_health mcp_pin memory memory_import memory_notes one_ledger output_lines outputs
+    plan planner_ways preferences pruned queue records replan replay reports resume retry risk run
+    schema sessions_of_work skill skill_danger skill_import skill_install skill_scripts skill_validate
+    state suggestion typed_answers typed_answers_edit typed_answers_select undo usage uses verify
+}
+
+/// The name of the file of a session.
+fn file_name(test: &str) -> String {
+    test.replace('_', "-") + ".md"
+}
+
+#[test]
+fn every_session_is_a_test() {
+    let files = fs::read_dir("tests/cli").expect("there are sessions").flatten();
+    let mut files: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    files.sort();
+    let mut names = names();
+    names.sort();
+    assert_eq!(names, files, "list the session in tests/cli.rs");
+}
+
+#[test]
+fn the_tutorial_goes_as_it_is_told() {
+    goes_as_it_is_told(Path::new("docs/first-hour.md"));
+}
+
+fn goes_as_it_is_told(path: &Path) {
+    let text = fs::read_to_string(path).expect("sessions are text");
+    let story = path.file_stem().expect("they have names").to_string_lossy();
+    let told = retell(&text, &story);
+    if told != text && std::env::var_os("WF_UPDATE").is_some() {
+        fs::write(path, &told).expect("sessions can be written");
+    } else {
+        assert!(
+            told == text,
+            "{}:\n{}\nWF_UPDATE=1 takes it over",
+            path.display(),
+            differences(&text, &told)
+        );
     }
-    assert!(count > 10, "there is a session for each command");
-    assert!(wrong.is_empty(), "{}\nWF_UPDATE=1 takes it over", wrong.join("\n"));
 }
 
 /// The session as it goes now.

@@ -6,6 +6,7 @@ use wf_app::lineage::retried_run_of_nested;
 use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::RunId;
 use wf_core::goal::ReconciliationPart;
+use wf_core::machine::{EventKind, Round};
 use wf_engine::reuse::StepFate;
 use wf_exec::cache::{differences, miss_reason};
 use wf_model::Plan;
@@ -13,6 +14,7 @@ use wf_report::record::{
     CacheExplanation, RunRecord, StepExplanation, deciding_tasks, explain_run, explain_step,
     explain_step_json,
 };
+use wf_report::{decision_json, decision_text};
 use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
@@ -21,10 +23,14 @@ Examples:
   wf why --last              the latest run, by the steps that failed or wait
   wf why --last build        a step of it
   wf why 1a2b fetch[2]       an item of a repeated step
-  wf why 1a2b outer/inner    a step of a nested run")]
+  wf why 1a2b outer/inner    a step of a nested run
+  wf why 1a2b --round 2      what the controller decided after round 2, and why")]
 pub struct WhyArgs {
     #[command(flatten)]
     step: StepArg,
+    /// Explain the decision of the controller after this round, instead of a step
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
@@ -33,6 +39,12 @@ pub struct WhyArgs {
 /// Explains a step.
 pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let (reader, run, subject) = open_run(ui, |reader| args.step.resolve(reader))?;
+    if let Some(number) = args.round {
+        if subject.is_some() {
+            return Err(CommandError::new(CliExitCode::Usage, "--round is about a run: name no step"));
+        }
+        return explain_round(ui, args, &reader, &run, number);
+    }
     let Some(subject) = subject else {
         return explain_whole(ui, args, &reader, &run);
     };
@@ -59,6 +71,38 @@ fn explain<T>(
     let again = rerun_reason(reader, found)?;
     let (place, cache, rerun_reason) = (&found.place, cache.as_ref(), again.as_deref());
     Ok(form(&StepExplanation { record, plan, place, cache, rerun_reason }))
+}
+
+/// Explains what the controller decided after a round.
+fn explain_round(
+    ui: &Ui,
+    args: &WhyArgs,
+    reader: &StoreReader,
+    run: &RunId,
+    number: u32,
+) -> Result<CliExitCode, CommandError> {
+    let rounds = reader.facts(run, &["round_completed"])?.into_iter().filter_map(|event| match event.fact {
+        EventKind::RoundCompleted(round) => Some(round),
+        _ => None,
+    });
+    let rounds: Vec<Box<Round>> = rounds.collect();
+    let plan = load::recorded_plan(ui, reader, run)?;
+    let (Some(replan), Some(round)) =
+        (&plan.parts().replan, rounds.iter().find(|round| round.round == number))
+    else {
+        let message = format!("run {} has no round {number}", run.short());
+        let hint = match rounds.len() {
+            0 => "it has no rounds: they come from `replan` in its plan".to_owned(),
+            count => format!("its rounds are 1 to {count}"),
+        };
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+    };
+    if args.json {
+        ui.print_json(&format!("{:#}\n", decision_json(replan, &round.solved)))?;
+    } else {
+        ui.print(&decision_text(replan, &round.solved))?;
+    }
+    Ok(CliExitCode::Ok)
 }
 
 /// Explains a run by the steps that decide its state.

@@ -117,10 +117,7 @@ fn commands_are_all_described() {
 
 /// The names in the list of commands.
 fn commands(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let names = list.map_while(|line| line.strip_prefix("  "));
-    let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    names.filter(|line| !line.starts_with(' ')).filter_map(first).filter(|name| name != "help").collect()
+    crate::support::commands_in(help)
 }
 
 fn trimmed(text: &str) -> String {

@@ -51,7 +51,7 @@ fn live(sandbox: &Sandbox, from: &str, to: &str) {
 fn a_simulated_ledger_is_that_of_a_daemon() {
     let simulated = workspace();
     let down = DOWN.map(|(from, to)| format!("{from}..{to}"));
-    let args = ["sim", "goals", "--json", "--from", FROM, "--to", TO];
+    let args = ["goal", "simulate", "--json", "--from", FROM, "--to", TO];
     let args = [&args[..], &["--down", &down[0], "--down", &down[1]]].concat();
     let told = at(&simulated, FROM, &args).exits(0).out;
     let simulated: Vec<serde_json::Value> =

@@ -13,6 +13,23 @@ pub struct Sandbox {
     dir: tempfile::TempDir,
 }
 
+/// The headings below which a help lists commands.
+const LISTS: [&str; 7] = ["Commands:", "Run:", "Look:", "Trust:", "Goals:", "Agents:", "State:"];
+
+/// The names of the commands that a help lists.
+pub fn commands_in(help: &str) -> Vec<String> {
+    let mut is_list = false;
+    let mut names = Vec::new();
+    for line in help.lines() {
+        match line.strip_prefix("  ") {
+            None => is_list = LISTS.contains(&line) || is_list && line.is_empty(),
+            Some(row) if is_list && !row.starts_with(' ') => names.extend(row.split(' ').next()),
+            Some(_) => {}
+        }
+    }
+    names.into_iter().filter(|name| *name != "help").map(Into::into).collect()
+}
+
 /// What the program did.
 #[derive(Debug)]
 pub struct Did {

@@ -8,8 +8,8 @@ use super::{ASKS, GOAL, REFUTED, ROUNDS};
 use crate::support::Sandbox;
 use wf_app::views::{
     ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay, CalendarMonth,
-    CalendarSlot, ConnectionView, GoalView, LogTailView, MemoryItemView, MemoryView, Notice, RequestView,
-    RunGraph, RunView, ShownValue, SkillListing, SkillLockView, SkillView, StreamView, TaskView,
+    CalendarSlot, ConnectionView, GoalView, InboxView, LogTailView, MemoryItemView, MemoryView, Notice,
+    RequestView, RunGraph, RunView, ShownValue, SkillListing, SkillLockView, SkillView, StreamView, TaskView,
     UpcomingSlot,
 };
 use wf_base::keyword::Keyword;
@@ -226,12 +226,9 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         "stream",
         "",
         &StreamView {
-            requests,
-            suggestions: vec![],
-            secrets: vec![],
+            inbox: InboxView { requests, suggestions: vec![], secrets: vec![], notices: vec![notice] },
             runs: vec![],
             goals: vec![],
-            notices: vec![notice],
         },
     );
     fits_without("run", &["record", "may_operate"], &run_view(&run));

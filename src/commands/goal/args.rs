@@ -1,7 +1,8 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    accept, autonomy, backfill, deploy, feedback, history, list, next, pause, run as goal_run, tighten,
+    accept, autonomy, backfill, deploy, feedback, history, list, next, pause, run as goal_run, simulate,
+    tighten,
 };
 use crate::Ui;
 use wf_app::goals;
@@ -18,6 +19,7 @@ pub struct GoalArgs {
 enum GoalSubcommand {
     List(list::GoalListArgs),
     Next(next::GoalNextArgs),
+    Simulate(simulate::GoalSimulateArgs),
     Run(goal_run::GoalRunArgs),
     Accept(accept::GoalAcceptArgs),
     Pause(pause::GoalPauseArgs),
@@ -47,6 +49,7 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
         GoalSubcommand::List(args) => list::run(ui, args),
         GoalSubcommand::Next(args) => next::run(ui, args),
+        GoalSubcommand::Simulate(args) => simulate::run(ui, args),
         GoalSubcommand::Run(args) => goal_run::run(ui, args),
         GoalSubcommand::Accept(args) => accept::run(ui, args),
         GoalSubcommand::Pause(args) => pause::pause(ui, args),

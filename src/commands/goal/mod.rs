@@ -14,6 +14,7 @@ mod next;
 mod pause;
 mod run;
 mod shown;
+mod simulate;
 mod tighten;
 
 pub use args::{GoalArgs, run};

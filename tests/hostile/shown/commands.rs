@@ -97,15 +97,17 @@ pub(super) const LATER: &[&[&str]] = &[
     &["goal", "sync", "TEXT"],
     &["goal", "recall", "TEXT"],
     &["goal", "tighten", "g"],
+    &["inbox"],
+    &["inbox", "--json"],
     &["queue", "list"],
     &["queue", "list", "--json"],
     &["queue", "inspect", "slot-g"],
     &["queue", "inspect", "TEXT"],
     &["queue", "requeue", "TEXT"],
     &["queue", "requeue", "slot-g"],
-    &["sim", "goals", "--list"],
-    &["sim", "goals", "TEXT"],
-    &["sim", "goals", "--takes", "TEXT=1m"],
+    &["goal", "simulate", "--list"],
+    &["goal", "simulate", "TEXT"],
+    &["goal", "simulate", "--takes", "TEXT=1m"],
     &["daemon", "--once"],
     &["daemon", "--once", "--branch", "TEXT"],
     &["daemon", "--health", "TEXT"],
@@ -211,11 +213,5 @@ fn every_command_is_tried() {
 fn below(place: &Sandbox, group: &[String]) -> Vec<String> {
     let mut args: Vec<&str> = group.iter().map(String::as_str).collect();
     args.push("-h");
-    let help = place.wf(&args).exits(0).out;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    let names = listed.filter_map(|line| line.strip_prefix("  "));
-    let names = names.filter(|line| !line.starts_with(' '));
-    let names = names.filter_map(|line| line.split(' ').next());
-    names.filter(|name| *name != "help").map(Into::into).collect()
+    crate::support::commands_in(&place.wf(&args).exits(0).out)
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
+use super::{instant, local};
 use crate::Ui;
-use crate::commands::goal::{instant, local};
 use wf_app::goals::{GoalSource, find_path, list_goals_on_disk};
 use wf_app::{CliExitCode, CommandError, Host, load};
 use wf_base::name::PlanId;
@@ -31,11 +31,11 @@ recorded. A reconciliation takes the time given by --takes, else the time of the
 the goal, else no time.
 
 Examples:
-  wf sim goals --from 2027-01-01T00:00:00Z --to 2028-01-01T00:00:00Z
-  wf sim goals nightly --takes 26h                     reconciliations that take too long
-  wf sim goals --down 2027-03-27T20:00:00Z..2027-03-29T06:00:00Z
-  wf sim goals nightly --list                          every slot with its result")]
-pub struct SimGoalsArgs {
+  wf goal simulate --from 2027-01-01T00:00:00Z --to 2028-01-01T00:00:00Z
+  wf goal simulate nightly --takes 26h                 reconciliations that take too long
+  wf goal simulate --down 2027-03-27T20:00:00Z..2027-03-29T06:00:00Z
+  wf goal simulate nightly --list                      every slot with its result")]
+pub struct GoalSimulateArgs {
     /// IDs or files of the goals [default: all of the workspace]
     #[arg(value_name = "GOAL")]
     goals: Vec<String>,
@@ -69,7 +69,7 @@ fn outage(text: &str) -> Result<(Moment, Moment), String> {
 }
 
 /// Simulates goals.
-pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
+pub fn run(ui: &Ui, args: &GoalSimulateArgs) -> Result<CliExitCode, CommandError> {
     let goals = goals(ui, &args.goals)?;
     if goals.is_empty() {
         ui.print_info("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");

@@ -68,9 +68,10 @@ fn rows(inbox: &InboxView) -> Vec<InboxRow> {
 
 impl InboxRow {
     fn of_request(request: &RequestView) -> Self {
-        let (kind, verb, rest) = match request.is_question {
-            true => ("question", "answer", " --text TEXT"),
-            false => ("approval", "approve", ""),
+        let (kind, verb, rest) = if request.is_question {
+            ("question", "answer", " --text TEXT")
+        } else {
+            ("approval", "approve", "")
         };
         let RequestView { name, plan, .. } = request;
         let top = request.top.short();

@@ -12,9 +12,9 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
-use super::EngineSession;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
+use crate::session::EngineSession;
 use wf_core::observe::RunRef;
 
 /// The answers of people in a recorded run, which its replay gives in their place.

@@ -9,8 +9,9 @@ use wf_base::name::RunId;
 use wf_exec::StopLevel;
 use wf_exec::dialogue::LineSender;
 
+use super::RunFamily;
 use super::remote::ToBackend;
-use super::{EngineError, EngineSession, RunFamily};
+use crate::session::{EngineError, EngineSession};
 
 /// The time after which an answer that was delivered and led to nothing was not enough.
 const COUNTING_TIME: Duration = Duration::from_secs(10);

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::reuse::RepeatedRun;
 use wf_base::name::{RunId, SessionName};
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
 use wf_exec::runtime::waiting_runtime;
@@ -12,12 +11,14 @@ use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
 
 use super::dispatch::RunDispatcher;
-use super::end::recorded_end;
-use super::evidence::{EarlierBaseline, ViewedRun};
+use super::evidence::{self, EarlierBaseline, ViewedRun};
 use super::evidence_record::EvidenceRecord;
 use super::lineage::first_run;
 use super::run::{RunContext, RunInputs, RunOwnership};
-use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, session_watch, signals};
+use super::{copies, session_watch};
+use crate::reuse::RepeatedRun;
+use crate::session::end::recorded_end;
+use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
 use wf_core::observe::RunRef;
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
@@ -29,7 +30,7 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
         let BegunRun { run: ongoing, machine, new } = BegunRun::of(session, token, request)?;
         let (stop, heard) = watch::channel(StopLevel::No);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
-        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
+        let works = Box::pin(waiting::heeding(stop, spawn_task(dispatcher.work(heard))));
         let suspended = session_watch::interruption(Arc::clone(&ongoing), ongoing.session_name.clone());
         let finished = run_fenced(owned, suspended, works).await?;
         copies::tidy(&ongoing);
@@ -77,7 +78,7 @@ fn resume_run(
         let end = recorded_end(run, &events, &machine);
         let (stop, heard) = watch::channel(stop_level);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
-        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
+        let works = Box::pin(waiting::heeding(stop, spawn_task(dispatcher.work(heard))));
         let suspended = session_watch::interruption(Arc::clone(&ongoing), watched);
         let finished = run_fenced(async { Ok(fence) }, suspended, works).await?;
         copies::tidy(&ongoing);

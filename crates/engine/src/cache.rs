@@ -20,14 +20,14 @@ use wf_model::expr::Template;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
-use super::EngineSession;
 use super::attempt_task::AttemptTask;
 use super::copies;
 use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::secrets_read;
-use super::state_addition::StateAddition;
+use crate::session::EngineSession;
+use crate::session::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;
 
 /// The beginning of the reasons for which a result was not stored.

@@ -12,7 +12,8 @@ use wf_model::{Plan, Step};
 use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
 use super::run::RunContext;
-use super::{EngineError, EngineSession, PastRuns, memory};
+use super::{PastRuns, memory};
+use crate::session::{EngineError, EngineSession};
 
 /// The number of cached results of a step that are carried, at most: the latest ones.
 const RESULTS_OF_STEP: u32 = 50;

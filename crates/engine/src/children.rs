@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::copies;
 use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::nested::{self, NestedBeginning, NestedPlace};
 use super::run::RunContext;
-use super::{EngineError, FinishedRun, copies};
+use crate::session::{EngineError, FinishedRun};
 use wf_base::name::PlanId;
 use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
 use wf_exec::StopLevel;

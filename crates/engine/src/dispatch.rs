@@ -17,11 +17,13 @@ use wf_store::{AppendResult, NewRun, StoreError};
 
 use super::children::LiveChildren;
 use super::commit_queue::{CommitQueue, PendingTurn};
-use super::end::finished_run_of;
 use super::preferences::OpenRequests;
 use super::run::RunContext;
 use super::timers::RunTimers;
-use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish, session_watch};
+use super::{evidence, memory, publish, session_watch};
+use crate::session::end::finished_run_of;
+use crate::session::suspend::SuspendedRequest;
+use crate::session::{EngineError, FinishedRun};
 
 /// The maximum delay until an approver's answer is seen.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);

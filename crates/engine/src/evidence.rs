@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
@@ -26,7 +25,8 @@ use super::evidence_record::EvidenceRecord;
 use super::recorded_results::RecordedResults;
 use super::run::RunContext;
 use super::run_place::is_elsewhere;
-use super::{EngineError, EngineSession};
+use crate::reuse::RepeatedRun;
+use crate::session::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
 const BASELINE: &str = "baseline";

@@ -11,8 +11,9 @@ use wf_core::machine::{ApprovalRequest, Event, EventKind, TaskId};
 use wf_core::observe::TaskRemark;
 use wf_store::{Store, StoreError, StoreReader};
 
+use super::RunReplica;
 use super::nested_run::NestedRun;
-use super::{EngineError, EngineSession, RunReplica, RunRequest};
+use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run and the runs nested in it that are under way.
 pub struct RunFamily {

@@ -8,7 +8,7 @@ use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::nested;
 use super::run::RunContext;
-use super::{EngineError, EngineSession};
+use crate::session::{EngineError, EngineSession};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope::{self, MAX_PLAN_BYTES};
 use wf_core::machine::{self, InputKind, PlanGeneration, WorkExit};

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
 use wf_core::machine::{Artifact, DiscardedResult, ReusedResult};
 use wf_exec::cache::{cache_key, digest_of_input, input_changed};
 use wf_exec::evidence::{DigestMemo, EvidenceDifference, difference};
 use wf_model::{Step, StepWork};
 use wf_store::{StoreError, StoreReader};
 
-use super::EngineSession;
 use super::recorded_results::{RecordedResult, RecordedResults};
+use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
+use crate::session::EngineSession;
 
 /// Returns the run that is repeated, without the results that have changed.
 pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {

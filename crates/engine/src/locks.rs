@@ -12,9 +12,9 @@ use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
 
-use super::EngineError;
 use super::dispatch::{RunDispatcher, UnitResult};
 use super::run::RunContext;
+use crate::session::EngineError;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 

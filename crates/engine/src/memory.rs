@@ -26,9 +26,9 @@ use wf_core::memory::{
 use wf_model::{AgentTool, OnStuck, Plan, Step, StepWork};
 use wf_store::{MegramSelection, StoreError};
 
-use super::EngineSession;
 use super::run::RunContext;
-use super::state_addition::StateAddition;
+use crate::session::EngineSession;
+use crate::session::state_addition::StateAddition;
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {

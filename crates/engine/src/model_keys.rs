@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::EngineSession;
 use super::call_health::ModelHealth;
+use crate::session::EngineSession;
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_exec::secret::PlanSecrets;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::reuse::RepeatedRun;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{
@@ -23,11 +22,12 @@ use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
 use super::current_step::step_of;
-use super::declarations;
 use super::dispatch::RunDispatcher;
 use super::evidence_record::EvidenceRecord;
 use super::run::{RunContext, RunInputs};
-use super::{EngineError, FinishedRun, copies, generated};
+use super::{copies, declarations, generated};
+use crate::reuse::RepeatedRun;
+use crate::session::{EngineError, FinishedRun};
 use wf_core::observe::RunRef;
 
 /// A plan to be run for a step.
@@ -269,7 +269,7 @@ pub(super) fn prepare(
     let now = run.session.clock.now().max(last.unwrap_or_default());
     let spent = began.map_or(Duration::ZERO, |began| now.since(began));
     copies::release_recorded(&run, &events);
-    let end = super::end::recorded_end(&run.run_ref.id, &events, &machine);
+    let end = crate::session::end::recorded_end(&run.run_ref.id, &events, &machine);
     let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
     Ok((dispatcher, spent))
 }

@@ -22,7 +22,7 @@ use super::current_step::step_of;
 use super::evidence::ReliedEvidence;
 use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
 use super::replica::{RunReplica, WorkInputs, with_stale};
-use super::{EngineError, FinishedRun};
+use crate::session::{EngineError, FinishedRun};
 
 /// A run of the plan of a step, or one that its agent started, as far as its attempt decides about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

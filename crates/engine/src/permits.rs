@@ -15,11 +15,11 @@ use wf_core::permit::ParallelLimits;
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
-use super::EngineError;
 use super::dispatch::{RunDispatcher, UnitResult};
 use super::locks;
 use super::run::RunContext;
 use super::supply::wait_for_stop;
+use crate::session::EngineError;
 
 /// The intervals between two requests, while other processes have all permits.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -9,8 +9,9 @@ use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
 
 use super::begin::block_on;
+use super::evidence;
 use super::scope::secrets_read;
-use super::{EngineError, EngineSession, evidence};
+use crate::session::{EngineError, EngineSession};
 
 /// Returns the secrets that a run was given, by its events, as far as they must be masked: those
 /// that its begun steps read, in any alternative.

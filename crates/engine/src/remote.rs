@@ -25,14 +25,12 @@ use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
-use crate::reuse::RepeatedRun;
-
 use super::backend_link::{BackendLink, send};
 use super::begin::block_on;
-use super::{
-    CarriedState, EarlierConversations, EngineError, EngineSession, FinishedRun, NestedRun, RetriedResults,
-    RunFamily, RunRequest, StateAddition, signals,
-};
+use super::{CarriedState, EarlierConversations, NestedRun, RetriedResults, RunFamily};
+use crate::reuse::RepeatedRun;
+use crate::session::state_addition::StateAddition;
+use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {
@@ -241,7 +239,7 @@ pub fn run_on(
     let finished = block_on(async {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (session, backend) = (Arc::clone(session), backend.clone());
-        Box::pin(signals::heeding(stop, spawn_task(follow(session, request, backend, heard)))).await
+        Box::pin(waiting::heeding(stop, spawn_task(follow(session, request, backend, heard)))).await
     });
     session.executor.confirm_recorded();
     finished

@@ -18,16 +18,14 @@ use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
 use super::begin::{BegunRun, ReplayedRun};
-use super::end::finished_run_of;
 use super::nested::OpenNestedRun;
 use super::preferences::OpenRequests;
 use super::run::RunContext;
-use super::suspend::SuspendedRequest;
 use super::units::EffectUnit;
-use super::{
-    EarlierConversations, EngineError, EngineSession, FinishedRun, RunRequest, agent, asking, copies,
-    evidence, generated, memory, publish,
-};
+use super::{EarlierConversations, agent, asking, copies, evidence, generated, memory, publish};
+use crate::session::end::finished_run_of;
+use crate::session::suspend::SuspendedRequest;
+use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
 
 /// A copy of a run.
 pub struct RunReplica {

@@ -16,10 +16,11 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::begin::block_on;
+use super::evidence;
 use super::judging::{self, CheckSubject};
 use super::run::{RunContext, RunInputs, RunOwnership};
 use super::run_place::is_elsewhere;
-use super::{EngineError, EngineSession, evidence, signals};
+use crate::session::{EngineError, EngineSession, waiting};
 use wf_core::observe::RunRef;
 
 /// A run whose results are to be checked again.
@@ -70,7 +71,7 @@ pub fn verify(
             }
             Ok(findings)
         };
-        let findings = Box::pin(signals::heeding(stop, work)).await?;
+        let findings = Box::pin(waiting::heeding(stop, work)).await?;
         let is_stopped = *heard.borrow() != StopLevel::No;
         Ok((findings, is_stopped))
     });

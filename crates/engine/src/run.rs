@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, SessionName};
 use wf_base::redact::SecretMask;
 use wf_core::machine::{
@@ -19,13 +18,14 @@ use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
 use wf_store::{FencingToken, StoreError};
 
-use super::EngineSession;
 use super::agent::LiveAgents;
 use super::cache::KnownKey;
 use super::copies::KeptFile;
 use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
 use super::run_account::RunAccount;
+use crate::reuse::RepeatedRun;
+use crate::session::EngineSession;
 use wf_core::observe::RunRef;
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.

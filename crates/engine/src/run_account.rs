@@ -7,7 +7,7 @@ use wf_base::time::Moment;
 use wf_core::machine::{AttemptUsage, Event};
 use wf_core::run_ledgers::{CallClaim, RunLedgers};
 
-use super::shared_ledgers::{SharedLedgers, UnpaidCall, WorkClaim};
+use crate::session::hosts::{SharedLedgers, UnpaidCall, WorkClaim};
 
 /// The place of a run among the ledgers of all that is worked on with it.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 use wf_base::name::RunId;
 use wf_store::StoreError;
 
-use super::EngineSession;
+use crate::session::EngineSession;
 
 /// The key for the worktree that a run has for itself, in its recorded configuration.
 pub const WORKTREE: &str = "worktree";

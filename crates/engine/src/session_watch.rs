@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::EngineError;
 use super::run::RunContext;
+use crate::session::EngineError;
 use wf_base::name::SessionName;
 use wf_core::session::SessionState;
 use wf_store::{StoreError, StoreReader};

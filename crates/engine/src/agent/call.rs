@@ -5,10 +5,10 @@ use tokio::sync::watch;
 
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
-use crate::EngineError;
 use crate::dispatch::UnitResult;
 use crate::model_call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
+use crate::session::EngineError;
 use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply};
 use wf_core::machine::{

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::EngineSession;
 use crate::run::RunContext;
+use crate::session::EngineSession;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, SessionName};
 use wf_core::agent::{

@@ -53,7 +53,7 @@ pub(in super::super) async fn call_tool(
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
     let Some(call) = calls.and_then(|calls| calls.get(id.position as usize)).cloned() else {
-        return Err(crate::EngineError::Stuck);
+        return Err(crate::session::EngineError::Stuck);
     };
     let began = run.session.clock.now();
     let interrupted = dialogue.interrupted.take() == Some(id.position);

@@ -1,9 +1,9 @@
-use super::FinishedRun;
+use super::engine_session::FinishedRun;
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind, Machine};
 
 /// Returns the end of a run, if the event is one; the machine has applied it.
-pub(super) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> Option<FinishedRun> {
+pub(crate) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> Option<FinishedRun> {
     let EventKind::RunEnded {
         outcome,
         reason,
@@ -35,6 +35,6 @@ pub(super) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> 
 }
 
 /// Returns the recorded end of a run, if it is over.
-pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)], machine: &Machine) -> Option<FinishedRun> {
+pub(crate) fn recorded_end(run: &RunId, events: &[(u64, Event)], machine: &Machine) -> Option<FinishedRun> {
     events.last().and_then(|(_, event)| finished_run_of(run, event, machine))
 }

@@ -3,10 +3,10 @@ use tokio::sync::watch;
 
 use wf_exec::StopLevel;
 
-use super::EngineError;
+use super::engine_session::EngineError;
 
 /// Works on a run and passes interrupts on: the first asks it to end, the next ones insist.
-pub(super) async fn heeding<T>(
+pub(crate) async fn heeding<T>(
     stop: watch::Sender<StopLevel>,
     work: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {

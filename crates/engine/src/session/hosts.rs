@@ -10,7 +10,7 @@ use wf_core::run_ledgers::BudgetRefusal;
 use wf_exec::WorkError;
 use wf_model::EngineFailure;
 
-use super::EngineSession;
+use super::engine_session::EngineSession;
 
 /// The ledgers of a run and of all that is nested in it, which count what any host has set aside for calls.
 pub trait SharedLedgers: Send + Sync + fmt::Debug {
@@ -33,7 +33,7 @@ pub struct WorkClaim {
 
 /// The reason why a call is not made.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnpaidCall {
+pub(crate) enum UnpaidCall {
     /// A budget does not suffice.
     #[error("{CALL_UNPAID_PREFIX}: {0}")]
     Budget(BudgetRefusal),

@@ -18,7 +18,7 @@ pub struct SuspendedRequest {
 /// The suspended runs of a session, which only wait for approvals. When all are, the session can
 /// end, and the runs can be resumed later.
 #[derive(Debug, Default)]
-pub(super) struct SuspendedRuns {
+pub(crate) struct SuspendedRuns {
     runs: Mutex<BTreeMap<String, Option<Vec<SuspendedRequest>>>>,
     changed: Notify,
 }
@@ -29,7 +29,7 @@ impl SuspendedRuns {
     }
 
     /// Notes the approvals that a run waits for; `None`: it has something to do.
-    pub(super) fn note(&self, run: &RunRef, waits: Option<Vec<SuspendedRequest>>) {
+    pub(crate) fn note(&self, run: &RunRef, waits: Option<Vec<SuspendedRequest>>) {
         let idle = waits.is_some();
         let before = self.runs().insert(run.id.to_string(), waits);
         if idle && before.flatten().is_none() {
@@ -38,19 +38,19 @@ impl SuspendedRuns {
     }
 
     /// Forgets a run that is over.
-    pub(super) fn forget(&self, run: &RunRef) {
+    pub(crate) fn forget(&self, run: &RunRef) {
         self.runs().remove(run.id.as_str());
     }
 
     /// Returns the pending approvals of all runs, if none has anything to do.
-    pub(super) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
+    pub(crate) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
         let runs = self.runs();
         let all: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
         Some(all?.into_iter().flatten().cloned().collect())
     }
 
     /// Waits until one more run has nothing to do.
-    pub(super) async fn wait_for_change(&self) {
+    pub(crate) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 }

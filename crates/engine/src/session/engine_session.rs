@@ -4,10 +4,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use crate::agent::RecordedConversations;
-use crate::memory::RecordedCalibrations;
-use crate::remote_workspace::RemoteWorkspace;
-use crate::reuse::RepeatedRun;
 use wf_base::name::{Name, RunId, SessionName};
 use wf_base::time::{Clock, Moment};
 use wf_core::machine::{
@@ -27,15 +23,19 @@ use wf_sign::approval::Approvers;
 use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
-use super::asking::RecordedAnswers;
-use super::cache::SharedResults;
-use super::generated::PlanReader;
+use super::hosts::SharedLedgers;
 use super::left_running::LeftRunning;
-use super::locks::LockWakeups;
-use super::permits::PermitWakeups;
-use super::shared_ledgers::SharedLedgers;
+use super::remote_workspace::RemoteWorkspace;
 use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
+use crate::agent::RecordedConversations;
+use crate::asking::RecordedAnswers;
+use crate::cache::SharedResults;
+use crate::generated::PlanReader;
+use crate::locks::LockWakeups;
+use crate::memory::RecordedCalibrations;
+use crate::permits::PermitWakeups;
+use crate::reuse::RepeatedRun;
 use wf_core::observe::RunObserver;
 
 /// The services and settings that all runs of one program share.
@@ -80,38 +80,38 @@ pub struct EngineSession {
 /// The state that the runs of a session share in memory.
 pub struct SharedState {
     /// The part of the engine's own environment that every step sees.
-    pub(super) passed_env: HostEnv,
-    pub(super) client: http::HttpClient,
-    pub(super) secrets: SharedRedactions,
-    pub(super) locks: LockWakeups,
-    pub(super) permits: PermitWakeups,
-    pub(super) left: LeftRunning,
-    pub(super) memo: DigestMemo,
-    pub(super) parking: SuspendedRuns,
+    pub(crate) passed_env: HostEnv,
+    pub(crate) client: http::HttpClient,
+    pub(crate) secrets: SharedRedactions,
+    pub(crate) locks: LockWakeups,
+    pub(crate) permits: PermitWakeups,
+    pub(crate) left: LeftRunning,
+    pub(crate) memo: DigestMemo,
+    pub(crate) parking: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
-    pub(super) drain: watch::Sender<bool>,
+    pub(crate) drain: watch::Sender<bool>,
     /// The reason why the state cannot take what its runs need to go on, once there is one: they stop where they are.
-    pub(super) fault: OnceLock<StoreError>,
+    pub(crate) fault: OnceLock<StoreError>,
     /// The way to models, once one is called.
-    pub(super) gateway: OnceLock<Gateway>,
+    pub(crate) gateway: OnceLock<Gateway>,
     /// The conversations of a recorded run that is repeated.
-    pub(super) conversations: OnceLock<RecordedConversations>,
+    pub(crate) conversations: OnceLock<RecordedConversations>,
     /// The state that came here with a run whose workspace is elsewhere.
-    pub(super) remote: OnceLock<RemoteWorkspace>,
+    pub(crate) remote: OnceLock<RemoteWorkspace>,
     /// The answers of people in a recorded run that is repeated.
-    pub(super) answers: OnceLock<Box<dyn RecordedAnswers>>,
+    pub(crate) answers: OnceLock<Box<dyn RecordedAnswers>>,
     /// The knowledge of memory that agents of a recorded run were told, if it is repeated.
-    pub(super) calibrations: OnceLock<RecordedCalibrations>,
+    pub(crate) calibrations: OnceLock<RecordedCalibrations>,
     /// Notes for the user, which no event has.
-    pub(super) notes: Mutex<Vec<String>>,
+    pub(crate) notes: Mutex<Vec<String>>,
     /// The cassette that takes or answers the calls of models, if there is one.
-    pub(super) cassette: OnceLock<Arc<Cassette>>,
+    pub(crate) cassette: OnceLock<Arc<Cassette>>,
     /// The additions to the state, if somebody collects them.
-    pub(super) additions: Mutex<Option<Vec<StateAddition>>>,
+    pub(crate) additions: Mutex<Option<Vec<StateAddition>>>,
     /// The ledgers that count what other hosts do for its runs.
-    pub(super) ledgers: OnceLock<Arc<dyn SharedLedgers>>,
+    pub(crate) ledgers: OnceLock<Arc<dyn SharedLedgers>>,
     /// The results for reuse that other hosts share.
-    pub(super) results: OnceLock<Box<dyn SharedResults>>,
+    pub(crate) results: OnceLock<Box<dyn SharedResults>>,
 }
 
 impl SharedState {
@@ -283,7 +283,7 @@ impl EngineSession {
     }
 
     /// Adds a note for the user.
-    pub(super) fn add_note(&self, text: String) {
+    pub(crate) fn add_note(&self, text: String) {
         self.shared.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
     }
 
@@ -293,7 +293,7 @@ impl EngineSession {
     }
 
     /// Shows something to the observer.
-    pub(super) fn observe(&self, show: impl FnOnce(&mut dyn RunObserver)) {
+    pub(crate) fn observe(&self, show: impl FnOnce(&mut dyn RunObserver)) {
         let mut observer = self.observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         show(observer.as_mut());
     }

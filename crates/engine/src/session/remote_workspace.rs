@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use wf_exec::WorkError;
 use wf_exec::worktree::WorktreeGit;
 
-use super::{EarlierConversations, EngineSession};
+use super::engine_session::EngineSession;
+use crate::agent::EarlierConversations;
 
 /// A workspace that is elsewhere, as far as its run needs to know it.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,7 @@ impl EngineSession {
     }
 
     /// Returns the path of a file of the state as people know it, who see the workspace.
-    pub(super) fn shown_path(&self, path: &Path) -> String {
+    pub(crate) fn shown_path(&self, path: &Path) -> String {
         let own = self.store.folder().path();
         let shown = match (self.shared.remote.get(), path.strip_prefix(own)) {
             (Some(workspace), Ok(below)) => workspace.state_folder.join(below),

@@ -7,15 +7,15 @@ use wf_base::untrusted::untrusted;
 use wf_core::machine::{Event, EventKind, LeftProcesses, TaskId};
 use wf_exec::tree;
 
-use super::EngineSession;
+use super::engine_session::EngineSession;
 
 /// The processes that tasks left running, by the events of their attempts.
 #[derive(Default)]
-pub(super) struct LeftRunning(Mutex<Vec<(TaskId, LeftProcesses)>>);
+pub(crate) struct LeftRunning(Mutex<Vec<(TaskId, LeftProcesses)>>);
 
 impl LeftRunning {
     /// Notes what an event says of processes that a task left.
-    pub(super) fn note_event(&self, event: &Event) {
+    pub(crate) fn note_event(&self, event: &Event) {
         if let EventKind::AttemptEnded { attempt, left, .. } = &event.fact
             && !left.left.is_empty()
             && !left.detached
@@ -28,7 +28,7 @@ impl LeftRunning {
 
 impl EngineSession {
     /// Names the processes that are about to be ended with the run.
-    pub(super) fn name_left_processes(&self) {
+    pub(crate) fn name_left_processes(&self) {
         let noted = std::mem::take(&mut *self.shared.left.0.lock().unwrap_or_else(PoisonError::into_inner));
         for (place, processes) in noted {
             let ended = tree::running(&processes);

@@ -11,7 +11,10 @@ use wf_base::time::Moment;
 use wf_core::memory::MemoryNote;
 use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
 
-use super::{EngineSession, RunFamily, RunReplica, cache};
+use super::engine_session::EngineSession;
+use crate::cache;
+use crate::family::RunFamily;
+use crate::replica::RunReplica;
 
 /// An addition to the state. To write it twice is to write it once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +37,7 @@ pub enum StateAddition {
 
 impl StateAddition {
     /// Writes it to a state, which has the files of a result.
-    pub(super) async fn write(self, store: &Store) -> Result<(), StoreError> {
+    pub(crate) async fn write(self, store: &Store) -> Result<(), StoreError> {
         match self {
             Self::Lookup(lookup) => store.cache_note(*lookup).await,
             Self::Result(entry) => match store.reader()?.cache_get(&entry.key)? {
@@ -64,7 +67,7 @@ impl EngineSession {
     }
 
     /// Collects an addition that was written, if somebody wants it.
-    pub(super) fn note_addition(&self, addition: impl FnOnce() -> StateAddition) {
+    pub(crate) fn note_addition(&self, addition: impl FnOnce() -> StateAddition) {
         if let Some(collected) = self.additions().as_mut() {
             collected.push(addition());
         }
@@ -77,7 +80,7 @@ impl EngineSession {
 
 impl RunFamily {
     /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
-    pub(super) async fn write_additions(
+    pub(crate) async fn write_additions(
         &self,
         additions: Vec<StateAddition>,
         store: &Store,

@@ -1,0 +1,18 @@
+//! The services and settings that all runs of one program share, and the state that they share in memory.
+//!
+//! It is the ground of the crate, and knows no run from inside. A field of
+//! [`SharedState`](engine_session::SharedState) has the state of a room that outlives a run.
+//! **Invariant:** nothing here is needed to resume a run: it is made anew with the program.
+//!
+//! Start at `engine_session`; the other files are its parts.
+
+pub(crate) mod end;
+pub(crate) mod engine_session;
+pub(crate) mod hosts;
+mod left_running;
+pub(crate) mod remote_workspace;
+pub(crate) mod state_addition;
+pub(crate) mod suspend;
+pub(crate) mod waiting;
+
+pub use engine_session::{EngineError, EngineSession, FinishedRun, RunRequest};

@@ -4,8 +4,8 @@ use wf_base::time::Moment;
 use wf_core::machine::{InputKind, TimerKind};
 use wf_model::{StepWork, WaitCondition};
 
-use super::current_step;
 use super::dispatch::RunDispatcher;
+use crate::run::current_step;
 
 impl RunDispatcher {
     /// Fires the timers that are due.

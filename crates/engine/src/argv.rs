@@ -8,7 +8,7 @@ use wf_model::expr::EvalError;
 use wf_model::{Step, StepWork};
 
 use super::attempt_task::AttemptTask;
-use super::scope::{TemplateValues, argument_words};
+use crate::run::scope::{TemplateValues, argument_words};
 
 /// The reason why a script of a skill is not run at all.
 const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, which is off here; remove \

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::copies;
-use super::run::RunContext;
-use super::scope::TemplateValues;
+use crate::run::RunContext;
+use crate::run::scope::TemplateValues;
 use wf_core::machine::{Artifact, Attempt, CachedFile};
 use wf_exec::{WorkError, files};
 use wf_model::Step;

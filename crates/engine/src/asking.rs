@@ -13,7 +13,7 @@ use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quo
 use wf_store::StoreError;
 
 use super::dispatch::UnitResult;
-use super::run::RunContext;
+use crate::run::RunContext;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;
 

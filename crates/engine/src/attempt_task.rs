@@ -23,11 +23,11 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
 use super::call_health::BreakerNotes;
-use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
-use super::run::RunContext;
 use super::{artifacts, nested};
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
 
 /// The part of the engine's own environment that a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();

@@ -20,9 +20,9 @@ use wf_exec::{StopLevel, WorkError, log};
 use wf_model::{Check, Step};
 
 use super::copies;
-use super::current_step::written_step;
 use super::judging::CheckSubject;
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::written_step;
 
 /// The findings of the checks of a task before its work.
 pub(super) type PriorFindings = BTreeMap<Name, PriorFinding>;

@@ -12,11 +12,12 @@ use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, St
 
 use super::dispatch::RunDispatcher;
 use super::evidence::{self, EarlierBaseline, ViewedRun};
-use super::evidence_record::EvidenceRecord;
-use super::lineage::first_run;
-use super::run::{RunContext, RunInputs, RunOwnership};
 use super::{copies, session_watch};
 use crate::reuse::RepeatedRun;
+use crate::run::RunContext;
+use crate::run::context::{RunInputs, RunOwnership};
+use crate::run::evidence_record::EvidenceRecord;
+use crate::run::lineage::first_run;
 use crate::session::end::recorded_end;
 use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
 use wf_core::observe::RunRef;

@@ -22,10 +22,10 @@ use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
 use super::attempt_task::AttemptTask;
 use super::copies;
-use super::current_step::step_of;
 use super::dispatch::UnitResult;
-use super::run::RunContext;
-use super::scope::secrets_read;
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
+use crate::run::scope::secrets_read;
 use crate::session::EngineSession;
 use crate::session::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;

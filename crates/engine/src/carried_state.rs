@@ -11,8 +11,8 @@ use wf_exec::view::family;
 use wf_model::{Plan, Step};
 use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
-use super::run::RunContext;
 use super::{PastRuns, memory};
+use crate::run::RunContext;
 use crate::session::{EngineError, EngineSession};
 
 /// The number of cached results of a step that are carried, at most: the latest ones.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::copies;
-use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::nested::{self, NestedBeginning, NestedPlace};
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 use wf_base::name::PlanId;
 use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};

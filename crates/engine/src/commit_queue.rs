@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::run::RunContext;
+use crate::run::RunContext;
 use wf_core::machine::{Effect, Event, TaskId};
 use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
 

@@ -25,8 +25,8 @@ use wf_exec::{WorkError, view};
 use wf_model::{SandboxPermissions, StepWork};
 use wf_store::StoreError;
 
-use super::current_step::{step_of, written_step};
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::{step_of, written_step};
 use crate::session::EngineSession;
 
 /// The folder of the copies in that of a run.

@@ -19,13 +19,13 @@ use wf_store::{StoreError, StoreReader};
 
 use super::attempt_task::AttemptTask;
 use super::copies::{self, KeptFile};
-use super::declarations::Declarations;
 use super::dispatch::UnitResult;
-use super::evidence_record::EvidenceRecord;
 use super::recorded_results::RecordedResults;
-use super::run::RunContext;
-use super::run_place::is_elsewhere;
 use crate::reuse::RepeatedRun;
+use crate::run::RunContext;
+use crate::run::declarations::Declarations;
+use crate::run::evidence_record::EvidenceRecord;
+use crate::run::run_place::is_elsewhere;
 use crate::session::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
@@ -307,14 +307,14 @@ fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> 
 
 /// Returns the tasks with evidence that an attempt depends on directly.
 fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
-    let step = super::current_step::step_of(run, &attempt.place);
+    let step = crate::run::current_step::step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.tasks_with_evidence(needed)
 }
 
 /// Returns the permissions of a step, if it is confined.
 fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
-    let allow = &super::current_step::step_of(run, &attempt.place).allow;
+    let allow = &crate::run::current_step::step_of(run, &attempt.place).allow;
     allow.clone().filter(|_| run.session.sandboxes.is_some())
 }
 

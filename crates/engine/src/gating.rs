@@ -18,8 +18,8 @@ use wf_model::{GateProvider, JsonObject, Step, StepWork};
 use super::copies;
 use super::dispatch::UnitResult;
 use super::model_judge::ModelJudgement;
-use super::run::RunContext;
-use super::scope::{TemplateValues, secrets_read};
+use crate::run::RunContext;
+use crate::run::scope::{TemplateValues, secrets_read};
 
 /// The placeholder for a secret in the input of gates.
 const SECRET_PLACEHOLDER: &str = "[secret]";
@@ -133,10 +133,10 @@ impl GateEvaluation {
         gates_at(&self.run.plan, step, self.question.point)
     }
 
-    fn step(&self) -> Option<(wf_model::StepIx, super::current_step::PlanStep)> {
+    fn step(&self) -> Option<(wf_model::StepIx, crate::run::current_step::PlanStep)> {
         let place = self.question.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
-        Some((ix, super::current_step::step_of(&self.run, place)))
+        Some((ix, crate::run::current_step::step_of(&self.run, place)))
     }
 
     /// Returns the subject of the gates.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::attempt_task::AttemptTask;
-use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::nested;
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
 use crate::session::{EngineError, EngineSession};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope::{self, MAX_PLAN_BYTES};

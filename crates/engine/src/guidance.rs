@@ -14,8 +14,8 @@ use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 use super::dispatch::UnitResult;
 use super::memory;
 use super::model_asker::ModelAsker;
-use super::run::RunContext;
 use super::supply::wait_for_stop;
+use crate::run::RunContext;
 
 /// The maximum time of a question, repair included (Silas 19.4.1).
 const TIMEOUT: Duration = Duration::from_secs(90);

@@ -5,7 +5,7 @@ use wf_core::memory::MegramTags;
 use wf_model::JsonObject;
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction};
 
-use super::run::RunContext;
+use crate::run::RunContext;
 
 impl RunContext {
     /// Returns the intent that the plan declares, with the parameters as the run was given them: before gates, and the

@@ -15,8 +15,8 @@ use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
 use super::model_asker::ModelAsker;
 use super::model_call::ModelCallFailure;
-use super::run::RunContext;
 use super::supply::wait_for_stop;
+use crate::run::RunContext;
 
 /// The judge of one check, and what its calls have used.
 struct JudgeCalls<'a> {

@@ -19,14 +19,11 @@ use wf_exec::{StopLevel, WorkError, check as probe, files, view};
 use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
-use super::artifacts;
-use super::before_work;
-use super::copies;
-use super::current_step::{step_of, written_step};
-use super::declarations;
 use super::dispatch::UnitResult;
-use super::run::RunContext;
-use super::scope::TemplateValues;
+use super::{artifacts, before_work, copies};
+use crate::run::current_step::{step_of, written_step};
+use crate::run::scope::TemplateValues;
+use crate::run::{RunContext, declarations};
 
 /// The subject of checks, and the values that their templates read.
 pub(super) struct CheckSubject {

@@ -13,7 +13,7 @@ use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
 
 use super::dispatch::{RunDispatcher, UnitResult};
-use super::run::RunContext;
+use crate::run::RunContext;
 use crate::session::EngineError;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

@@ -26,7 +26,7 @@ use wf_core::memory::{
 use wf_model::{AgentTool, OnStuck, Plan, Step, StepWork};
 use wf_store::{MegramSelection, StoreError};
 
-use super::run::RunContext;
+use crate::run::RunContext;
 use crate::session::EngineSession;
 use crate::session::state_addition::StateAddition;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::agent::CallBodies;
 use super::model_call::{ModelCallFailure, PaidTries, passed_over};
-use super::run::RunContext;
-use super::run_account::SetAside;
+use crate::run::RunContext;
+use crate::run::account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
 use wf_exec::WorkError;

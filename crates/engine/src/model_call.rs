@@ -1,7 +1,7 @@
 //! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
 
-use super::run::RunContext;
-use super::run_account::SetAside;
+use crate::run::RunContext;
+use crate::run::account::SetAside;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
 use wf_core::machine::{AttemptUsage, PassedOverModel};

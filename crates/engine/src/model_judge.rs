@@ -7,7 +7,7 @@ use wf_core::machine::AskedModel;
 use wf_model::{LlmJudge, ModelChoice};
 
 use super::model_asker::ModelAsker;
-use super::run::RunContext;
+use crate::run::RunContext;
 
 /// The answer of a model to a gate, and its call.
 pub(super) struct ModelJudgement {

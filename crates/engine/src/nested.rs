@@ -21,12 +21,13 @@ use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
-use super::current_step::step_of;
 use super::dispatch::RunDispatcher;
-use super::evidence_record::EvidenceRecord;
-use super::run::{RunContext, RunInputs};
-use super::{copies, declarations, generated};
+use super::{copies, generated};
 use crate::reuse::RepeatedRun;
+use crate::run::context::RunInputs;
+use crate::run::current_step::step_of;
+use crate::run::evidence_record::EvidenceRecord;
+use crate::run::{RunContext, declarations};
 use crate::session::{EngineError, FinishedRun};
 use wf_core::observe::RunRef;
 

@@ -18,10 +18,10 @@ use wf_model::{JsonObject, StepWork};
 
 use super::attempt_task::AttemptTask;
 use super::children;
-use super::current_step::step_of;
 use super::evidence::ReliedEvidence;
 use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
 use super::replica::{RunReplica, WorkInputs, with_stale};
+use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 
 /// A run of the plan of a step, or one that its agent started, as far as its attempt decides about it.

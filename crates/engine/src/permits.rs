@@ -17,8 +17,8 @@ use wf_store::PermitAnswer;
 
 use super::dispatch::{RunDispatcher, UnitResult};
 use super::locks;
-use super::run::RunContext;
 use super::supply::wait_for_stop;
+use crate::run::RunContext;
 use crate::session::EngineError;
 
 /// The intervals between two requests, while other processes have all permits.

@@ -12,12 +12,10 @@ use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
-use super::gating;
-use super::generated;
-use super::memory;
 use super::model_asker::ModelAsker;
-use super::run::RunContext;
 use super::supply::wait_for_stop;
+use super::{gating, generated, memory};
+use crate::run::RunContext;
 
 /// The answer of a planner, and what it used.
 struct PlannerAnswer {

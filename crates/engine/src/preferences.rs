@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use wf_core::machine::{ApprovalRequest, Event, EventKind};
 use wf_core::memory::StepDecision;
 
-use super::current_step::step_of;
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
 
 /// The requests of a run that are open.
 #[derive(Default)]

@@ -2,7 +2,7 @@ use wf_core::machine::Event;
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{AppendResult, LogPosition};
 
-use super::run::RunContext;
+use crate::run::RunContext;
 
 /// Publishes to all listeners what became durable: the run itself, if it was recorded now, and its
 /// events.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::evidence_record::EvidenceRecord;
 use crate::reuse::{RepeatedRun, items, nested_run};
+use crate::run::evidence_record::EvidenceRecord;
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, TaskId};
 use wf_store::{ArtifactRow, StoreError, StoreReader};

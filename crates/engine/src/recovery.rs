@@ -10,7 +10,7 @@ use wf_model::{Plan, SecretDeclaration, Step};
 
 use super::begin::block_on;
 use super::evidence;
-use super::scope::secrets_read;
+use crate::run::scope::secrets_read;
 use crate::session::{EngineError, EngineSession};
 
 /// Returns the secrets that a run was given, by its events, as far as they must be masked: those

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::attempt_task::AttemptTask;
 use super::call_health::StoredHealth;
-use super::scope::secrets_read;
+use crate::run::scope::secrets_read;
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_core::machine::{AttemptEnd, WorkExit};
 use wf_exec::{StopLevel, WorkError, http, log};

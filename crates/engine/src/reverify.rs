@@ -18,8 +18,9 @@ use wf_store::FencingToken;
 use super::begin::block_on;
 use super::evidence;
 use super::judging::{self, CheckSubject};
-use super::run::{RunContext, RunInputs, RunOwnership};
-use super::run_place::is_elsewhere;
+use crate::run::RunContext;
+use crate::run::context::{RunInputs, RunOwnership};
+use crate::run::run_place::is_elsewhere;
 use crate::session::{EngineError, EngineSession, waiting};
 use wf_core::observe::RunRef;
 
@@ -188,7 +189,7 @@ impl ReverifyContext {
 
     fn checks(&self, place: Option<&TaskId>) -> &[Check] {
         match place {
-            Some(place) => &super::current_step::written_step(&self.run, place).verify,
+            Some(place) => &crate::run::current_step::written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
     }

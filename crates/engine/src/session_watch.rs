@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::run::RunContext;
+use crate::run::RunContext;
 use crate::session::EngineError;
 use wf_base::name::SessionName;
 use wf_core::session::SessionState;

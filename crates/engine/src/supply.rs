@@ -15,7 +15,7 @@ use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
 use super::attempt_task::AttemptTask;
 use super::copies;
-use super::scope::secrets_read;
+use crate::run::scope::secrets_read;
 
 impl AttemptTask {
     /// Returns the secrets that a step reads; their programs may run only where the step may.

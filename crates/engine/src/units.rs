@@ -15,9 +15,9 @@ use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
-use super::judging::CheckSubject;
-use super::run::RunContext;
-use super::{before_work, cache, current_step, evidence, generated, guidance, judging, planning, worktrees};
+use super::judging::{self, CheckSubject};
+use super::{before_work, cache, evidence, generated, guidance, planning, worktrees};
+use crate::run::{RunContext, current_step};
 
 /// The work of a unit, until it has ended.
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;

@@ -11,10 +11,10 @@ use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::attempt_task::AttemptTask;
-use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::excluded_folders;
-use super::run::RunContext;
+use crate::run::RunContext;
+use crate::run::current_step::step_of;
 
 /// The folder of the worktrees in that of a run.
 const FOLDER: &str = "worktrees";

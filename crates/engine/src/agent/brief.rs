@@ -14,10 +14,10 @@ use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
 use crate::call_health::StoredHealth;
-use crate::current_step::{PlanStep, step_of};
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use crate::memory;
+use crate::run::current_step::{PlanStep, step_of};
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::agent::{
     BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::{ConversationTurns, conversation_folder, folder_blobs, prune, turns};
-use crate::current_step::step_of;
 use crate::run::RunContext;
+use crate::run::current_step::step_of;
 use wf_base::name::Name;
 use wf_core::machine::{Attempt, Event, EventKind};
 use wf_exec::view::family;

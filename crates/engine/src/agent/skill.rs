@@ -3,7 +3,7 @@
 use tokio::sync::watch;
 
 use super::session::AgentSession;
-use crate::current_step::step_of;
+use crate::run::current_step::step_of;
 use wf_core::agent::SkillScriptCall;
 use wf_exec::agent_tool::{ToolEnvironment, ToolOutcome, run_program};
 use wf_exec::attempt::{begin_output, take_output};

@@ -1,9 +1,9 @@
 //! The texts of gates for a model call: how they reach the model, or take its place.
 
 use super::session::{AgentDialogue, AgentSession};
-use crate::current_step::step_of;
 use crate::model_call::ModelCallFailure;
 use crate::run::RunContext;
+use crate::run::current_step::step_of;
 use crate::session::EngineError;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ModelReply, StopReason, context_block, estimate_tokens};

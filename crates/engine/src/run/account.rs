@@ -11,7 +11,7 @@ use crate::session::hosts::{SharedLedgers, UnpaidCall, WorkClaim};
 
 /// The place of a run among the ledgers of all that is worked on with it.
 #[derive(Clone, Debug)]
-pub(super) struct RunAccount {
+pub(crate) struct RunAccount {
     run: RunId,
     ledgers: Arc<Mutex<RunLedgers>>,
     /// The ledgers that count what other hosts do, too.
@@ -20,14 +20,14 @@ pub(super) struct RunAccount {
 
 /// An amount that is set aside for calls. Dropping it gives it back: what the calls used is in events then.
 #[derive(Debug)]
-pub(super) struct SetAside {
+pub(crate) struct SetAside {
     account: RunAccount,
     amount: AttemptUsage,
 }
 
 impl RunAccount {
     /// Opens the account of a run; `around`: of the run that it is nested in; `shared`: what other hosts do counts, too.
-    pub(super) fn open(run: &RunId, around: Option<&Self>, shared: Option<&Arc<dyn SharedLedgers>>) -> Self {
+    pub(crate) fn open(run: &RunId, around: Option<&Self>, shared: Option<&Arc<dyn SharedLedgers>>) -> Self {
         let ledgers = around.map_or_else(Arc::default, |around| Arc::clone(&around.ledgers));
         let account = Self { run: run.clone(), ledgers, shared: shared.cloned() };
         account.ledgers().open(run, around.map(|around| &around.run));
@@ -35,27 +35,27 @@ impl RunAccount {
     }
 
     /// Applies an event of the run.
-    pub(super) fn apply(&self, event: &Event) {
+    pub(crate) fn apply(&self, event: &Event) {
         self.ledgers().apply(&self.run, event);
     }
 
     /// Returns what the run has used, for the run that it is nested in.
-    pub(super) fn usage(&self) -> AttemptUsage {
+    pub(crate) fn usage(&self) -> AttemptUsage {
         self.ledgers().recorded(&self.run)
     }
 
     /// Returns the time at which the run began.
-    pub(super) fn started(&self) -> Option<Moment> {
+    pub(crate) fn started(&self) -> Option<Moment> {
         self.ledgers().started(&self.run)
     }
 
     /// Returns the time at which this run, or one around it, began.
-    pub(super) fn started_of(&self, run: &RunId) -> Option<Moment> {
+    pub(crate) fn started_of(&self, run: &RunId) -> Option<Moment> {
         self.ledgers().started(run)
     }
 
     /// Begins to set aside amounts for calls: nothing yet.
-    pub(super) fn nothing_set_aside(&self) -> SetAside {
+    pub(crate) fn nothing_set_aside(&self) -> SetAside {
         SetAside { account: self.clone(), amount: AttemptUsage::default() }
     }
 
@@ -66,17 +66,17 @@ impl RunAccount {
 
 impl SetAside {
     /// Sets an amount aside instead of the one before, if the budgets of the run and of those around it suffice.
-    pub(super) async fn change(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
+    pub(crate) async fn change(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
         self.claim(wanted, false).await
     }
 
     /// Does the same for a call that the budget of the run itself allows.
-    pub(super) async fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
+    pub(crate) async fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
         self.claim(wanted, true).await
     }
 
     /// Gives back what a call did not use.
-    pub(super) fn keep(&mut self, used: AttemptUsage) {
+    pub(crate) fn keep(&mut self, used: AttemptUsage) {
         self.account.ledgers().replace(&self.account.run, self.amount, used);
         self.amount = used;
     }

@@ -9,7 +9,7 @@ use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, StepItem, TaskId}
 /// **Invariant:** a file that only `writes` lists is evidence of a task as long as no other task that declares it is
 /// under way. It follows from the events alone, so all who read them agree.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EvidenceRecord {
+pub(crate) struct EvidenceRecord {
     tasks: BTreeMap<TaskId, Vec<Artifact>>,
     /// The files of reused items, by step and key, for when the items are known.
     items: BTreeMap<(Name, String), Vec<Artifact>>,
@@ -20,14 +20,14 @@ pub(super) struct EvidenceRecord {
 
 impl EvidenceRecord {
     /// Returns the record of a run.
-    pub(super) fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub(crate) fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut record = Self::default();
         events.into_iter().for_each(|event| record.apply(&event.fact));
         record
     }
 
     /// Applies a fact.
-    pub(super) fn apply(&mut self, fact: &EventKind) {
+    pub(crate) fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::AttemptStarted(attempt) => self.begin(&attempt.place),
             EventKind::CacheHit { place, .. } => self.begin(place),
@@ -74,7 +74,7 @@ impl EvidenceRecord {
     }
 
     /// Sets the files that a task was checked with, except those that another task may have changed meanwhile.
-    pub(super) fn take(&mut self, place: &TaskId, files: &[Artifact]) {
+    pub(crate) fn take(&mut self, place: &TaskId, files: &[Artifact]) {
         let is_alone = |file: &&Artifact| {
             let mut declaring = file.released_by.iter().flatten();
             !declaring.any(|other| self.turns.has_met(place, other))
@@ -96,12 +96,12 @@ impl EvidenceRecord {
     }
 
     /// Returns the files of each task that has some.
-    pub(super) fn tasks(&self) -> &BTreeMap<TaskId, Vec<Artifact>> {
+    pub(crate) fn tasks(&self) -> &BTreeMap<TaskId, Vec<Artifact>> {
         &self.tasks
     }
 
     /// Returns the files of a reused item, by its key.
-    pub(super) fn of_reused_item(&self, step: &Name, key: &str) -> &[Artifact] {
+    pub(crate) fn of_reused_item(&self, step: &Name, key: &str) -> &[Artifact] {
         self.items.get(&(step.clone(), key.to_owned())).map_or(&[], Vec::as_slice)
     }
 }

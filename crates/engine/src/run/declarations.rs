@@ -12,8 +12,8 @@ use wf_exec::{files, view};
 use wf_model::expr::{ExprReference, Template};
 use wf_model::{JsonObject, Plan, Step, claimed_path};
 
+use super::context::{ResultFiles, RunContext};
 use super::current_step::written_step;
-use super::run::{ResultFiles, RunContext};
 use super::scope::TemplateValues;
 
 /// A test for the paths that a step declares.
@@ -23,14 +23,14 @@ type PathTest = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 pub(super) type SharedFiles = BTreeMap<String, BTreeSet<u32>>;
 
 /// The products that each step of a plan declares, in any of its alternatives.
-pub(super) struct Declarations {
+pub(crate) struct Declarations {
     plan: Arc<Plan>,
     steps: Vec<(Name, Vec<PathTest>)>,
 }
 
 impl Declarations {
     /// Collects those of a plan.
-    pub(super) fn of(plan: &Arc<Plan>, params: &JsonObject) -> Self {
+    pub(crate) fn of(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let test = |way: &Step| -> PathTest { Box::new(view::declared_by(way, params)) };
         let steps = plan.steps().iter();
         let steps = steps.map(|step| (step.id.clone(), step.ways().map(test).collect())).collect();
@@ -50,7 +50,7 @@ impl Declarations {
 
     /// Names the other steps that release the products among the files of a result. Where items of its own step do, all of
     /// them are meant: another run may have other items.
-    pub(super) fn name_releasing(&self, own: &Name, files: &mut [Artifact]) {
+    pub(crate) fn name_releasing(&self, own: &Name, files: &mut [Artifact]) {
         for file in files {
             let Some(tasks) = &mut file.released_by else { continue };
             let by_own = tasks.iter().any(|task| task.step == *own);
@@ -67,7 +67,7 @@ impl Declarations {
 
 impl RunContext {
     /// Returns the products that its steps declare.
-    pub(super) fn declarations(&self) -> Arc<Declarations> {
+    pub(crate) fn declarations(&self) -> Arc<Declarations> {
         let plan = self.current_plan();
         let mut files = self.files();
         let known = files.declarations.take().filter(|known| known.is_of(&plan));
@@ -90,7 +90,7 @@ impl RunContext {
 }
 
 /// Returns the files that a step lists in `writes` by their names; a folder or a pattern does not say which.
-pub(super) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<String> {
+pub(crate) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<String> {
     let rendered = step.writes.iter().filter_map(|path| path.render(known).ok());
     let literal = rendered.filter(|path| !path.ends_with('/') && files::plain(path).is_ok());
     literal.filter_map(|path| claimed_path(&path)).collect()
@@ -98,7 +98,7 @@ pub(super) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<S
 
 /// Names the steps, and the items of its own, that release the products among the files of a task. Those of a plan that it
 /// uses are known by no name here: all items count as theirs.
-pub(super) fn name_releasing(
+pub(crate) fn name_releasing(
     run: &RunContext,
     place: &TaskId,
     known: &TemplateValues<'_>,
@@ -133,7 +133,7 @@ pub(super) fn name_releasing(
 
 /// Leaves out the products that show a secret in a folder: the content of a file with a short one could be guessed from
 /// its digest.
-pub(super) async fn without_secrets(
+pub(crate) async fn without_secrets(
     mut seen: Vec<Artifact>,
     folder: PathBuf,
     mask: SecretMask,
@@ -152,7 +152,7 @@ pub(super) async fn without_secrets(
 }
 
 /// Adds the evidence of a plan that a step uses to its own. A file that one of them stores is stored.
-pub(super) fn add_evidence(own: &mut Vec<Artifact>, inside: Vec<Artifact>) {
+pub(crate) fn add_evidence(own: &mut Vec<Artifact>, inside: Vec<Artifact>) {
     for file in inside {
         match own.iter_mut().find(|own| own.path == file.path) {
             Some(own) if !file.is_product() => own.released_by = None,

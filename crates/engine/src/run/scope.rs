@@ -7,18 +7,18 @@ use wf_core::observe::RunRef;
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{EnvVar, JsonObject, Step, StepWork};
 
-use super::attempt_task::AttemptTask;
+use crate::attempt_task::AttemptTask;
 
 /// The values that the templates of one attempt read: those that the machine sent, and those that
 /// the driver itself knows.
-pub(super) struct TemplateValues<'a> {
-    pub(super) run: &'a RunRef,
-    pub(super) params: &'a JsonObject,
-    pub(super) reads: &'a JsonObject,
-    pub(super) item: Option<&'a StepItem>,
+pub(crate) struct TemplateValues<'a> {
+    pub(crate) run: &'a RunRef,
+    pub(crate) params: &'a JsonObject,
+    pub(crate) reads: &'a JsonObject,
+    pub(crate) item: Option<&'a StepItem>,
     /// The item's position in its list.
-    pub(super) index: Option<u32>,
-    pub(super) secrets: &'a BTreeMap<String, String>,
+    pub(crate) index: Option<u32>,
+    pub(crate) secrets: &'a BTreeMap<String, String>,
 }
 
 impl ExprScope for TemplateValues<'_> {
@@ -49,7 +49,7 @@ impl ExprScope for TemplateValues<'_> {
 
 impl AttemptTask {
     /// Calls a function with the values that this attempt's templates read.
-    pub(super) fn with_template_values<T>(
+    pub(crate) fn with_template_values<T>(
         &self,
         secrets: &BTreeMap<String, String>,
         with: impl FnOnce(&TemplateValues<'_>) -> T,
@@ -66,7 +66,7 @@ impl AttemptTask {
 }
 
 /// Returns the names of the secrets that a step's templates read.
-pub(super) fn secrets_read(step: &Step) -> Vec<&str> {
+pub(crate) fn secrets_read(step: &Step) -> Vec<&str> {
     let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
     if let StepWork::Http(http) = &step.work {
         templates.extend(http.headers.iter().map(|(_, value)| value));
@@ -81,7 +81,7 @@ pub(super) fn secrets_read(step: &Step) -> Vec<&str> {
 }
 
 /// Returns the words of a command as rewritten by gates.
-pub(super) fn argument_words(args: &Value) -> Vec<String> {
+pub(crate) fn argument_words(args: &Value) -> Vec<String> {
     let words = args.as_array().into_iter().flatten();
     words.filter_map(Value::as_str).map(str::to_owned).collect()
 }

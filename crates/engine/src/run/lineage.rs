@@ -10,7 +10,7 @@ use wf_core::machine::TaskId;
 use wf_exec::environment::idempotency_key;
 use wf_store::{StoreError, StoreReader};
 
-use super::run::RunContext;
+use super::context::RunContext;
 
 /// The key of the first run of the lineage; absent: it is the run itself.
 const FIRST_RUN: &str = "first_run";
@@ -29,14 +29,14 @@ pub fn continue_lineage(
 }
 
 /// Returns the first run of the lineage of a run with a configuration.
-pub(super) fn first_run(config: &Value, run: &RunId) -> String {
+pub(crate) fn first_run(config: &Value, run: &RunId) -> String {
     let first = config.get(FIRST_RUN).and_then(Value::as_str);
     first.unwrap_or(run.as_str()).to_owned()
 }
 
 impl RunContext {
     /// Returns the idempotency key of a task, and of what is nested in it under a name.
-    pub(super) fn idempotency_key(&self, task: &TaskId, inside: Option<&Name>) -> String {
+    pub(crate) fn idempotency_key(&self, task: &TaskId, inside: Option<&Name>) -> String {
         let files = self.files();
         let item = task.item.and_then(|item| files.items.get(&task.step)?.get(item as usize));
         let key = idempotency_key(&self.key_scope, task.step.as_str(), item.map(|item| item.key.as_str()));

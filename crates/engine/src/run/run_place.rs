@@ -10,7 +10,7 @@ pub const WORKTREE: &str = "worktree";
 pub const WORKTREE_FOLDER: &str = "folder";
 
 /// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.
-pub(super) fn is_elsewhere(session: &EngineSession, run: &RunId) -> Result<bool, StoreError> {
+pub(crate) fn is_elsewhere(session: &EngineSession, run: &RunId) -> Result<bool, StoreError> {
     let config = session.store.log_reader()?.config(run)?;
     let folder = config.get(WORKTREE).and_then(|worktree| worktree.get(WORKTREE_FOLDER)?.as_str());
     Ok(folder.is_some_and(|folder| !session.root.starts_with(folder)))

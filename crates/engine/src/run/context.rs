@@ -18,98 +18,98 @@ use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
 use wf_store::{FencingToken, StoreError};
 
-use super::agent::LiveAgents;
-use super::cache::KnownKey;
-use super::copies::KeptFile;
+use super::account::RunAccount;
 use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
-use super::run_account::RunAccount;
+use crate::agent::LiveAgents;
+use crate::cache::KnownKey;
+use crate::copies::KeptFile;
 use crate::reuse::RepeatedRun;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.
 #[derive(Clone, Debug)]
-pub(super) struct RunOwnership {
+pub(crate) struct RunOwnership {
     /// The token that events are written under.
-    pub(super) token: FencingToken,
+    pub(crate) token: FencingToken,
     /// The supervisors of earlier engines; `None` if the machine was restarted since, so that their
     /// journals may have lost their last lines.
-    pub(super) supervisors: Option<Arc<[String]>>,
+    pub(crate) supervisors: Option<Arc<[String]>>,
 }
 
 /// The run to be worked on.
-pub(super) struct RunInputs {
+pub(crate) struct RunInputs {
     /// The part that the idempotency keys of its tasks share: the first run of its lineage, or the key of the task that it is
     /// nested in.
-    pub(super) key_scope: String,
-    pub(super) plan: Arc<Plan>,
-    pub(super) params: JsonObject,
+    pub(crate) key_scope: String,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) params: JsonObject,
     /// The session of the workspace that it belongs to.
-    pub(super) session_name: Option<SessionName>,
+    pub(crate) session_name: Option<SessionName>,
     /// The run that it repeats, and the results reused from it.
-    pub(super) past: Option<RepeatedRun>,
+    pub(crate) past: Option<RepeatedRun>,
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
-    pub(super) view: Option<Arc<WorkspaceView>>,
+    pub(crate) view: Option<Arc<WorkspaceView>>,
     /// The approved files, if the outermost run has an approval.
-    pub(super) pins: Option<Arc<PinnedFiles>>,
+    pub(crate) pins: Option<Arc<PinnedFiles>>,
     /// The approval of the run, if it is the outermost.
-    pub(super) approved: Option<Arc<RunApproval>>,
+    pub(crate) approved: Option<Arc<RunApproval>>,
     /// The recorded evidence of its tasks.
-    pub(super) evidence: EvidenceRecord,
+    pub(crate) evidence: EvidenceRecord,
     /// The account of the run that it is nested in.
-    pub(super) around: Option<RunAccount>,
+    pub(crate) around: Option<RunAccount>,
     /// True if a run that it is nested in has rounds.
-    pub(super) learns: bool,
+    pub(crate) learns: bool,
 }
 
 /// One run, as seen by the units that work for it.
-pub(super) struct RunContext {
-    pub(super) session: Arc<EngineSession>,
-    pub(super) run_ref: RunRef,
+pub(crate) struct RunContext {
+    pub(crate) session: Arc<EngineSession>,
+    pub(crate) run_ref: RunRef,
     /// The part that the idempotency keys of its tasks share.
-    pub(super) key_scope: String,
+    pub(crate) key_scope: String,
     /// The plan as written.
-    pub(super) plan: Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     /// The plan as it is carried out now: steps may use alternatives.
     current: Mutex<Arc<Plan>>,
     params: JsonObject,
     /// The parameters, if gates rewrote them.
     rewritten: OnceLock<JsonObject>,
     /// The session of the workspace that it belongs to.
-    pub(super) session_name: Option<SessionName>,
+    pub(crate) session_name: Option<SessionName>,
     /// The right that it is worked on under.
-    pub(super) ownership: RunOwnership,
+    pub(crate) ownership: RunOwnership,
     /// The run that it repeats, and the results reused from it.
-    pub(super) past: Option<RepeatedRun>,
+    pub(crate) past: Option<RepeatedRun>,
     /// The run's folder: logs and output files.
-    pub(super) dir: PathBuf,
-    pub(super) secrets: PlanSecrets,
+    pub(crate) dir: PathBuf,
+    pub(crate) secrets: PlanSecrets,
     mask: Mutex<(usize, SecretMask)>,
     /// The cache lookups, and the globs of what is written, by task.
     keys: Mutex<BTreeMap<TaskId, KnownKey>>,
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
-    pub(super) view: Option<Arc<WorkspaceView>>,
+    pub(crate) view: Option<Arc<WorkspaceView>>,
     /// The approved files, if the outermost run has an approval.
-    pub(super) pins: Option<Arc<PinnedFiles>>,
+    pub(crate) pins: Option<Arc<PinnedFiles>>,
     /// The approval of the outermost run.
-    pub(super) approved: Option<Arc<RunApproval>>,
+    pub(crate) approved: Option<Arc<RunApproval>>,
     files: Mutex<ResultFiles>,
     /// The resources that it has used, as far as that is durable, and those of the runs around it.
-    pub(super) account: RunAccount,
+    pub(crate) account: RunAccount,
     /// True if it has rounds, or a run around it: memory learns from what is called in it.
-    pub(super) learns: bool,
+    pub(crate) learns: bool,
     /// Held while a worktree is made, or something is merged: one at a time.
-    pub(super) merging: tokio::sync::Mutex<()>,
+    pub(crate) merging: tokio::sync::Mutex<()>,
     /// Its agents at work.
-    pub(super) agents: LiveAgents,
+    pub(crate) agents: LiveAgents,
     /// The recorded exchanges with models of the outermost run.
-    pub(super) exchanges: Arc<Cassette>,
+    pub(crate) exchanges: Arc<Cassette>,
 }
 
 /// The known files of results.
 #[derive(Default)]
-pub(super) struct ResultFiles {
+pub(crate) struct ResultFiles {
     /// The stored files that an attempt left.
     outputs: BTreeMap<Attempt, Vec<Artifact>>,
     /// The files that tasks were checked with.
@@ -121,15 +121,15 @@ pub(super) struct ResultFiles {
     /// The copies that are not shown any more.
     released: BTreeSet<PathBuf>,
     /// The products that the steps declare.
-    pub(super) declarations: Option<Arc<Declarations>>,
+    pub(crate) declarations: Option<Arc<Declarations>>,
     /// The lists of repeated steps.
-    pub(super) items: BTreeMap<Name, Vec<StepItem>>,
+    pub(crate) items: BTreeMap<Name, Vec<StepItem>>,
     /// The files that several items of a step name.
-    pub(super) shared: BTreeMap<Name, Arc<SharedFiles>>,
+    pub(crate) shared: BTreeMap<Name, Arc<SharedFiles>>,
 }
 
 impl RunContext {
-    pub(super) fn new(
+    pub(crate) fn new(
         session: Arc<EngineSession>,
         this: RunRef,
         errand: RunInputs,
@@ -190,34 +190,34 @@ impl RunContext {
     }
 
     /// Returns the resolved parameters, as gates let them in.
-    pub(super) fn params(&self) -> &JsonObject {
+    pub(crate) fn params(&self) -> &JsonObject {
         self.rewritten.get().unwrap_or(&self.params)
     }
 
     /// Returns the resolved parameters as they were given.
-    pub(super) fn given_params(&self) -> &JsonObject {
+    pub(crate) fn given_params(&self) -> &JsonObject {
         &self.params
     }
 
     /// Returns the plan as it is carried out now.
-    pub(super) fn current_plan(&self) -> Arc<Plan> {
+    pub(crate) fn current_plan(&self) -> Arc<Plan> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)
     }
 
     /// Notes the alternatives in use from now on.
-    pub(super) fn note_plan(&self, plan: &Arc<Plan>) {
+    pub(crate) fn note_plan(&self, plan: &Arc<Plan>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::clone(plan);
     }
 
     /// Returns the resources that it has used, for the run that it is nested in.
-    pub(super) fn usage(&self) -> AttemptUsage {
+    pub(crate) fn usage(&self) -> AttemptUsage {
         self.account.usage()
     }
 
     /// Notes the values that gates let in, the resources used and the evidence of results.
-    pub(super) fn note_event(&self, event: &Event) {
+    pub(crate) fn note_event(&self, event: &Event) {
         self.account.apply(event);
         self.session.shared.left.note_event(event);
         let mut files = self.files();
@@ -235,12 +235,12 @@ impl RunContext {
     }
 
     /// Returns the time at which it began.
-    pub(super) fn started(&self) -> Option<wf_base::time::Moment> {
+    pub(crate) fn started(&self) -> Option<wf_base::time::Moment> {
         self.account.started()
     }
 
     /// Returns the mask of every secret read so far.
-    pub(super) async fn mask(&self) -> SecretMask {
+    pub(crate) async fn mask(&self) -> SecretMask {
         let known = self.secrets.redactions().await;
         let mut kept = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
         let count = known.secrets.len() + known.fingerprints.len();
@@ -251,7 +251,7 @@ impl RunContext {
     }
 
     /// Returns the surroundings in which checks run; they see everything, or a worktree in its place.
-    pub(super) async fn check_environment(&self, worktree: Option<&AttemptWorktree>) -> CheckEnvironment {
+    pub(crate) async fn check_environment(&self, worktree: Option<&AttemptWorktree>) -> CheckEnvironment {
         let session = &self.session;
         let sandboxes = session.sandboxes.clone().map(|sandboxes| match worktree {
             Some(worktree) => Arc::new(sandboxes.of_worktree(&worktree.folder())),
@@ -276,35 +276,35 @@ impl RunContext {
     }
 
     /// Notes the cache key of a task, for when its result is known.
-    pub(super) fn remember_key(&self, known: KnownKey) {
+    pub(crate) fn remember_key(&self, known: KnownKey) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.insert(known.lookup.place.clone(), known);
     }
 
     /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their
     /// results are not those looked for.
-    pub(super) fn forget_keys(&self, steps: &[Name]) {
+    pub(crate) fn forget_keys(&self, steps: &[Name]) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.retain(|place, _| !steps.contains(&place.step));
     }
 
     /// Returns the cache lookup of a task.
-    pub(super) fn known_key(&self, place: &TaskId) -> Option<KnownKey> {
+    pub(crate) fn known_key(&self, place: &TaskId) -> Option<KnownKey> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.get(place).cloned()
     }
 
-    pub(super) fn files(&self) -> MutexGuard<'_, ResultFiles> {
+    pub(crate) fn files(&self) -> MutexGuard<'_, ResultFiles> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes the files that an attempt left, for when it is checked.
-    pub(super) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
+    pub(crate) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
         self.files().outputs.insert(attempt.clone(), left.to_vec());
     }
 
     /// Returns the stored files that an attempt left. A result from the cache left none.
-    pub(super) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
+    pub(crate) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
         if let Some(left) = self.files().outputs.remove(attempt) {
             return Ok(left);
         }
@@ -322,26 +322,26 @@ impl RunContext {
     }
 
     /// Notes that a file of a verified result has changed.
-    pub(super) fn note_stale(&self, stale: StaleFile) {
+    pub(crate) fn note_stale(&self, stale: StaleFile) {
         self.files().stale.push(stale);
     }
 
     /// Takes the changed files noted so far.
-    pub(super) fn take_stale(&self) -> Vec<StaleFile> {
+    pub(crate) fn take_stale(&self) -> Vec<StaleFile> {
         std::mem::take(&mut self.files().stale)
     }
 
     /// Notes the files that a task was checked with.
-    pub(super) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
+    pub(crate) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
         let mut files = self.files();
-        let copies = super::copies::folder(self, place);
+        let copies = crate::copies::folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
         files.evidence.take(place, seen);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that
     /// `finally` steps cleaned up mean nothing any more.
-    pub(super) fn evidence_files(&self) -> Vec<Artifact> {
+    pub(crate) fn evidence_files(&self) -> Vec<Artifact> {
         let files = self.files();
         let mut all: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
         // Of two that have a file, the one that nobody releases counts.
@@ -353,37 +353,37 @@ impl RunContext {
     }
 
     /// Returns the files that a task was checked with.
-    pub(super) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
+    pub(crate) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
         self.files().evidence.tasks().get(place).cloned()
     }
 
     /// Returns the files that its tasks were checked with.
-    pub(super) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
+    pub(crate) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
         self.files().evidence.tasks().clone()
     }
 
     /// Notes the verified files of what the step of this nested run depends on.
-    pub(super) fn inherit(&self, files: Vec<KeptFile>) {
+    pub(crate) fn inherit(&self, files: Vec<KeptFile>) {
         self.files().inherited = files;
     }
 
     /// Returns the verified files of what the step of this nested run depends on.
-    pub(super) fn inherited_files(&self) -> Vec<KeptFile> {
+    pub(crate) fn inherited_files(&self) -> Vec<KeptFile> {
         self.files().inherited.clone()
     }
 
     /// Notes that a copy is not shown any more.
-    pub(super) fn release(&self, copy: PathBuf) {
+    pub(crate) fn release(&self, copy: PathBuf) {
         self.files().released.insert(copy);
     }
 
     /// True if a copy is not shown any more.
-    pub(super) fn is_released(&self, copy: &Path) -> bool {
+    pub(crate) fn is_released(&self, copy: &Path) -> bool {
         self.files().released.contains(copy)
     }
 
     /// Returns the tasks of some steps that were checked with files.
-    pub(super) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
+    pub(crate) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
         let files = self.files();
         if files.evidence.tasks().is_empty() {
             return Vec::new();

@@ -1,0 +1,19 @@
+//! One run, as all that works for it knows it: its plan and parameters, its steps and the values that their templates
+//! read, the files that its results are made of, and the account that its calls are paid from.
+//!
+//! It starts nothing and decides nothing. **Invariant:** what it holds follows from the events of the run, from its
+//! recorded configuration and from its session, so that whoever replays the events has the same.
+//!
+//! Start at `context`, then `current_step` and `scope`; `declarations` and `evidence_record` say which files are evidence
+//! of which task.
+
+pub(crate) mod account;
+pub(crate) mod context;
+pub(crate) mod current_step;
+pub(crate) mod declarations;
+pub(crate) mod evidence_record;
+pub(crate) mod lineage;
+pub(crate) mod run_place;
+pub(crate) mod scope;
+
+pub(crate) use context::RunContext;

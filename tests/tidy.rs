@@ -156,7 +156,7 @@ fn the_engine_reads_the_log_and_no_table() {
             "backend_link",
             "cache",
             "carried_state",
-            "memory",
+            "memory/records",
             "model_keys",
             "session/state_addition",
         ];

@@ -17,9 +17,10 @@ use wf_store::{AppendResult, NewRun, StoreError};
 
 use super::children::LiveChildren;
 use super::commit_queue::{CommitQueue, PendingTurn};
-use super::preferences::OpenRequests;
 use super::timers::RunTimers;
-use super::{evidence, memory, publish, session_watch};
+use super::{evidence, publish, session_watch};
+use crate::memory::preferences::OpenRequests;
+use crate::memory::records;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
 use crate::session::suspend::SuspendedRequest;
@@ -118,7 +119,7 @@ impl RunDispatcher {
         for (_, event) in events {
             self.run.note_event(event);
             // The engine may have died before it was written.
-            memory::remember(&self.run, event);
+            records::remember(&self.run, event);
             self.requests.note(&self.run, event);
             let run = &self.run;
             let session = &run.session;
@@ -292,7 +293,7 @@ impl RunDispatcher {
         self.run.note_event(event);
         if matches!(event.fact, EventKind::RoundCompleted(_) | EventKind::MemoryApplied { .. }) {
             self.run.note_plan(self.machine.plan());
-            memory::remember(&self.run, event);
+            records::remember(&self.run, event);
         }
         self.requests.note(&self.run, event);
         if let EventKind::RoundCompleted(round) = &event.fact {

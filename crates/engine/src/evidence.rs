@@ -281,8 +281,8 @@ pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
         left: past.map(RepeatedRun::deselected_steps).unwrap_or_default(),
         baseline,
         approved: approved.map(|approved| Box::new((**approved).clone())),
-        advice: super::memory::advice(run)?,
-        intent: super::memory::intent_advice(run)?,
+        advice: crate::memory::records::advice(run)?,
+        intent: crate::memory::records::intent_advice(run)?,
     })
 }
 

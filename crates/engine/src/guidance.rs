@@ -12,9 +12,9 @@ use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
-use super::memory;
 use super::model_asker::ModelAsker;
 use super::supply::wait_for_stop;
+use crate::memory::records;
 use crate::run::RunContext;
 
 /// The maximum time of a question, repair included (Silas 19.4.1).
@@ -28,7 +28,7 @@ pub(super) async fn ask(
 ) -> UnitResult {
     let role = role(&run.plan);
     let mut request = request;
-    request.calibration = memory::calibration(&run, &request.subject())?;
+    request.calibration = records::calibration(&run, &request.subject())?;
     let mut reply = GuidanceReply {
         attempt: request.attempt.clone(),
         said: PlannerReply::Nothing(format!(

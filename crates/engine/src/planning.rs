@@ -14,7 +14,8 @@ use wf_model::{ModelChoice, Planner, PlannerSource};
 use super::dispatch::UnitResult;
 use super::model_asker::ModelAsker;
 use super::supply::wait_for_stop;
-use super::{gating, generated, memory};
+use super::{gating, generated};
+use crate::memory::records;
 use crate::run::RunContext;
 
 /// The answer of a planner, and what it used.
@@ -30,7 +31,7 @@ pub(super) async fn ask(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let mut request = request;
-    request.calibration = memory::calibration(&run, &request.subject())?;
+    request.calibration = records::calibration(&run, &request.subject())?;
     let answer = match &run.plan.parts().planner {
         Some(Planner { source: PlannerSource::Role(role), timeout }) => {
             ask_model(&run, role, &planner_question(&request), *timeout, stop).await

@@ -19,9 +19,10 @@ use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
 use super::begin::{BegunRun, ReplayedRun};
 use super::nested::OpenNestedRun;
-use super::preferences::OpenRequests;
 use super::units::EffectUnit;
-use super::{EarlierConversations, agent, asking, copies, evidence, generated, memory, publish};
+use super::{EarlierConversations, agent, asking, copies, evidence, generated, publish};
+use crate::memory::preferences::OpenRequests;
+use crate::memory::records;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
 use crate::session::suspend::SuspendedRequest;
@@ -206,12 +207,12 @@ impl RunReplica {
         match &event.fact {
             EventKind::RoundCompleted(round) => {
                 self.run.note_plan(self.machine.plan());
-                memory::remember(&self.run, event);
+                records::remember(&self.run, event);
                 self.run.forget_keys(&round.reopened);
             }
             EventKind::MemoryApplied { .. } => {
                 self.run.note_plan(self.machine.plan());
-                memory::remember(&self.run, event);
+                records::remember(&self.run, event);
             }
             EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.place, files),
             _ => {}

@@ -16,7 +16,7 @@ use crate::attempt_task::AttemptTask;
 use crate::call_health::StoredHealth;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
-use crate::memory;
+use crate::memory::records;
 use crate::run::current_step::{PlanStep, step_of};
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::agent::{
@@ -234,7 +234,7 @@ impl AttemptTask {
         };
         let task = self.with_template_values(&BTreeMap::new(), |known| task.render(known));
         let task = task.map_err(|error| WorkError::logical(error.to_string()))?;
-        let known = memory::recalled(&self.run, &self.attempt, &task);
+        let known = records::recalled(&self.run, &self.attempt, &task);
         known.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::call_outcome::CallOutcome;
-use crate::memory;
+use crate::memory::records;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::agent::cut_result;
@@ -20,7 +20,7 @@ pub(super) async fn search_memory(
     query: MemoryQuery,
     mask: &SecretMask,
 ) -> CallOutcome {
-    let searched = tokio::task::spawn_blocking(move || memory::search_all(&run, &query));
+    let searched = tokio::task::spawn_blocking(move || records::search_all(&run, &query));
     match searched.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
         Ok(found) => {
             let outside = found.is_external.then(|| "memory".to_owned());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call_outcome::CallOutcome;
-use crate::memory;
+use crate::memory::records;
 use crate::run::RunContext;
 use wf_base::redact::SecretMask;
 use wf_core::machine::Attempt;
@@ -37,7 +37,7 @@ pub(super) async fn remember(
         Ok(note) => note,
         Err(bad) => return CallOutcome::failed(format!("nothing is remembered: {bad}")),
     };
-    let added = tokio::task::spawn_blocking(move || memory::add_note(&run, note));
+    let added = tokio::task::spawn_blocking(move || records::add_note(&run, note));
     match added.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
         Ok(Ok(text)) => CallOutcome::done(text, None),
         Ok(Err(refusal)) => CallOutcome::failed(refusal),

@@ -33,7 +33,7 @@ use crate::asking::RecordedAnswers;
 use crate::cache::SharedResults;
 use crate::generated::PlanReader;
 use crate::locks::LockWakeups;
-use crate::memory::RecordedCalibrations;
+use crate::memory::records::RecordedCalibrations;
 use crate::permits::PermitWakeups;
 use crate::reuse::RepeatedRun;
 use wf_core::observe::RunObserver;

@@ -31,7 +31,7 @@ use crate::session::EngineSession;
 use crate::session::state_addition::StateAddition;
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
-pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
+pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let intent = run.intent();
     let pairs = pairs(&run.plan, intent.as_deref());
     let parts = run.plan.parts();
@@ -81,7 +81,7 @@ fn recall(session: &EngineSession, megrams: Vec<Sha256Digest>, at: Moment) {
 }
 
 /// True if a run of a plan may ask memory, or write a note.
-pub(super) fn may_be_asked(plan: &Plan) -> bool {
+pub(crate) fn may_be_asked(plan: &Plan) -> bool {
     let asks = |step: &Step| match &step.work {
         StepWork::Agent(agent) => {
             let tools = [AgentTool::Memory, AgentTool::Remember];
@@ -119,7 +119,7 @@ fn constraints(plan: &Plan, intent: &str, megrams: &[Megram], now: Moment) -> Ve
 }
 
 /// Returns what memory knows about a task, for a planner. What this run has written is told by its rounds.
-pub(super) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalibration, StoreError> {
+pub(crate) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalibration, StoreError> {
     let session = &run.session;
     let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
     megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
@@ -141,7 +141,7 @@ impl EngineSession {
 
 /// Returns what memory knows about a task that an agent recalls. What the outermost run has written is told by its
 /// rounds.
-pub(super) fn recalled(
+pub(crate) fn recalled(
     run: &RunContext,
     attempt: &Attempt,
     task: &str,
@@ -159,7 +159,7 @@ pub(super) fn recalled(
 }
 
 /// Searches memory for an agent: of notes, what its session may know. That is no recall: nothing is written.
-pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
+pub(crate) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
     let reader = run.session.store.reader()?;
     let scope = NoteScope::of(run.session_name.clone());
     let words = NoteQuery { words: query.text.clone(), scope, ..NoteQuery::default() };
@@ -177,7 +177,7 @@ pub(super) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<Memory
 const MAX_NOTES: usize = 10;
 
 /// Adds a note of an attempt, unless it is known; returns what the agent is told, or why there is no further note.
-pub(super) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<String, String>, StoreError> {
+pub(crate) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<String, String>, StoreError> {
     let (id, known) = (note.id.short(), run.session.store.reader()?.notes()?);
     if known.iter().any(|one| one.id == note.id) {
         return Ok(Ok(format!("note {id} was known before")));
@@ -193,7 +193,7 @@ pub(super) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<Stri
 }
 
 /// Returns the advice from memory on the intent of a plan; `None` if too little is known.
-pub(super) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, StoreError> {
+pub(crate) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, StoreError> {
     if run.plan.parts().replan.is_none() {
         return Ok(None);
     }
@@ -264,7 +264,7 @@ fn rounded(value: f64) -> f64 {
 
 /// Writes the content of a durable event to memory, and tidies memory at the end of a run. Writing
 /// it twice changes nothing, so a resumed run writes again what may have been lost.
-pub(super) fn remember(run: &RunContext, event: &Event) {
+pub(crate) fn remember(run: &RunContext, event: &Event) {
     if let EventKind::RoundCompleted(round) = &event.fact {
         let megrams = megrams(run, round, event.at);
         let store = &run.session.store;

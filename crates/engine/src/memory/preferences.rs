@@ -10,12 +10,12 @@ use crate::run::current_step::step_of;
 
 /// The requests of a run that are open.
 #[derive(Default)]
-pub(super) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
+pub(crate) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
 
 impl OpenRequests {
     /// Notes a durable event. What people decided goes to memory, if the workspace wants that: a resumed run tells it
     /// again, and it counts once.
-    pub(super) fn note(&mut self, run: &RunContext, event: &Event) {
+    pub(crate) fn note(&mut self, run: &RunContext, event: &Event) {
         if !run.session.learns_preferences {
             return;
         }

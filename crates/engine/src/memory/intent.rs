@@ -16,7 +16,7 @@ impl RunContext {
     }
 
     /// Returns its slug; `None` if the plan declares none, or one without a word.
-    pub(super) fn intent(&self) -> Option<String> {
+    pub(crate) fn intent(&self) -> Option<String> {
         self.intent_text().map(|text| MegramTags::slug(&text)).filter(|slug| !slug.is_empty())
     }
 }

@@ -157,7 +157,7 @@ fn the_engine_reads_the_log_and_no_table() {
             "cache",
             "carried_state",
             "memory/records",
-            "model_keys",
+            "models/keys",
             "session/state_addition",
         ];
         let known = known.iter().any(|file| path.ends_with(&format!("src/{file}.rs")));

@@ -22,10 +22,10 @@ use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, lo
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use super::call_health::BreakerNotes;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
 use super::{artifacts, nested};
+use crate::models::health::BreakerNotes;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 

@@ -12,9 +12,9 @@ use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
-use super::model_asker::ModelAsker;
 use super::supply::wait_for_stop;
 use crate::memory::records;
+use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
 
 /// The maximum time of a question, repair included (Silas 19.4.1).

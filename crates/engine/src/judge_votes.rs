@@ -13,9 +13,9 @@ use wf_exec::StopLevel;
 use wf_exec::check::CheckOutcome;
 use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
-use super::model_asker::ModelAsker;
-use super::model_call::ModelCallFailure;
 use super::supply::wait_for_stop;
+use crate::models::asker::ModelAsker;
+use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;
 
 /// The judge of one check, and what its calls have used.

@@ -6,7 +6,7 @@ use wf_core::gate::{GateAnswer, GateContext};
 use wf_core::machine::AskedModel;
 use wf_model::{LlmJudge, ModelChoice};
 
-use super::model_asker::ModelAsker;
+use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
 
 /// The answer of a model to a gate, and its call.

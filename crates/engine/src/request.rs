@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::attempt_task::AttemptTask;
-use super::call_health::StoredHealth;
+use crate::models::health::StoredHealth;
 use crate::run::scope::secrets_read;
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_core::machine::{AttemptEnd, WorkExit};

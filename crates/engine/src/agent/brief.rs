@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::bodies::CallBodies;
 use super::client::ClientSession;
 use super::compaction::compactor;
 use super::conversation::{ContinuedConversation, prior_conversation};
@@ -13,10 +12,11 @@ use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
-use crate::call_health::StoredHealth;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
 use crate::memory::records;
+use crate::models::bodies::CallBodies;
+use crate::models::health::StoredHealth;
 use crate::run::current_step::{PlanStep, step_of};
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::agent::{

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
 use crate::dispatch::UnitResult;
-use crate::model_call::{ModelCallFailure, PaidTries, passed_over};
+use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
 use crate::session::EngineError;
 use crate::supply::wait_for_stop;

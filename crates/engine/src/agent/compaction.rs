@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::session::AgentDialogue;
 use crate::dispatch::UnitResult;
-use crate::model_asker::ModelAsker;
+use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
 use crate::supply::wait_for_stop;
 use wf_base::name::Name;

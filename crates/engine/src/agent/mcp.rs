@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 
 use super::journal::AgentLog;
-use crate::call_health::{BreakerNotes, StoredHealth};
+use crate::models::health::{BreakerNotes, StoredHealth};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{

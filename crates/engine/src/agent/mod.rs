@@ -4,7 +4,6 @@
 //! recorded facts and the stored bodies; its MCP servers are started anew. **Invariant:** a body is stored before the
 //! fact that names it is recorded.
 
-mod bodies;
 mod brief;
 mod call;
 mod call_outcome;
@@ -25,7 +24,6 @@ mod skill;
 mod supplement;
 mod tool;
 
-pub(super) use bodies::CallBodies;
 pub(super) use call::{ModelCall, call_model};
 pub use carried_conversations::EarlierConversations;
 pub(super) use carried_conversations::{bring_back, continues_conversation};

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bodies::CallBodies;
 use super::client::ClientSession;
 use super::conversation::ContinuedConversation;
 use super::journal::AgentLog;
@@ -9,7 +8,8 @@ use super::mcp::AgentServers;
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::evidence::ReliedEvidence;
-use crate::model_call::ModelCallFailure;
+use crate::models::bodies::CallBodies;
+use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;
 use crate::session::EngineError;
 use wf_base::digest::Sha256Digest;

@@ -1,7 +1,7 @@
 //! The texts of gates for a model call: how they reach the model, or take its place.
 
 use super::session::{AgentDialogue, AgentSession};
-use crate::model_call::ModelCallFailure;
+use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::session::EngineError;

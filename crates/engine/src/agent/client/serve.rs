@@ -9,7 +9,7 @@ use super::process::{ClientEnd, ClientProcess};
 use super::session::{ClientSession, Refusals};
 use crate::agent::session::{AgentDialogue, AgentSession};
 use crate::dispatch::UnitResult;
-use crate::model_call::mask_request;
+use crate::models::call::mask_request;
 use crate::run::RunContext;
 use crate::session::EngineError;
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens, source_of_tool};

@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use super::calls::PendingCall;
 use super::process::ClientProcess;
-use crate::agent::bodies::CallBodies;
+use crate::models::bodies::CallBodies;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::agent::ModelRequest;

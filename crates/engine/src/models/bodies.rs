@@ -10,26 +10,23 @@ use crate::run::RunContext;
 
 /// The bodies of the calls of a run's agents: requests, replies and results, each by its digest.
 #[derive(Clone, Debug)]
-pub(in super::super) struct CallBodies(CallBodyStore);
+pub(crate) struct CallBodies(CallBodyStore);
 
 impl CallBodies {
     /// Returns those of a run.
-    pub(in super::super) fn of(run: &RunContext) -> Self {
+    pub(crate) fn of(run: &RunContext) -> Self {
         let store = &run.session.store;
         Self(CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id)))
     }
 
     /// Stores a body; returns its digest.
-    pub(in super::super) async fn put<T: Serialize>(&self, body: &T) -> Result<Sha256Digest, StoreError> {
+    pub(crate) async fn put<T: Serialize>(&self, body: &T) -> Result<Sha256Digest, StoreError> {
         let bytes = serde_json::to_vec(body).unwrap_or_default();
         self.stored(move |store| store.put_bytes(&bytes)).await
     }
 
     /// Stores the request of a program; returns its digest.
-    pub(in super::super) async fn put_request(
-        &self,
-        request: &ModelRequest,
-    ) -> Result<Sha256Digest, StoreError> {
+    pub(crate) async fn put_request(&self, request: &ModelRequest) -> Result<Sha256Digest, StoreError> {
         let request = request.clone();
         self.stored(move |store| store.put_request(&request)).await
     }
@@ -44,7 +41,7 @@ impl CallBodies {
     }
 
     /// Reads a stored body.
-    pub(in super::super) fn get<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, WorkError> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, WorkError> {
         let lost = |reason: String| WorkError::environmental(format!("the agent cannot go on: {reason}"));
         let bytes = self.0.read(digest).map_err(|error| lost(error.to_string()))?;
         let damaged = |error: serde_json::Error| lost(format!("{}: {error}", self.0.path(digest).display()));

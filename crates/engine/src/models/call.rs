@@ -12,10 +12,10 @@ use wf_store::StoreError;
 
 /// The reason why a model did not reply.
 #[derive(Clone, Debug)]
-pub(super) struct ModelCallFailure {
+pub(crate) struct ModelCallFailure {
     /// The reason, in one sentence.
-    pub(super) reason: String,
-    pub(super) failure_class: FailureClass,
+    pub(crate) reason: String,
+    pub(crate) failure_class: FailureClass,
 }
 
 impl From<&ModelCallError> for ModelCallFailure {
@@ -27,14 +27,14 @@ impl From<&ModelCallError> for ModelCallFailure {
 }
 
 /// Returns the models that failed before the one that ended a call.
-pub(super) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
+pub(crate) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
     let failed = result.passed_over.iter();
     failed.map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() }).collect()
 }
 
 impl RunContext {
     /// Returns the most that a call may use, whichever fallback replies.
-    pub(super) fn call_reserve(&self, model: &ModelDefinition, request: &ModelRequest) -> AttemptUsage {
+    pub(crate) fn call_reserve(&self, model: &ModelDefinition, request: &ModelRequest) -> AttemptUsage {
         let input = request.estimated_tokens();
         let output = request.max_output.min(model.max_output);
         let price = self.session.models.dearest_price(model);
@@ -43,7 +43,7 @@ impl RunContext {
     }
 
     /// Returns a request without the secrets of the run.
-    pub(super) async fn masked_request(&self, request: &ModelRequest) -> ModelRequest {
+    pub(crate) async fn masked_request(&self, request: &ModelRequest) -> ModelRequest {
         let mut request = request.clone();
         mask_request(&mut request, &self.mask().await);
         request
@@ -51,7 +51,7 @@ impl RunContext {
 
     /// Calls a model; `paid`: what pays for further tries. The exchange is recorded in the folder of the run, so that the
     /// run can be replayed.
-    pub(super) async fn call_model(
+    pub(crate) async fn call_model(
         &self,
         model: &ModelDefinition,
         request: &ModelRequest,
@@ -79,7 +79,7 @@ impl RunContext {
 }
 
 /// The account of the run, which pays for the tries of a call after the first.
-pub(super) struct PaidTries<'a> {
+pub(crate) struct PaidTries<'a> {
     set_aside: &'a mut SetAside,
     /// The use of its caller before the call.
     before: AttemptUsage,
@@ -88,7 +88,7 @@ pub(super) struct PaidTries<'a> {
 }
 
 impl<'a> PaidTries<'a> {
-    pub(super) fn of(set_aside: &'a mut SetAside, before: AttemptUsage, reserve: AttemptUsage) -> Self {
+    pub(crate) fn of(set_aside: &'a mut SetAside, before: AttemptUsage, reserve: AttemptUsage) -> Self {
         Self { set_aside, before, reserve }
     }
 }
@@ -114,7 +114,7 @@ pub(super) fn mask_exchange(request: &mut ModelRequest, result: &mut ModelCallRe
 }
 
 /// Masks the conversation of a request. A file that a tool read may hold a secret that became known only later.
-pub(super) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
+pub(crate) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
     mask_text(&mut request.system, mask);
     for message in &mut request.messages {
         match message {

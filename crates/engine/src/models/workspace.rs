@@ -13,9 +13,9 @@ use wf_gateway::{CallHealth, Gateway, ModelCallResult, ProcessHealth};
 use wf_model::{ModelDefinition, ModelTable};
 use wf_store::{Store, StoreDurability, StoreReader};
 
-use super::call_health::ModelHealth;
-use super::model_call::{mask_exchange, mask_request};
-use super::model_keys::ModelKeys;
+use super::call::{mask_exchange, mask_request};
+use super::health::ModelHealth;
+use super::keys::ModelKeys;
 
 /// The surroundings of the models of a workspace.
 pub struct ModelSurroundings {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::agent::CallBodies;
-use super::model_call::{ModelCallFailure, PaidTries, passed_over};
+use super::bodies::CallBodies;
+use super::call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
 use crate::run::account::SetAside;
 use wf_core::agent::{ModelReply, ModelRequest};
@@ -14,28 +14,28 @@ use wf_model::{EngineFailure, ModelDefinition, Plan, TokenUsage};
 use wf_store::StoreError;
 
 /// A caller of one model, and its calls.
-pub(super) struct ModelAsker<'a> {
+pub(crate) struct ModelAsker<'a> {
     run: &'a RunContext,
     model: &'a ModelDefinition,
     bodies: CallBodies,
     set_aside: SetAside,
     /// The calls so far, in order. One that is dropped before its end counts as stopped.
-    pub(super) asked: Vec<AskedModel>,
+    pub(crate) asked: Vec<AskedModel>,
 }
 
 impl<'a> ModelAsker<'a> {
-    pub(super) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
+    pub(crate) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
         let (bodies, set_aside) = (CallBodies::of(run), run.account.nothing_set_aside());
         Self { run, model, bodies, set_aside, asked: Vec::new() }
     }
 
     /// Returns the plan of the run.
-    pub(super) fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &Plan {
         &self.run.plan
     }
 
     /// Returns what its calls have used.
-    pub(super) fn usage(&self) -> AttemptUsage {
+    pub(crate) fn usage(&self) -> AttemptUsage {
         usage_of(&self.asked)
     }
 
@@ -46,12 +46,12 @@ impl<'a> ModelAsker<'a> {
     }
 
     /// Returns the number of its calls.
-    pub(super) fn calls(&self) -> u32 {
+    pub(crate) fn calls(&self) -> u32 {
         u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
     }
 
     /// Makes a call, unless the model could not answer it or a budget does not allow it.
-    pub(super) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, ModelCallFailure> {
+    pub(crate) async fn ask(&mut self, request: &ModelRequest) -> Result<ModelReply, ModelCallFailure> {
         self.check_limits(request).await?;
         let request = &self.run.masked_request(request).await;
         let stored = self.bodies.put_request(request).await;

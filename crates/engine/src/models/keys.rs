@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::call_health::ModelHealth;
+use super::health::ModelHealth;
 use crate::session::EngineSession;
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
@@ -20,7 +20,7 @@ pub(super) struct ModelKeys {
 
 impl EngineSession {
     /// Returns the gateway to the models of the workspace.
-    pub(super) fn gateway(&self) -> &Gateway {
+    pub(crate) fn gateway(&self) -> &Gateway {
         self.shared.gateway.get_or_init(|| {
             let keys = Arc::new(self.model_keys());
             let clock = Arc::clone(&self.clock);
@@ -48,7 +48,7 @@ impl EngineSession {
 
 impl ModelKeys {
     /// Declares the keys of models; none is read yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         models: &ModelTable,
         secrets: impl FnOnce(Vec<SecretDeclaration>) -> PlanSecrets,
     ) -> Self {
@@ -64,7 +64,7 @@ impl ModelKeys {
     }
 
     /// Returns the mask of the keys that are known.
-    pub(super) async fn mask(&self) -> SecretMask {
+    pub(crate) async fn mask(&self) -> SecretMask {
         self.secrets.redactions().await.mask()
     }
 }

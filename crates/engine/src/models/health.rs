@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::model_keys::ModelKeys;
+use super::keys::ModelKeys;
 use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, OpenBreaker};
 use wf_exec::WorkError;
 use wf_gateway::{CallHealth, CallHealthFuture};
@@ -12,21 +12,21 @@ use wf_store::{CallLedger, Store};
 
 /// The health of what is called, as the state has it.
 #[derive(Clone, Debug)]
-pub(super) struct StoredHealth(CallLedger);
+pub(crate) struct StoredHealth(CallLedger);
 
 impl StoredHealth {
-    pub(super) fn new(store: &Store) -> Self {
+    pub(crate) fn new(store: &Store) -> Self {
         Self(store.call_ledger())
     }
 
     /// Decides about a call. The error is the failure of an attempt that needs it.
-    pub(super) async fn admit(&self, target: CallTarget) -> Result<(), WorkError> {
+    pub(crate) async fn admit(&self, target: CallTarget) -> Result<(), WorkError> {
         let admitted = self.decide(target.clone()).await;
         admitted.map_err(|open| WorkError::environmental(format!("{target}: {open}")))
     }
 
     /// Notes the end of a call, whose error has no secrets. Returns what it did to the breaker.
-    pub(super) async fn note(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
+    pub(crate) async fn note(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
         let change = self.0.note(target.clone(), end).await.ok().flatten();
         change.map(|change| BreakerNote { target, change })
     }
@@ -43,7 +43,7 @@ pub(super) struct ModelHealth {
 }
 
 impl ModelHealth {
-    pub(super) fn new(store: &Store, keys: Arc<ModelKeys>) -> Self {
+    pub(crate) fn new(store: &Store, keys: Arc<ModelKeys>) -> Self {
         Self { stored: StoredHealth::new(store), keys }
     }
 
@@ -75,14 +75,14 @@ impl CallHealth for ModelHealth {
 
 /// The changes of breakers that an attempt caused, until its end is recorded with them.
 #[derive(Default)]
-pub(super) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
+pub(crate) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
 
 impl BreakerNotes {
-    pub(super) fn extend(&self, notes: impl IntoIterator<Item = BreakerNote>) {
+    pub(crate) fn extend(&self, notes: impl IntoIterator<Item = BreakerNote>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
-    pub(super) fn take(&self) -> Vec<BreakerNote> {
+    pub(crate) fn take(&self) -> Vec<BreakerNote> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -23,8 +23,9 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
 use super::dispatch::UnitResult;
-use super::evidence::ReliedEvidence;
-use super::{artifacts, nested};
+use super::nested;
+use crate::files::artifacts;
+use crate::files::evidence::ReliedEvidence;
 use crate::models::health::BreakerNotes;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

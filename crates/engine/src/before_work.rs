@@ -19,8 +19,8 @@ use wf_core::machine::{
 use wf_exec::{StopLevel, WorkError, log};
 use wf_model::{Check, Step};
 
-use super::copies;
 use super::judging::CheckSubject;
+use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::written_step;
 

@@ -11,8 +11,9 @@ use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
 
 use super::dispatch::RunDispatcher;
-use super::evidence::{self, EarlierBaseline, ViewedRun};
-use super::{copies, session_watch};
+use super::session_watch;
+use crate::files::copies;
+use crate::files::evidence::{self, EarlierBaseline, ViewedRun};
 use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};

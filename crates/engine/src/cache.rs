@@ -21,8 +21,8 @@ use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
 use super::attempt_task::AttemptTask;
-use super::copies;
 use super::dispatch::UnitResult;
+use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::run::scope::secrets_read;

@@ -11,7 +11,7 @@ use wf_core::machine::Attempt;
 use wf_exec::WorkError;
 
 use super::RunReplica;
-use super::worktrees::REPOSITORY;
+use crate::files::worktrees::REPOSITORY;
 
 impl RunReplica {
     /// True if the work of an attempt is an agent in a worktree.

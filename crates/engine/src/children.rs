@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::copies;
 use super::dispatch::UnitResult;
 use super::nested::{self, NestedBeginning, NestedPlace};
+use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};

@@ -15,9 +15,9 @@ use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
 use wf_model::{GateProvider, JsonObject, Step, StepWork};
 
-use super::copies;
 use super::dispatch::UnitResult;
 use super::model_judge::ModelJudgement;
+use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::scope::{TemplateValues, secrets_read};
 

@@ -19,8 +19,9 @@ use wf_exec::{StopLevel, WorkError, check as probe, files, view};
 use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
+use super::before_work;
 use super::dispatch::UnitResult;
-use super::{artifacts, before_work, copies};
+use crate::files::{artifacts, copies};
 use crate::run::current_step::{step_of, written_step};
 use crate::run::scope::TemplateValues;
 use crate::run::{RunContext, declarations};

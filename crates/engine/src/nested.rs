@@ -22,7 +22,8 @@ use wf_store::NewRun;
 
 use super::attempt_task::AttemptTask;
 use super::dispatch::RunDispatcher;
-use super::{copies, generated};
+use super::generated;
+use crate::files::copies;
 use crate::reuse::RepeatedRun;
 use crate::run::context::RunInputs;
 use crate::run::current_step::step_of;

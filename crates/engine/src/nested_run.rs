@@ -18,9 +18,9 @@ use wf_model::{JsonObject, StepWork};
 
 use super::attempt_task::AttemptTask;
 use super::children;
-use super::evidence::ReliedEvidence;
 use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
 use super::replica::{RunReplica, WorkInputs, with_stale};
+use crate::files::evidence::ReliedEvidence;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 

@@ -9,7 +9,7 @@ use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
 
 use super::begin::block_on;
-use super::evidence;
+use crate::files::evidence;
 use crate::run::scope::secrets_read;
 use crate::session::{EngineError, EngineSession};
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use wf_core::machine::{DeselectedStep, DiscardedResult, InputKind, ReusedResult};
 use wf_store::{StoreError, StoreReader};
 
-use super::evidence::reused_results;
-use super::recorded_results::RecordedResults;
+use crate::files::evidence::reused_results;
+use crate::files::recorded_results::RecordedResults;
 use crate::reuse::RepeatedRun;
 use wf_model::JsonObject;
 

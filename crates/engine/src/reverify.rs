@@ -16,8 +16,8 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::begin::block_on;
-use super::evidence;
 use super::judging::{self, CheckSubject};
+use crate::files::evidence;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
 use crate::run::run_place::is_elsewhere;

@@ -14,7 +14,7 @@ use wf_exec::{StopLevel, WorkError};
 use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
 use super::attempt_task::AttemptTask;
-use super::copies;
+use crate::files::copies;
 use crate::run::scope::secrets_read;
 
 impl AttemptTask {

@@ -16,7 +16,8 @@ use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
 use super::judging::{self, CheckSubject};
-use super::{before_work, cache, evidence, generated, guidance, planning, worktrees};
+use super::{before_work, cache, generated, guidance, planning};
+use crate::files::{evidence, worktrees};
 use crate::run::{RunContext, current_step};
 
 /// The work of a unit, until it has ended.

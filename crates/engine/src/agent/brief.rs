@@ -13,7 +13,7 @@ use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
-use crate::evidence::ReliedEvidence;
+use crate::files::evidence::ReliedEvidence;
 use crate::memory::records;
 use crate::models::bodies::CallBodies;
 use crate::models::health::StoredHealth;

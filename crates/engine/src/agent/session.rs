@@ -7,7 +7,7 @@ use super::journal::AgentLog;
 use super::mcp::AgentServers;
 use crate::attempt_task::AttemptTask;
 use crate::dispatch::UnitResult;
-use crate::evidence::ReliedEvidence;
+use crate::files::evidence::ReliedEvidence;
 use crate::models::bodies::CallBodies;
 use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;

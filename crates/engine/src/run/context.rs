@@ -23,7 +23,7 @@ use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
 use crate::agent::LiveAgents;
 use crate::cache::KnownKey;
-use crate::copies::KeptFile;
+use crate::files::copies::KeptFile;
 use crate::reuse::RepeatedRun;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;
@@ -334,7 +334,7 @@ impl RunContext {
     /// Notes the files that a task was checked with.
     pub(crate) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
         let mut files = self.files();
-        let copies = crate::copies::folder(self, place);
+        let copies = crate::files::copies::folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
         files.evidence.take(place, seen);
     }

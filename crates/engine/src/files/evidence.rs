@@ -17,10 +17,10 @@ use wf_exec::view::{KeptFiles, WorkspaceView, files_to_keep};
 use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::{StoreError, StoreReader};
 
-use super::attempt_task::AttemptTask;
 use super::copies::{self, KeptFile};
-use super::dispatch::UnitResult;
 use super::recorded_results::RecordedResults;
+use crate::attempt_task::AttemptTask;
+use crate::dispatch::UnitResult;
 use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
 use crate::run::declarations::Declarations;
@@ -36,7 +36,7 @@ const KEPT: &str = "originals";
 
 /// Returns the evidence of a run's tasks. For results that it reused without a record of their evidence, as earlier versions
 /// did, it is that of the runs that did the work.
-pub(super) fn evidence_of_run(
+pub(crate) fn evidence_of_run(
     reader: &StoreReader,
     events: &[(u64, Event)],
 ) -> Result<EvidenceRecord, StoreError> {
@@ -85,18 +85,18 @@ pub fn stale_now(
 
 /// A run whose checks see a view.
 #[derive(Clone, Copy)]
-pub(super) struct ViewedRun<'a> {
+pub(crate) struct ViewedRun<'a> {
     /// Its id.
-    pub(super) run: &'a RunId,
+    pub(crate) run: &'a RunId,
     /// Its plan.
-    pub(super) plan: &'a Arc<Plan>,
+    pub(crate) plan: &'a Arc<Plan>,
     /// Its parameters.
-    pub(super) params: &'a JsonObject,
+    pub(crate) params: &'a JsonObject,
 }
 
 /// Returns what the checks of a new run may see, and its steps if it was approved in advance; `None`: nothing
 /// of it is checked.
-pub(super) fn view(
+pub(crate) fn view(
     session: &EngineSession,
     ViewedRun { run, plan, params }: ViewedRun<'_>,
     approved: Option<&RunApproval>,
@@ -122,14 +122,14 @@ pub(super) fn view(
 }
 
 /// The workspace as it was when the run began that a new one repeats.
-pub(super) struct EarlierBaseline {
+pub(crate) struct EarlierBaseline {
     record: Vec<u8>,
     ended: Moment,
 }
 
 impl EarlierBaseline {
     /// Reads that of the repeated run; `None`: it has none that can be believed.
-    pub(super) fn of(
+    pub(crate) fn of(
         session: &EngineSession,
         past: Option<&RepeatedRun>,
     ) -> Result<Option<Self>, StoreError> {
@@ -150,7 +150,7 @@ impl EarlierBaseline {
 }
 
 /// Copies the files that checks of a new run keep; `tracked` are those of git.
-pub(super) fn keep_files(
+pub(crate) fn keep_files(
     session: &EngineSession,
     run: &RunId,
     plan: &Arc<Plan>,
@@ -166,7 +166,7 @@ fn kept_folder(session: &EngineSession, run: &RunId) -> PathBuf {
 }
 
 /// Fails unless the workspace is still as approved, except for what is declared.
-pub(super) fn admit(
+pub(crate) fn admit(
     session: &EngineSession,
     plan: &Arc<Plan>,
     approved: &RunApproval,
@@ -177,7 +177,7 @@ pub(super) fn admit(
 }
 
 /// Returns what the checks of an earlier run may see, as recorded then; `None`: nothing of it is checked.
-pub(super) fn recorded_view(
+pub(crate) fn recorded_view(
     session: &EngineSession,
     run: &RunId,
     plan: &Arc<Plan>,
@@ -234,7 +234,7 @@ fn store_baseline(run: &RunContext, view: &WorkspaceView) -> Result<Baseline, St
 }
 
 /// Returns the skill files that a run may execute, if the whole workspace was not approved in advance.
-pub(super) fn pins(
+pub(crate) fn pins(
     session: &EngineSession,
     plan: &Arc<Plan>,
     approved: Option<&RunApproval>,
@@ -246,7 +246,7 @@ pub(super) fn pins(
 }
 
 /// Returns the results that a run reuses, with their evidence: its own plan says which steps release products.
-pub(super) fn reused_results(
+pub(crate) fn reused_results(
     reader: &StoreReader,
     past: &RepeatedRun,
     params: &JsonObject,
@@ -263,7 +263,7 @@ pub(super) fn reused_results(
 }
 
 /// Returns the input that a run begins with.
-pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
+pub(crate) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
     let past = run.past.as_ref();
     let kept = past.map(|past| {
         let reader = run.session.store.log_reader()?;
@@ -288,7 +288,7 @@ pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
 
 /// Checks the evidence of tasks again, before their run ends. Missing files were cleaned up, if there are
 /// steps for that.
-pub(super) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitResult {
+pub(crate) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitResult {
     let gone = !run.plan.has_finally();
     let look = move || {
         let stale = places.into_iter().filter_map(|place| stale_file(&run, place, gone));
@@ -321,7 +321,7 @@ fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPerm
 /// The verified files that an attempt reads: a change to them meanwhile lets it read something other than was
 /// verified.
 #[derive(Default)]
-pub(super) struct ReliedEvidence {
+pub(crate) struct ReliedEvidence {
     /// The files of results that a confined attempt depends on and cannot write.
     results: Vec<(TaskId, EvidenceTrace)>,
     /// The files that it reads as they lie there, instead of a copy.
@@ -333,7 +333,7 @@ pub(super) struct ReliedEvidence {
 impl ReliedEvidence {
     /// Checks the evidence of what an attempt depends on, before it begins. A file that has changed by then
     /// is noted at once. For an unconfined step this happens once: later its own writes may be the change.
-    pub(super) async fn check_before(task: &AttemptTask) -> Self {
+    pub(crate) async fn check_before(task: &AttemptTask) -> Self {
         let AttemptTask { run, attempt, since, .. } = task;
         let allow = permissions_of(run, attempt);
         let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
@@ -357,7 +357,7 @@ impl ReliedEvidence {
 
     /// Notes the results whose files were touched since. Returns a file that the attempt may have read as it was not
     /// verified.
-    pub(super) fn end(self, run: &RunContext) -> Option<String> {
+    pub(crate) fn end(self, run: &RunContext) -> Option<String> {
         let root = &run.session.root;
         for (place, traces) in self.results {
             // A step that declares a file may have begun to change it.

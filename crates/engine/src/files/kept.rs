@@ -249,7 +249,7 @@ impl ReuseContext<'_> {
 
 impl EngineSession {
     /// Returns the run that is repeated, as far as its results are unchanged.
-    pub(super) fn without_changed(
+    pub(crate) fn without_changed(
         &self,
         past: Option<RepeatedRun>,
     ) -> Result<Option<RepeatedRun>, StoreError> {

@@ -47,7 +47,7 @@ const REMEDY: &str = "restore it, or list it in `writes` (with `allow`: in `allo
 
 /// A file that a task was verified with, and that is stored.
 #[derive(Clone, Debug)]
-pub(super) struct KeptFile {
+pub(crate) struct KeptFile {
     /// The step of the task.
     step: Name,
     path: String,
@@ -59,7 +59,7 @@ pub(super) struct KeptFile {
 
 impl KeptFile {
     /// Returns its path in the workspace.
-    pub(super) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
@@ -90,7 +90,7 @@ impl KeptFile {
 }
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
-pub(super) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> Result<(), WorkError> {
+pub(crate) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> Result<(), WorkError> {
     let (place, root) = (&attempt.place, run.folder_of(attempt));
     let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
@@ -109,7 +109,7 @@ pub(super) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> 
 }
 
 /// Returns the folder of the copies of what a task left.
-pub(super) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
+pub(crate) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
     run.dir.join(FOLDER).join(place.to_string())
 }
 
@@ -118,7 +118,7 @@ fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
 }
 
 /// Takes over the copies of a nested run that has ended, for the task that it was.
-pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
+pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
     for (task, files) in nested.all_evidence() {
         for file in files.into_iter().filter(|file| !file.is_product()) {
             let to = copy_path(run, place, &file.path);
@@ -131,14 +131,14 @@ pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
 }
 
 /// Tidies the folder of a run that has ended here: its logs become one file, its copies and worktrees are removed.
-pub(super) fn tidy(run: &RunContext) {
+pub(crate) fn tidy(run: &RunContext) {
     // Where that fails, the logs stay as they are, and can be read.
     drop(wf_exec::log::archive(&run.dir));
     discard(run);
 }
 
 /// Removes the copies of a run that has ended, and its worktrees.
-pub(super) fn discard(run: &RunContext) {
+pub(crate) fn discard(run: &RunContext) {
     super::worktrees::discard(run);
     drop(fs::remove_dir_all(run.dir.join(FOLDER)));
     drop(fs::remove_dir_all(run.dir.join(RESTORED)));
@@ -150,7 +150,7 @@ pub(super) fn restored_folder(session: &EngineSession, run: &RunId) -> PathBuf {
 }
 
 /// Returns the verified files of all that a task depends on, or of the whole run.
-pub(super) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFile> {
+pub(crate) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFile> {
     let evidence = run.all_evidence();
     let mut files = run.inherited_files();
     if evidence.is_empty() && files.is_empty() {
@@ -196,7 +196,7 @@ fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
 
 /// Returns the copies that an attempt is to see; `allow` is what it may do, if it is confined. Fails
 /// if a file that it reads as it lies there has changed.
-pub(super) fn of_step(
+pub(crate) fn of_step(
     run: &RunContext,
     attempt: &Attempt,
     allow: Option<&SandboxPermissions>,
@@ -287,7 +287,7 @@ fn of_checks(
 }
 
 /// Does the same on a thread that may wait for the disk, if the checks have a view of their own.
-pub(super) async fn of_checks_of(
+pub(crate) async fn of_checks_of(
     run: &Arc<RunContext>,
     place: Option<TaskId>,
     own: Vec<Artifact>,
@@ -301,7 +301,7 @@ pub(super) async fn of_checks_of(
 
 /// Returns a remark about the files that checks see as they were verified although they have changed
 /// since; empty if there are none.
-pub(super) fn remark(run: &RunContext, place: Option<&TaskId>) -> String {
+pub(crate) fn remark(run: &RunContext, place: Option<&TaskId>) -> String {
     let files = kept_files(run, place).into_iter();
     let changed = files.filter(|file| file.is_changed(run) && has_no_links(&run.session.root, &file.path));
     summary(changed).map_or_else(String::new, |paths| {
@@ -334,7 +334,7 @@ fn has_no_links(root: &Path, path: &str) -> bool {
 
 /// Notes that files are not shown as they were kept any more: a step that declares them has changed
 /// them.
-pub(super) fn release(run: &RunContext, writer: &TaskId) {
+pub(crate) fn release(run: &RunContext, writer: &TaskId) {
     let files = kept_files(run, None);
     if files.is_empty() {
         return;
@@ -348,7 +348,7 @@ pub(super) fn release(run: &RunContext, writer: &TaskId) {
 }
 
 /// Does the same for all steps that ended under earlier engines after the files were checked.
-pub(super) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
+pub(crate) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
     let mut is_any_checked = false;
     for (_, event) in events {
         match &event.fact {
@@ -362,7 +362,7 @@ pub(super) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
 }
 
 /// Calls a function on a thread that may wait for the disk.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     run: &Arc<RunContext>,
     work: impl FnOnce(&RunContext) -> Result<T, WorkError> + Send + 'static,
 ) -> Result<T, WorkError> {

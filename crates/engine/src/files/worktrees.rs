@@ -10,9 +10,9 @@ use wf_exec::WorkError;
 use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
-use super::attempt_task::AttemptTask;
-use super::dispatch::UnitResult;
 use super::evidence::excluded_folders;
+use crate::attempt_task::AttemptTask;
+use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 
@@ -20,19 +20,19 @@ use crate::run::current_step::step_of;
 const FOLDER: &str = "worktrees";
 
 /// The repository of their versions, in that of a run. It stays.
-pub(super) const REPOSITORY: &str = "worktrees.git";
+pub(crate) const REPOSITORY: &str = "worktrees.git";
 
 /// The most that approvers are shown of the changes, in bytes.
 const MAX_SHOWN_DIFF: usize = 16 << 10;
 
 impl RunContext {
     /// Returns the worktree of an attempt, if it works in one.
-    pub(super) fn worktree_of(&self, attempt: &Attempt) -> Option<AttemptWorktree> {
+    pub(crate) fn worktree_of(&self, attempt: &Attempt) -> Option<AttemptWorktree> {
         let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(self, &attempt.place));
         is_in_one.then(|| self.worktree(attempt))
     }
 
-    pub(super) fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
+    pub(crate) fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
         let Attempt { place, attempt } = attempt;
         let (step, item) = (&place.step, place.item.map(|item| format!("{item}")));
         let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
@@ -50,7 +50,7 @@ impl RunContext {
         worktree.map_or_else(|| self.session.root.clone(), |worktree| worktree.folder())
     }
 
-    pub(super) async fn git(&self) -> Result<WorktreeGit, WorkError> {
+    pub(crate) async fn git(&self) -> Result<WorktreeGit, WorkError> {
         let session = &self.session;
         session.make_repository().await?;
         let (folder, apart) = (self.dir.join(REPOSITORY), excluded_folders(session));
@@ -59,7 +59,7 @@ impl RunContext {
     }
 
     /// Makes the worktree of an attempt that works in one.
-    pub(super) async fn begin_worktree(&self, attempt: &Attempt) -> Result<(), WorkError> {
+    pub(crate) async fn begin_worktree(&self, attempt: &Attempt) -> Result<(), WorkError> {
         let Some(worktree) = self.worktree_of(attempt) else {
             return Ok(());
         };
@@ -76,7 +76,7 @@ fn works_in_worktree(step: &Step) -> bool {
 
 impl AttemptTask {
     /// Keeps what an agent left in its worktree, however it ended.
-    pub(super) async fn end_worktree(&self, ended: &mut AttemptEnd) {
+    pub(crate) async fn end_worktree(&self, ended: &mut AttemptEnd) {
         let worktree = self.run.worktree_of(&self.attempt).filter(|worktree| worktree.folder().exists());
         let Some(worktree) = worktree else {
             return;
@@ -98,7 +98,7 @@ impl AttemptTask {
 }
 
 /// Computes the merge of what an attempt left.
-pub(super) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
+pub(crate) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
     let worktree = run.worktree(&attempt);
     let alone = run.merging.lock().await;
     let found = find_merge(&run, &worktree).await;
@@ -134,7 +134,7 @@ fn cut(mut diff: String) -> String {
 }
 
 /// Writes the files of a merge.
-pub(super) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult {
+pub(crate) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult {
     let MergeStart { attempt, plan } = start;
     let alone = run.merging.lock().await;
     let outcome = match run.git().await {
@@ -148,6 +148,6 @@ pub(super) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult
 }
 
 /// Removes the worktrees of a run that has ended.
-pub(super) fn discard(run: &RunContext) {
+pub(crate) fn discard(run: &RunContext) {
     drop(std::fs::remove_dir_all(run.dir.join(FOLDER)));
 }

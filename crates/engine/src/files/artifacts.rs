@@ -9,14 +9,14 @@ use wf_model::Step;
 use wf_model::expr::EvalError;
 
 /// Returns the globs of the files that a step leaves, rendered for a task.
-pub(super) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
+pub(crate) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
     let globs = step.artifacts.iter().map(|glob| files::glob(glob, known));
     let globs: Result<Vec<String>, EvalError> = globs.collect();
     globs.map_err(|error| WorkError::logical(error.to_string()))
 }
 
 /// Stores the files of a task that match globs, except those that reveal a secret.
-pub(super) async fn store_artifacts(
+pub(crate) async fn store_artifacts(
     run: &Arc<RunContext>,
     attempt: &Attempt,
     globs: Vec<String>,

@@ -32,7 +32,7 @@ pub struct RecordedResult {
     /// The artifacts that its work left.
     pub artifacts: Vec<Artifact>,
     /// True if a service that the work started lived on.
-    pub(super) service: bool,
+    pub(crate) service: bool,
     /// The run that did the work, if it was another one.
     reused_from: Option<RunId>,
 }
@@ -44,7 +44,7 @@ impl<'a> RecordedResults<'a> {
     }
 
     /// Returns the data of a result that a run which is repeated has, of its own or from another one.
-    pub(super) fn of_reused(
+    pub(crate) fn of_reused(
         &mut self,
         past: &RepeatedRun,
         kept: &ReusedResult,
@@ -114,7 +114,7 @@ impl<'a> RecordedResults<'a> {
     }
 
     /// Adds to reused results the files that they were checked with.
-    pub(super) fn add_evidence(
+    pub(crate) fn add_evidence(
         &mut self,
         past: &RepeatedRun,
         kept: &mut [ReusedResult],

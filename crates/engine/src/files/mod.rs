@@ -1,0 +1,19 @@
+//! The files of results: what the work of tasks left, what checks saw of it, and whether it is still so.
+//!
+//! ```text
+//! a run begins     the workspace as it is ──▶ a view for its checks
+//! work ended       artifacts ──▶ the store, and copies in the folder of the run;  a worktree ──▶ a version, a merge
+//! checked          evidence: the digests that were checked, and their changes since
+//! another run      recorded results ──▶ compared with what is there now, and reused or made again
+//! ```
+//!
+//! **Invariant:** a file counts for a result as long as it has the digest that was checked.
+//!
+//! Start at `evidence`, then `copies`.
+
+pub(crate) mod artifacts;
+pub(crate) mod copies;
+pub(crate) mod evidence;
+pub(crate) mod kept;
+pub(crate) mod recorded_results;
+pub(crate) mod worktrees;

@@ -23,10 +23,10 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
 use super::dispatch::UnitResult;
-use super::nested;
 use crate::files::artifacts;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::health::BreakerNotes;
+use crate::nested::plan_run;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 
@@ -94,7 +94,7 @@ impl AttemptTask {
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
-            StepWork::Uses(_) | StepWork::Generated(_) => nested::run(&self, step, stop).await?,
+            StepWork::Uses(_) | StepWork::Generated(_) => plan_run::run(&self, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {

@@ -15,13 +15,13 @@ use wf_core::machine::{
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
 
-use super::children::LiveChildren;
 use super::commit_queue::{CommitQueue, PendingTurn};
 use super::timers::RunTimers;
 use super::{publish, session_watch};
 use crate::files::evidence;
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;
+use crate::nested::children::LiveChildren;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
 use crate::session::suspend::SuspendedRequest;

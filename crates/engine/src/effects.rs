@@ -7,9 +7,10 @@ use tokio::sync::watch;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
 
+use super::asking;
 use super::dispatch::RunDispatcher;
 use super::units::EffectUnit;
-use super::{asking, children};
+use crate::nested::children;
 
 impl RunDispatcher {
     /// Carries out an effect.

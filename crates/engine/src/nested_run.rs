@@ -17,10 +17,10 @@ use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::attempt_task::AttemptTask;
-use super::children;
-use super::nested::{self, NestedBeginning, NestedPlace, NestedWork};
 use super::replica::{RunReplica, WorkInputs, with_stale};
 use crate::files::evidence::ReliedEvidence;
+use crate::nested::children;
+use crate::nested::plan_run::{self, NestedBeginning, NestedPlace, NestedWork};
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 
@@ -150,7 +150,7 @@ impl RunReplica {
         let past = past.map(|past| past.without_results(dropped.clone()));
         let params = params.clone();
         let beginning = NestedBeginning { plan: &plan, path, params, sources, past, events };
-        Ok(Self::of_nested(nested::open(place, beginning)?))
+        Ok(Self::of_nested(plan_run::open(place, beginning)?))
     }
 
     /// Returns the work of ending the attempt that a nested run was, or the child run of an agent. `timed_out`: a limit
@@ -170,7 +170,7 @@ impl RunReplica {
                 return Ok(vec![InputKind::ChildEnded(Box::new(end))]);
             }
             let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
-            let ended = nested::attempt_end(&task, &context, finished, timed_out);
+            let ended = plan_run::attempt_end(&task, &context, finished, timed_out);
             let ended = task.collect(ended, None).await?;
             Ok(with_stale(&run, ended))
         }
@@ -185,7 +185,7 @@ fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, Eng
         Ok((params, work)) => (work, params),
         Err(unable) => return Ok(Err(unable)),
     };
-    let past = nested::nested_past_run(task, &params)?;
+    let past = plan_run::nested_past_run(task, &params)?;
     let past = task.run.session.without_changed(past)?;
     Ok(Ok(NestedRun {
         outer: task.run.run_ref.id.clone(),

@@ -12,10 +12,11 @@ use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
+use super::gating;
 use super::supply::wait_for_stop;
-use super::{gating, generated};
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
+use crate::nested::generated;
 use crate::run::RunContext;
 
 /// The answer of a planner, and what it used.

@@ -18,12 +18,13 @@ use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
 use super::begin::{BegunRun, ReplayedRun};
-use super::nested::OpenNestedRun;
 use super::units::EffectUnit;
-use super::{EarlierConversations, agent, asking, generated, publish};
+use super::{EarlierConversations, agent, asking, publish};
 use crate::files::{copies, evidence};
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;
+use crate::nested::generated;
+use crate::nested::plan_run::OpenNestedRun;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
 use crate::session::suspend::SuspendedRequest;

@@ -16,8 +16,9 @@ use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
 use super::judging::{self, CheckSubject};
-use super::{before_work, cache, generated, guidance, planning};
+use super::{before_work, cache, guidance, planning};
 use crate::files::{evidence, worktrees};
+use crate::nested::generated;
 use crate::run::{RunContext, current_step};
 
 /// The work of a unit, until it has ended.

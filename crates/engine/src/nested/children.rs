@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::dispatch::UnitResult;
-use super::nested::{self, NestedBeginning, NestedPlace};
+use super::plan_run::{self, NestedBeginning, NestedPlace};
+use crate::dispatch::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
@@ -18,27 +18,27 @@ use wf_model::{AgentDispatch, ChildPlan, JsonObject, Plan, Step, StepWork};
 
 /// The child runs that are worked on, each with the switch that ends it.
 #[derive(Default)]
-pub(super) struct LiveChildren(BTreeMap<ChildId, watch::Sender<StopLevel>>);
+pub(crate) struct LiveChildren(BTreeMap<ChildId, watch::Sender<StopLevel>>);
 
 impl LiveChildren {
     /// Adds a child run, and returns what tells it to end.
-    pub(super) fn insert(&mut self, id: ChildId) -> watch::Receiver<StopLevel> {
+    pub(crate) fn insert(&mut self, id: ChildId) -> watch::Receiver<StopLevel> {
         let (stop, heard) = watch::channel(StopLevel::No);
         self.0.insert(id, stop);
         heard
     }
 
     /// Forgets a child run that has ended.
-    pub(super) fn remove(&mut self, id: &ChildId) {
+    pub(crate) fn remove(&mut self, id: &ChildId) {
         self.0.remove(id);
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Tells the child runs of an attempt to end.
-    pub(super) fn stop(&self, attempt: &Attempt, degree: StopLevel) {
+    pub(crate) fn stop(&self, attempt: &Attempt, degree: StopLevel) {
         for (_, stop) in self.0.iter().filter(|(id, _)| id.attempt == *attempt) {
             stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
         }
@@ -46,14 +46,14 @@ impl LiveChildren {
 }
 
 /// A child run to be begun, or to go on with.
-pub(super) struct ChildRun {
-    pub(super) id: ChildId,
-    pub(super) plan: PlanId,
-    pub(super) params: JsonObject,
+pub(crate) struct ChildRun {
+    pub(crate) id: ChildId,
+    pub(crate) plan: PlanId,
+    pub(crate) params: JsonObject,
 }
 
 /// Works on a child run to its end. The same id always has the same nested run, so an interrupted one is resumed.
-pub(super) async fn run(
+pub(crate) async fn run(
     run: Arc<RunContext>,
     child: ChildRun,
     stop: watch::Receiver<StopLevel>,
@@ -70,19 +70,19 @@ pub(super) async fn run(
         past: None,
         events,
     };
-    let (dispatcher, _) = nested::prepare(place, beginning)?;
+    let (dispatcher, _) = plan_run::prepare(place, beginning)?;
     let context = Arc::clone(&dispatcher.run);
-    let work = Box::pin(nested::run_limited(dispatcher, None, stop));
+    let work = Box::pin(plan_run::run_limited(dispatcher, None, stop));
     let (finished, timed_out) = work.await?;
     copies::tidy(&context);
     Ok(Some(InputKind::ChildEnded(Box::new(child_end(id, &context, finished, timed_out)))))
 }
 
 /// Returns the end of a child run. `timed_out`: a limit ended it.
-pub(super) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, timed_out: bool) -> ChildEnd {
+pub(crate) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, timed_out: bool) -> ChildEnd {
     ChildEnd {
         id,
-        exit: nested::exit_of(&finished, timed_out),
+        exit: plan_run::exit_of(&finished, timed_out),
         standing: finished.standing,
         outputs: finished.outputs,
         usage: child.usage(),
@@ -90,13 +90,13 @@ pub(super) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, 
 }
 
 /// Returns the plan with an id that an agent may start. The machine names only plans that the step lists.
-pub(super) fn listed_plan(step: &Step, plan: &str) -> Result<ChildPlan, EngineError> {
+pub(crate) fn listed_plan(step: &Step, plan: &str) -> Result<ChildPlan, EngineError> {
     let dispatch = dispatch_of(step);
     dispatch.and_then(|dispatch| dispatch.plan(plan)).cloned().ok_or(EngineError::Stuck)
 }
 
 /// Returns the plan in a file that an agent may start.
-pub(super) fn plan_at(step: &Step, path: &str) -> Result<Arc<Plan>, EngineError> {
+pub(crate) fn plan_at(step: &Step, path: &str) -> Result<Arc<Plan>, EngineError> {
     dispatch_of(step).and_then(|dispatch| dispatch.plan_at(path)).cloned().ok_or(EngineError::Stuck)
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::attempt_task::AttemptTask;
-use super::dispatch::UnitResult;
-use super::nested;
+use super::plan_run;
+use crate::attempt_task::AttemptTask;
+use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, EngineSession};
@@ -32,7 +32,7 @@ pub trait PlanReader: Send + Sync {
 }
 
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
-pub(super) async fn read(task: AttemptTask) -> UnitResult {
+pub(crate) async fn read(task: AttemptTask) -> UnitResult {
     if step_of(&task.run, &task.attempt.place).is_open() {
         return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
     }
@@ -101,14 +101,14 @@ impl AttemptTask {
 
     /// Returns the parameters and outputs in which a plan is not what the step says of it.
     fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
-        let params = nested::params(self, &made.with, plan, &made.path);
+        let params = plan_run::params(self, &made.with, plan, &made.path);
         params.err().map(|unable| unable.reason).into_iter().chain(missing_outputs(step, plan)).collect()
     }
 }
 
 /// Returns the problems of the plans in the output of a planner, each with its step: they are read before the
 /// proposal is accepted, and read again by the attempt that runs them.
-pub(super) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<String> {
+pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (id, text) in machine::proposed_plans(proposal) {
         let step = run.plan.find(id.as_str()).map(|ix| run.plan.step(ix));
@@ -155,7 +155,7 @@ fn read_in_envelope(run: &RunContext, made: &GeneratedPlan, text: &str) -> Resul
 }
 
 /// Returns the store of the texts of a run.
-pub(super) fn bodies(run: &RunContext) -> CallBodyStore {
+pub(crate) fn bodies(run: &RunContext) -> CallBodyStore {
     let EngineSession { store, .. } = &*run.session;
     CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id))
 }

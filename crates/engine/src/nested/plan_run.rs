@@ -20,9 +20,9 @@ use wf_model::expr::Template;
 use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
-use super::attempt_task::AttemptTask;
-use super::dispatch::RunDispatcher;
 use super::generated;
+use crate::attempt_task::AttemptTask;
+use crate::dispatch::RunDispatcher;
 use crate::files::copies;
 use crate::reuse::RepeatedRun;
 use crate::run::context::RunInputs;
@@ -33,19 +33,19 @@ use crate::session::{EngineError, FinishedRun};
 use wf_core::observe::RunRef;
 
 /// A plan to be run for a step.
-pub(super) struct NestedWork<'a> {
-    pub(super) plan: Arc<Plan>,
+pub(crate) struct NestedWork<'a> {
+    pub(crate) plan: Arc<Plan>,
     /// Its path, relative to the workspace.
-    pub(super) path: &'a str,
+    pub(crate) path: &'a str,
     /// Its parameters.
     with: &'a [(Name, Template)],
     /// Its texts, if the run that it is nested in was started without them.
-    pub(super) sources: Vec<(String, String)>,
+    pub(crate) sources: Vec<(String, String)>,
 }
 
 impl<'a> NestedWork<'a> {
     /// Returns the plan of a step, which the step names, or which the run made as the text with a digest.
-    pub(super) fn of(
+    pub(crate) fn of(
         run: &RunContext,
         step: &'a Step,
         generated: Option<Sha256Digest>,
@@ -69,13 +69,13 @@ impl<'a> NestedWork<'a> {
     }
 
     /// Returns its parameters for an attempt.
-    pub(super) fn params(&self, task: &AttemptTask) -> Result<JsonObject, WorkError> {
+    pub(crate) fn params(&self, task: &AttemptTask) -> Result<JsonObject, WorkError> {
         params(task, self.with, &self.plan, self.path)
     }
 }
 
 /// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
-pub(super) fn run<'a>(
+pub(crate) fn run<'a>(
     task: &'a AttemptTask,
     step: &'a Step,
     stop: watch::Receiver<StopLevel>,
@@ -109,7 +109,7 @@ pub(super) fn run<'a>(
 /// Returns the end of the attempt that a nested run was, and takes over its verified files. A plan that the run made was
 /// not approved with the plan of the step: its checks do not count for the step, nor do outputs that the step does not
 /// declare.
-pub(super) fn attempt_end(
+pub(crate) fn attempt_end(
     task: &AttemptTask,
     nested: &RunContext,
     finished: FinishedRun,
@@ -177,7 +177,7 @@ pub(super) async fn run_limited(
 
 /// Returns the parameters of a used plan. Text is read by the parameter's type, as on the command
 /// line; a value that an expression gave keeps its type.
-pub(super) fn params(
+pub(crate) fn params(
     task: &AttemptTask,
     with: &[(Name, Template)],
     plan: &Plan,
@@ -201,41 +201,41 @@ pub(super) fn params(
 }
 
 /// The place of a nested run in another one.
-pub(super) struct NestedPlace<'a> {
-    pub(super) outer: &'a RunContext,
+pub(crate) struct NestedPlace<'a> {
+    pub(crate) outer: &'a RunContext,
     /// The task that it is nested in.
-    pub(super) task: &'a TaskId,
+    pub(crate) task: &'a TaskId,
     /// Its name there, if an agent dispatched it.
     child: Option<&'a Name>,
     /// Its place in the names of tasks.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The attempt that it is, by its name: the same name always has the same nested run.
-    pub(super) attempt: String,
+    pub(crate) attempt: String,
 }
 
 /// The content of a nested run.
-pub(super) struct NestedBeginning<'a> {
-    pub(super) plan: &'a Arc<Plan>,
+pub(crate) struct NestedBeginning<'a> {
+    pub(crate) plan: &'a Arc<Plan>,
     /// The path of the plan.
-    pub(super) path: &'a str,
-    pub(super) params: JsonObject,
+    pub(crate) path: &'a str,
+    pub(crate) params: JsonObject,
     /// Its texts, if the run that it is nested in was started without them.
-    pub(super) sources: Vec<(String, String)>,
+    pub(crate) sources: Vec<(String, String)>,
     /// The run that it repeats, as far as its results are unchanged.
-    pub(super) past: Option<RepeatedRun>,
+    pub(crate) past: Option<RepeatedRun>,
     /// Its events, if it has begun.
-    pub(super) events: Vec<(u64, Event)>,
+    pub(crate) events: Vec<(u64, Event)>,
 }
 
 impl<'a> NestedPlace<'a> {
     /// The place of the run of an attempt whose step runs a plan.
-    pub(super) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
+    pub(crate) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
         let task = &attempt.place;
         Self { outer, task, child: None, path: task.to_string(), attempt: attempt.to_string() }
     }
 
     /// The place of a child run of an agent.
-    pub(super) fn of_child(outer: &'a RunContext, id: &'a ChildId) -> Self {
+    pub(crate) fn of_child(outer: &'a RunContext, id: &'a ChildId) -> Self {
         let (task, child) = (&id.attempt.place, Some(&id.child));
         Self { outer, task, child, path: id.task_path(), attempt: id.attempt_path() }
     }
@@ -245,23 +245,23 @@ impl<'a> NestedPlace<'a> {
     }
 
     /// Returns the events of the run, if it has begun.
-    pub(super) fn recorded_events(&self) -> Result<Vec<(u64, Event)>, EngineError> {
+    pub(crate) fn recorded_events(&self) -> Result<Vec<(u64, Event)>, EngineError> {
         Ok(self.outer.session.store.log_reader()?.events(&self.id(), 0)?)
     }
 }
 
 /// A nested run that has been opened.
-pub(super) struct OpenNestedRun {
-    pub(super) run: Arc<RunContext>,
-    pub(super) machine: Machine,
+pub(crate) struct OpenNestedRun {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) machine: Machine,
     /// The run, if nothing of it is recorded.
-    pub(super) new: Option<NewRun>,
+    pub(crate) new: Option<NewRun>,
     /// Its events, if it has begun.
-    pub(super) events: Vec<(u64, Event)>,
+    pub(crate) events: Vec<(u64, Event)>,
 }
 
 /// Returns the nested run, ready to be worked on, and the time it has been under way.
-pub(super) fn prepare(
+pub(crate) fn prepare(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<(RunDispatcher, Duration), EngineError> {
@@ -277,7 +277,7 @@ pub(super) fn prepare(
 }
 
 /// Opens a nested run.
-pub(super) fn open(
+pub(crate) fn open(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<OpenNestedRun, EngineError> {
@@ -332,7 +332,7 @@ pub(super) fn open(
 
 /// Returns the run that the nested run repeats: the one nested there in the run that the outer one
 /// repeats. It is found anew on each request, so a resume finds the same.
-pub(super) fn nested_past_run(
+pub(crate) fn nested_past_run(
     task: &AttemptTask,
     params: &JsonObject,
 ) -> Result<Option<RepeatedRun>, EngineError> {
@@ -346,7 +346,7 @@ pub(super) fn nested_past_run(
 }
 
 /// Returns the exit of a nested run, which a limit may have ended.
-pub(super) fn exit_of(finished: &FinishedRun, timed_out: bool) -> WorkExit {
+pub(crate) fn exit_of(finished: &FinishedRun, timed_out: bool) -> WorkExit {
     match finished.outcome {
         _ if timed_out => WorkExit::TimedOut,
         RunOutcome::Succeeded => WorkExit::Completed,

@@ -12,7 +12,7 @@ use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
-use super::supply::wait_for_stop;
+use crate::attempt::supply::wait_for_stop;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;

@@ -13,7 +13,7 @@ use wf_exec::StopLevel;
 use wf_exec::check::CheckOutcome;
 use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
-use super::supply::wait_for_stop;
+use crate::attempt::supply::wait_for_stop;
 use crate::models::asker::ModelAsker;
 use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;

@@ -16,8 +16,8 @@ use wf_core::machine::{Attempt, ChildId, DiscardedResult, Effect, InputKind};
 use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
-use super::attempt_task::AttemptTask;
 use super::replica::{RunReplica, WorkInputs, with_stale};
+use crate::attempt::work::AttemptTask;
 use crate::files::evidence::ReliedEvidence;
 use crate::nested::children;
 use crate::nested::plan_run::{self, NestedBeginning, NestedPlace, NestedWork};

@@ -17,7 +17,7 @@ use wf_store::PermitAnswer;
 
 use super::dispatch::{RunDispatcher, UnitResult};
 use super::locks;
-use super::supply::wait_for_stop;
+use crate::attempt::supply::wait_for_stop;
 use crate::run::RunContext;
 use crate::session::EngineError;
 

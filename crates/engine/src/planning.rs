@@ -13,7 +13,7 @@ use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::dispatch::UnitResult;
 use super::gating;
-use super::supply::wait_for_stop;
+use crate::attempt::supply::wait_for_stop;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::nested::generated;

@@ -12,11 +12,12 @@ use wf_exec::StopLevel;
 use wf_model::StepWork;
 
 use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
-use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
 use super::judging::{self, CheckSubject};
-use super::{before_work, cache, guidance, planning};
+use super::{before_work, guidance, planning};
+use crate::attempt::cache;
+use crate::attempt::work::AttemptTask;
 use crate::files::{evidence, worktrees};
 use crate::nested::generated;
 use crate::run::{RunContext, current_step};

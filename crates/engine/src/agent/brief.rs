@@ -11,7 +11,7 @@ use super::journal::AgentLog;
 use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
-use crate::attempt_task::AttemptTask;
+use crate::attempt::work::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::files::evidence::ReliedEvidence;
 use crate::memory::records;

@@ -5,11 +5,11 @@ use tokio::sync::watch;
 
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
+use crate::attempt::supply::wait_for_stop;
 use crate::dispatch::UnitResult;
 use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
 use crate::session::EngineError;
-use crate::supply::wait_for_stop;
 use wf_core::agent::{ContextCut, ModelReply};
 use wf_core::machine::{
     Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,

@@ -5,7 +5,7 @@ use super::client::ClientSession;
 use super::conversation::ContinuedConversation;
 use super::journal::AgentLog;
 use super::mcp::AgentServers;
-use crate::attempt_task::AttemptTask;
+use crate::attempt::work::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::bodies::CallBodies;

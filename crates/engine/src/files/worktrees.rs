@@ -11,7 +11,7 @@ use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::evidence::excluded_folders;
-use crate::attempt_task::AttemptTask;
+use crate::attempt::work::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

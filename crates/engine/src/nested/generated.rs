@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plan_run;
-use crate::attempt_task::AttemptTask;
+use crate::attempt::work::AttemptTask;
 use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

@@ -21,7 +21,7 @@ use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
 use super::generated;
-use crate::attempt_task::AttemptTask;
+use crate::attempt::work::AttemptTask;
 use crate::dispatch::RunDispatcher;
 use crate::files::copies;
 use crate::reuse::RepeatedRun;

@@ -22,7 +22,7 @@ use super::account::RunAccount;
 use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
 use crate::agent::LiveAgents;
-use crate::cache::KnownKey;
+use crate::attempt::cache::KnownKey;
 use crate::files::copies::KeptFile;
 use crate::reuse::RepeatedRun;
 use crate::session::EngineSession;

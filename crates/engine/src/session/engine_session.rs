@@ -30,7 +30,7 @@ use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use crate::agent::RecordedConversations;
 use crate::asking::RecordedAnswers;
-use crate::cache::SharedResults;
+use crate::attempt::cache::SharedResults;
 use crate::locks::LockWakeups;
 use crate::memory::records::RecordedCalibrations;
 use crate::nested::generated::PlanReader;

@@ -12,7 +12,7 @@ use wf_core::memory::MemoryNote;
 use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
 
 use super::engine_session::EngineSession;
-use crate::cache;
+use crate::attempt::cache;
 use crate::family::RunFamily;
 use crate::replica::RunReplica;
 

@@ -22,7 +22,7 @@ use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, lo
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use super::dispatch::UnitResult;
+use crate::dispatch::UnitResult;
 use crate::files::artifacts;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::health::BreakerNotes;
@@ -34,26 +34,26 @@ use crate::run::current_step::step_of;
 static NOTHING: HostEnv = HostEnv::new();
 
 /// The work of one attempt.
-pub(super) struct AttemptTask {
-    pub(super) run: Arc<RunContext>,
-    pub(super) attempt: Attempt,
-    pub(super) item: Option<StepItem>,
-    pub(super) reads: JsonObject,
+pub(crate) struct AttemptTask {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) attempt: Attempt,
+    pub(crate) item: Option<StepItem>,
+    pub(crate) reads: JsonObject,
     /// The time at which it began, if the engine died since.
-    pub(super) since: Option<Moment>,
+    pub(crate) since: Option<Moment>,
     /// The feedback on the attempt before, if there was one.
-    pub(super) correction: Option<Box<AttemptFeedback>>,
+    pub(crate) correction: Option<Box<AttemptFeedback>>,
     /// The arguments as rewritten by gates.
-    pub(super) tool_args: Option<Box<serde_json::Value>>,
+    pub(crate) tool_args: Option<Box<serde_json::Value>>,
     /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
-    pub(super) generated: Option<Sha256Digest>,
+    pub(crate) generated: Option<Sha256Digest>,
     /// The changes of breakers that it caused, except by calls of models, which record theirs.
-    pub(super) breakers: BreakerNotes,
+    pub(crate) breakers: BreakerNotes,
 }
 
 impl AttemptTask {
     /// Creates the work of an attempt that begins now and gets no feedback.
-    pub(super) fn new(
+    pub(crate) fn new(
         run: Arc<RunContext>,
         attempt: Attempt,
         item: Option<StepItem>,
@@ -73,7 +73,7 @@ impl AttemptTask {
     }
 
     /// Returns the work of an attempt that an effect begins, or goes on with; `None`: it is for none, or another work.
-    pub(super) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+    pub(crate) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
                 let task = Self::new(run, attempt, item_value, reads);
@@ -88,7 +88,7 @@ impl AttemptTask {
     }
 
     /// Does the work and reports its end.
-    pub(super) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
+    pub(crate) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let run = Arc::clone(&self.run);
         let step = step_of(&run, &self.attempt.place);
         let step = &*step;
@@ -116,7 +116,7 @@ impl AttemptTask {
     }
 
     /// Collects what the work left, and reports its end.
-    pub(super) async fn collect(
+    pub(crate) async fn collect(
         &self,
         mut ended: AttemptEnd,
         reliance: Option<ReliedEvidence>,
@@ -253,7 +253,7 @@ impl AttemptTask {
     }
 
     /// Returns the path of the file that `WF_OUTPUT` names.
-    pub(super) fn output(&self) -> std::path::PathBuf {
+    pub(crate) fn output(&self) -> std::path::PathBuf {
         log::path(&self.run.dir, &self.attempt).with_extension("out")
     }
 
@@ -294,7 +294,7 @@ impl AttemptTask {
     }
 
     /// Returns the process of the step, with its program.
-    pub(super) async fn whole_command(
+    pub(crate) async fn whole_command(
         &self,
         step: &Step,
         secrets: &BTreeMap<String, String>,
@@ -311,7 +311,7 @@ impl AttemptTask {
     }
 
     /// Returns the environment, the folder and the sandbox of the step's processes, without a program.
-    pub(super) async fn command(
+    pub(crate) async fn command(
         &self,
         step: &Step,
         secrets: &BTreeMap<String, String>,
@@ -396,7 +396,7 @@ impl AttemptTask {
         }
     }
 
-    pub(super) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
+    pub(crate) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
         AttemptEnd::new(self.attempt.clone(), exit)
     }
 }

@@ -6,7 +6,7 @@ use wf_core::machine::{AttemptEnd, LogDigest};
 use wf_exec::{OnOutput, log};
 use wf_model::Step;
 
-use super::attempt_task::AttemptTask;
+use super::work::AttemptTask;
 use wf_core::observe::{OutputInterest, OutputStream};
 
 /// The number of last lines shown to observers that want only these; a view keeps fewer.
@@ -14,7 +14,7 @@ const MAX_END_LINES: usize = 100;
 
 impl AttemptTask {
     /// Returns the callback that shows all output while it is printed.
-    pub(super) fn on_output(&self) -> Option<OnOutput> {
+    pub(crate) fn on_output(&self) -> Option<OnOutput> {
         let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
         let show = move |stream: log::LogStream, bytes: &[u8]| {
             let stream = match stream {

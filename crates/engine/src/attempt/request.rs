@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::attempt_task::AttemptTask;
+use super::work::AttemptTask;
 use crate::models::health::StoredHealth;
 use crate::run::scope::secrets_read;
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
@@ -15,7 +15,7 @@ use wf_model::{FailureClass, HttpCall, SecretSource, Step};
 
 impl AttemptTask {
     /// Sends the step's request.
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &self,
         http: &HttpCall,
         step: &Step,

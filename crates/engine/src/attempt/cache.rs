@@ -20,8 +20,8 @@ use wf_model::expr::Template;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
-use super::attempt_task::AttemptTask;
-use super::dispatch::UnitResult;
+use super::work::AttemptTask;
+use crate::dispatch::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
@@ -34,7 +34,7 @@ use wf_core::observe::TaskRemark;
 const NOT_STORED: &str = "cannot store its result in the cache: ";
 
 /// Returns the remark about a task whose result was not stored, if a lookup says so.
-pub(super) fn remark_of(lookup: &CacheLookup) -> Option<TaskRemark> {
+pub(crate) fn remark_of(lookup: &CacheLookup) -> Option<TaskRemark> {
     let reason = cache::miss_reason(&lookup.parts)?;
     reason.starts_with(NOT_STORED).then(|| TaskRemark::NotStored(reason.to_owned()))
 }
@@ -58,7 +58,7 @@ pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry
 
 /// Looks up a result and restores its files. A failed lookup counts as a miss: the work runs, and
 /// reports itself what is wrong.
-pub(super) async fn restore_cached(
+pub(crate) async fn restore_cached(
     run: Arc<RunContext>,
     place: TaskId,
     item: Option<StepItem>,
@@ -158,15 +158,15 @@ impl KeyedTask {
 }
 
 /// Notes the key that the result of a task was looked for on another host.
-pub(super) fn remember_key(run: &RunContext, lookup: CacheLookup) {
+pub(crate) fn remember_key(run: &RunContext, lookup: CacheLookup) {
     let (globs, earlier) = (globs_of(&lookup.parts), EarlierFiles::default());
     run.remember_key(KnownKey { lookup, globs, earlier });
 }
 
 /// The key that the result of a task was looked for.
 #[derive(Clone, Debug)]
-pub(super) struct KnownKey {
-    pub(super) lookup: CacheLookup,
+pub(crate) struct KnownKey {
+    pub(crate) lookup: CacheLookup,
     /// The globs of what the task writes, which are part of the key.
     globs: Vec<String>,
     /// The files that they matched before the task began.
@@ -278,7 +278,7 @@ fn refuse_changed(run: &RunContext, artifacts: &[&Artifact]) -> Result<(), WorkE
 }
 
 /// Stores a result for reuse. A result that cannot be stored does not stop the run.
-pub(super) async fn remember(
+pub(crate) async fn remember(
     run: Arc<RunContext>,
     place: TaskId,
     outputs: JsonObject,

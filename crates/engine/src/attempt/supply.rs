@@ -13,14 +13,14 @@ use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
-use super::attempt_task::AttemptTask;
+use super::work::AttemptTask;
 use crate::files::copies;
 use crate::run::scope::secrets_read;
 
 impl AttemptTask {
     /// Returns the secrets that a step reads; their programs may run only where the step may.
     /// `None` if it was told to end first: a program that prints one may take its time.
-    pub(super) async fn secrets(
+    pub(crate) async fn secrets(
         &self,
         step: &Step,
         stop: &watch::Receiver<StopLevel>,
@@ -120,7 +120,7 @@ impl AttemptTask {
 }
 
 /// Waits until an attempt is told to end.
-pub(super) async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
+pub(crate) async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
     if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
         std::future::pending::<()>().await;
     }

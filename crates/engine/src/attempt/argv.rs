@@ -7,7 +7,7 @@ use wf_exec::{WorkError, files, shell};
 use wf_model::expr::EvalError;
 use wf_model::{Step, StepWork};
 
-use super::attempt_task::AttemptTask;
+use super::work::AttemptTask;
 use crate::run::scope::{TemplateValues, argument_words};
 
 /// The reason why a script of a skill is not run at all.
@@ -17,7 +17,7 @@ const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, wh
 impl AttemptTask {
     /// Returns the working directory, relative to the workspace, which it does not leave whatever
     /// its template gives.
-    pub(super) fn cwd(&self, step: &Step) -> Result<Option<String>, WorkError> {
+    pub(crate) fn cwd(&self, step: &Step) -> Result<Option<String>, WorkError> {
         let Some(cwd) = &step.cwd else {
             return Ok(None);
         };
@@ -30,7 +30,7 @@ impl AttemptTask {
     }
 
     /// Returns the program and its arguments; none if the step is no process.
-    pub(super) fn argv(&self, step: &Step, path: Option<&str>, cwd: &Path) -> Result<Vec<String>, WorkError> {
+    pub(crate) fn argv(&self, step: &Step, path: Option<&str>, cwd: &Path) -> Result<Vec<String>, WorkError> {
         let logical = |error: EvalError| WorkError::logical(error.to_string());
         let none = BTreeMap::new();
         match &step.work {

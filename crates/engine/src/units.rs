@@ -14,12 +14,13 @@ use wf_model::StepWork;
 use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use super::dispatch::UnitResult;
 use super::gating::GateEvaluation;
-use super::judging::{self, CheckSubject};
-use super::{before_work, guidance, planning};
+use super::{guidance, planning};
 use crate::attempt::cache;
 use crate::attempt::work::AttemptTask;
 use crate::files::{evidence, worktrees};
 use crate::nested::generated;
+use crate::proof::before_work;
+use crate::proof::judging::{self, CheckSubject};
 use crate::run::{RunContext, current_step};
 
 /// The work of a unit, until it has ended.

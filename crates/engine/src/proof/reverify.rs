@@ -15,8 +15,8 @@ use wf_exec::view::WorkspaceView;
 use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
-use super::begin::block_on;
 use super::judging::{self, CheckSubject};
+use crate::begin::block_on;
 use crate::files::evidence;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};

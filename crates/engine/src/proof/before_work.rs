@@ -32,12 +32,12 @@ const PASSES_ALREADY: &str = "passes already, before the work: it would show not
     here, undo that first";
 
 /// True if a check of a step is run before the work.
-pub(super) fn is_wanted(step: &Step) -> bool {
+pub(crate) fn is_wanted(step: &Step) -> bool {
     step.verify.iter().any(Check::is_run_before)
 }
 
 /// Returns the recorded findings of a task; `None`: its checks have not been run before its work.
-pub(super) fn recorded(run: &RunContext, place: &TaskId) -> Option<PriorFindings> {
+pub(crate) fn recorded(run: &RunContext, place: &TaskId) -> Option<PriorFindings> {
     let text = std::fs::read(path(run, place)).ok()?;
     serde_json::from_slice(&text).ok()
 }
@@ -49,7 +49,7 @@ fn path(run: &RunContext, place: &TaskId) -> PathBuf {
 
 /// Runs the checks of an attempt that are to be run before the work, unless they were. Returns the end of the attempt
 /// if it must not begin.
-pub(super) async fn examine(case: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
+pub(crate) async fn examine(case: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
     let attempt = case.attempt.as_ref()?;
     let run = &case.run;
     if recorded(run, &attempt.place).is_some() {

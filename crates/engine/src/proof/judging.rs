@@ -20,25 +20,25 @@ use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::before_work;
-use super::dispatch::UnitResult;
+use crate::dispatch::UnitResult;
 use crate::files::{artifacts, copies};
 use crate::run::current_step::{step_of, written_step};
 use crate::run::scope::TemplateValues;
 use crate::run::{RunContext, declarations};
 
 /// The subject of checks, and the values that their templates read.
-pub(super) struct CheckSubject {
-    pub(super) run: Arc<RunContext>,
+pub(crate) struct CheckSubject {
+    pub(crate) run: Arc<RunContext>,
     /// The attempt; `None`: the plan as a whole.
-    pub(super) attempt: Option<Attempt>,
+    pub(crate) attempt: Option<Attempt>,
     /// The phase of checks; `None`: all of them.
-    pub(super) phase: Option<CheckPhase>,
-    pub(super) item: Option<StepItem>,
-    pub(super) reads: JsonObject,
+    pub(crate) phase: Option<CheckPhase>,
+    pub(crate) item: Option<StepItem>,
+    pub(crate) reads: JsonObject,
 }
 
 /// Runs the checks of an attempt, or the plan's own.
-pub(super) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
+pub(crate) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
     let run = &case.run;
     let mut kept = match &case.attempt {
         Some(attempt) => run.outputs_of(attempt)?,
@@ -65,7 +65,7 @@ pub(super) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) 
 
 /// Runs checks, and returns their verdicts and the files that they ruled on. `kept` is the output
 /// of the work, as it was stored.
-pub(super) async fn judge(
+pub(crate) async fn judge(
     case: &CheckSubject,
     stop: &watch::Receiver<StopLevel>,
     kept: &[Artifact],

@@ -7,9 +7,9 @@ use tokio::sync::watch;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
 
-use super::asking;
 use super::dispatch::RunDispatcher;
 use super::units::EffectUnit;
+use crate::decisions::asking;
 use crate::nested::children;
 
 impl RunDispatcher {

@@ -19,7 +19,8 @@ use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
 use super::begin::{BegunRun, ReplayedRun};
 use super::units::EffectUnit;
-use super::{EarlierConversations, agent, asking, publish};
+use super::{EarlierConversations, agent, publish};
+use crate::decisions::asking;
 use crate::files::{copies, evidence};
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;

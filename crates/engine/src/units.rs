@@ -13,10 +13,10 @@ use wf_model::StepWork;
 
 use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use super::dispatch::UnitResult;
-use super::gating::GateEvaluation;
-use super::{guidance, planning};
 use crate::attempt::cache;
 use crate::attempt::work::AttemptTask;
+use crate::decisions::gating::GateEvaluation;
+use crate::decisions::{guidance, planning};
 use crate::files::{evidence, worktrees};
 use crate::nested::generated;
 use crate::proof::before_work;

@@ -11,8 +11,8 @@ use wf_core::machine::{AttemptUsage, GuidanceReply, GuidanceRequest, InputKind, 
 use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
-use super::dispatch::UnitResult;
 use crate::attempt::supply::wait_for_stop;
+use crate::dispatch::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
@@ -21,7 +21,7 @@ use crate::run::RunContext;
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Asks the planner, and returns its output.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     run: Arc<RunContext>,
     request: Box<GuidanceRequest>,
     stop: watch::Receiver<StopLevel>,

@@ -12,7 +12,7 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
-use super::dispatch::UnitResult;
+use crate::dispatch::UnitResult;
 use crate::run::RunContext;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;
@@ -32,7 +32,7 @@ impl EngineSession {
 }
 
 /// Checks for a decision.
-pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {
         let outcome = approval_outcome(&run, &ask)?;
         Ok::<_, StoreError>(
@@ -46,7 +46,7 @@ pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalReques
 }
 
 /// Checks once more after the deadline: an answer given before it counts.
-pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+pub(crate) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
     let number = ask.request;
     let found = check_decision(run, ask).await?;
     let timer = TimerKind::Ask { number };
@@ -54,7 +54,7 @@ pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalR
 }
 
 /// Returns the input that follows from answers to a request, as far as they count; `None`: not enough have answered.
-pub(super) async fn decide(
+pub(crate) async fn decide(
     run: Arc<RunContext>,
     ask: Box<ApprovalRequest>,
     tokens: Vec<ApprovalToken>,

@@ -11,9 +11,9 @@ use wf_core::machine::{InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerR
 use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
-use super::dispatch::UnitResult;
 use super::gating;
 use crate::attempt::supply::wait_for_stop;
+use crate::dispatch::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::nested::generated;
@@ -26,7 +26,7 @@ struct PlannerAnswer {
 }
 
 /// Asks the planner, and returns its output.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     run: Arc<RunContext>,
     request: Box<PlanRequest>,
     stop: watch::Receiver<StopLevel>,

@@ -11,14 +11,14 @@ use crate::run::RunContext;
 
 /// The answer of a model to a gate, and its call.
 pub(super) struct ModelJudgement {
-    pub(super) answer: Result<GateAnswer, String>,
+    pub(crate) answer: Result<GateAnswer, String>,
     /// The call; `None`: none was made.
-    pub(super) asked: Option<AskedModel>,
+    pub(crate) asked: Option<AskedModel>,
 }
 
 impl ModelJudgement {
     /// Asks the model with the role of a judge. Whatever keeps it from answering is a reason, never a pass.
-    pub(super) async fn ask(run: &RunContext, judge: &LlmJudge, context: &GateContext) -> Self {
+    pub(crate) async fn ask(run: &RunContext, judge: &LlmJudge, context: &GateContext) -> Self {
         let role = Name::parse(JUDGE_ROLE).ok().map(ModelChoice::Role);
         let Some(model) = role.and_then(|role| run.session.models.find(&role)) else {
             let reason = format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`");

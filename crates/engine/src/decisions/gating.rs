@@ -15,8 +15,8 @@ use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
 use wf_model::{GateProvider, JsonObject, Step, StepWork};
 
-use super::dispatch::UnitResult;
 use super::model_judge::ModelJudgement;
+use crate::dispatch::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::scope::{TemplateValues, secrets_read};
@@ -25,13 +25,13 @@ use crate::run::scope::{TemplateValues, secrets_read};
 const SECRET_PLACEHOLDER: &str = "[secret]";
 
 /// The evaluation of gates.
-pub(super) struct GateEvaluation {
-    pub(super) run: Arc<RunContext>,
-    pub(super) question: GateQuestion,
+pub(crate) struct GateEvaluation {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) question: GateQuestion,
 }
 
 /// Returns the site at which the programs of gates of a task, or of the run, and planners run.
-pub(super) async fn site(
+pub(crate) async fn site(
     run: &Arc<RunContext>,
     attempt: Option<&Attempt>,
 ) -> Result<GateEnvironment, WorkError> {
@@ -46,7 +46,7 @@ pub(super) async fn site(
 
 impl GateEvaluation {
     /// Asks the gates and reports their results.
-    pub(super) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
+    pub(crate) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let mut arguments = None;
         let gated = match self.context() {
             Ok(mut context) => {
@@ -61,7 +61,7 @@ impl GateEvaluation {
         self.run.session.executor.ensure_supervised()?;
         let GateQuestion { place, point, tool_call, exchange, .. } = self.question;
         let exchange = match exchange {
-            Some(question) => Some(super::agent::answer_exchange(&self.run, *question, &gated).await?),
+            Some(question) => Some(crate::agent::answer_exchange(&self.run, *question, &gated).await?),
             None => None,
         };
         let exchange = exchange.map(Box::new);
@@ -71,7 +71,7 @@ impl GateEvaluation {
     /// Adds the part of an agent's conversation that the gates are about.
     async fn put_exchange(&self, context: &mut GateContext) -> Result<(), WorkError> {
         match &self.question.exchange {
-            Some(question) => super::agent::put_exchange(&self.run, question, context).await,
+            Some(question) => crate::agent::put_exchange(&self.run, question, context).await,
             None => Ok(()),
         }
     }
@@ -79,7 +79,7 @@ impl GateEvaluation {
     /// Adds the tool call of an agent that is to begin. Returns its arguments, for approvers.
     async fn put_tool_call(&self, context: &mut GateContext) -> Option<Box<ShownContent>> {
         let id = self.question.tool_call.as_ref()?;
-        let call = super::agent::tool_call(&self.run, id).await?;
+        let call = crate::agent::tool_call(&self.run, id).await?;
         let digest = Sha256Digest::of_bytes(call.arguments.as_bytes());
         let args = exact_json::read(&call.arguments).unwrap_or(Value::String(call.arguments));
         let mut shown = args.clone();

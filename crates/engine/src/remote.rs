@@ -26,8 +26,8 @@ use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
 use super::backend_link::{BackendLink, send};
-use super::begin::block_on;
 use super::{CarriedState, EarlierConversations, NestedRun, RetriedResults, RunFamily};
+use crate::dispatch::begin::block_on;
 use crate::reuse::RepeatedRun;
 use crate::session::state_addition::StateAddition;
 use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};

@@ -17,10 +17,11 @@ use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
-use super::begin::{BegunRun, ReplayedRun};
-use super::units::EffectUnit;
-use super::{EarlierConversations, agent, publish};
+use super::{EarlierConversations, agent};
 use crate::decisions::asking;
+use crate::dispatch::begin::{BegunRun, ReplayedRun};
+use crate::dispatch::publish;
+use crate::dispatch::units::EffectUnit;
 use crate::files::{copies, evidence};
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;

@@ -12,7 +12,7 @@ use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::evidence::ReliedEvidence;
 use crate::memory::records;
 use crate::models::bodies::CallBodies;

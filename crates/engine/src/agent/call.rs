@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
 use crate::session::EngineError;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::session::AgentDialogue;
 use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
 use wf_base::name::Name;

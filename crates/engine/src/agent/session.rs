@@ -6,7 +6,7 @@ use super::conversation::ContinuedConversation;
 use super::journal::AgentLog;
 use super::mcp::AgentServers;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::bodies::CallBodies;
 use crate::models::call::ModelCallFailure;

@@ -9,7 +9,7 @@ use super::outside::{fetch, search_memory};
 use super::parse::AgentCall;
 use super::remember::{NoteSource, remember};
 use super::session::AgentSession;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use wf_base::redact::SecretMask;

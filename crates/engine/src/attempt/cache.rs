@@ -21,7 +21,7 @@ use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
 
 use super::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

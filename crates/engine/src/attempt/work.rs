@@ -22,7 +22,7 @@ use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, lo
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::artifacts;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::health::BreakerNotes;

@@ -12,7 +12,7 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;

@@ -16,7 +16,7 @@ use wf_model::expr::EvalError;
 use wf_model::{GateProvider, JsonObject, Step, StepWork};
 
 use super::model_judge::ModelJudgement;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::scope::{TemplateValues, secrets_read};

@@ -12,7 +12,7 @@ use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;

@@ -13,7 +13,7 @@ use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::gating;
 use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::nested::generated;

@@ -20,7 +20,7 @@ use wf_store::{StoreError, StoreReader};
 use super::copies::{self, KeptFile};
 use super::recorded_results::RecordedResults;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
 use crate::run::declarations::Declarations;

@@ -12,7 +12,7 @@ use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::evidence::excluded_folders;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::plan_run::{self, NestedBeginning, NestedPlace};
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::plan_run;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, EngineSession};

@@ -22,7 +22,7 @@ use wf_store::NewRun;
 
 use super::generated;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::RunDispatcher;
+use crate::dispatch::dispatcher::RunDispatcher;
 use crate::files::copies;
 use crate::reuse::RepeatedRun;
 use crate::run::context::RunInputs;

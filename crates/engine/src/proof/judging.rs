@@ -20,7 +20,7 @@ use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::before_work;
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::files::{artifacts, copies};
 use crate::run::current_step::{step_of, written_step};
 use crate::run::scope::TemplateValues;

@@ -16,7 +16,7 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::judging::{self, CheckSubject};
-use crate::begin::block_on;
+use crate::dispatch::begin::block_on;
 use crate::files::evidence;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};

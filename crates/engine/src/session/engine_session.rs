@@ -31,10 +31,10 @@ use super::suspend::{SuspendedRequest, SuspendedRuns};
 use crate::agent::RecordedConversations;
 use crate::attempt::cache::SharedResults;
 use crate::decisions::asking::RecordedAnswers;
-use crate::locks::LockWakeups;
+use crate::dispatch::locks::LockWakeups;
+use crate::dispatch::permits::PermitWakeups;
 use crate::memory::records::RecordedCalibrations;
 use crate::nested::generated::PlanReader;
-use crate::permits::PermitWakeups;
 use crate::reuse::RepeatedRun;
 use wf_core::observe::RunObserver;
 

@@ -8,7 +8,7 @@ use super::exit::{ClientContract, ClientExit, exit_of};
 use super::process::{ClientEnd, ClientProcess};
 use super::session::{ClientSession, Refusals};
 use crate::agent::session::{AgentDialogue, AgentSession};
-use crate::dispatch::UnitResult;
+use crate::dispatch::dispatcher::UnitResult;
 use crate::models::call::mask_request;
 use crate::run::RunContext;
 use crate::session::EngineError;

@@ -15,7 +15,7 @@ use wf_core::permit::ParallelLimits;
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
-use super::dispatch::{RunDispatcher, UnitResult};
+use super::dispatcher::{RunDispatcher, UnitResult};
 use super::locks;
 use crate::attempt::supply::wait_for_stop;
 use crate::run::RunContext;
@@ -31,8 +31,8 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 /// The limits of the workspace, and the wake-ups of steps that wait for a permit. Those of this program are woken at once;
 /// permits that other processes give back are polled.
 #[derive(Default)]
-pub(super) struct PermitWakeups {
-    pub(super) limits: ParallelLimits,
+pub(crate) struct PermitWakeups {
+    pub(crate) limits: ParallelLimits,
     freed: Notify,
 }
 

@@ -10,7 +10,7 @@ use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
 
-use super::dispatch::RunDispatcher;
+use super::dispatcher::RunDispatcher;
 use super::session_watch;
 use crate::files::copies;
 use crate::files::evidence::{self, EarlierBaseline, ViewedRun};
@@ -90,16 +90,16 @@ fn resume_run(
 }
 
 /// A run of which nothing is recorded.
-pub(super) struct BegunRun {
-    pub(super) run: Arc<RunContext>,
-    pub(super) machine: Machine,
+pub(crate) struct BegunRun {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) machine: Machine,
     /// The run, to be recorded with its first events.
-    pub(super) new: NewRun,
+    pub(crate) new: NewRun,
 }
 
 impl BegunRun {
     /// Prepares a run that is to begin.
-    pub(super) fn of(
+    pub(crate) fn of(
         session: &Arc<EngineSession>,
         token: FencingToken,
         request: RunRequest,
@@ -156,15 +156,15 @@ impl BegunRun {
 }
 
 /// A run that is recorded, as far as it went.
-pub(super) struct ReplayedRun {
-    pub(super) run: Arc<RunContext>,
-    pub(super) machine: Machine,
-    pub(super) events: Vec<(u64, Event)>,
+pub(crate) struct ReplayedRun {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) machine: Machine,
+    pub(crate) events: Vec<(u64, Event)>,
 }
 
 impl ReplayedRun {
     /// Reads a run that this process owns.
-    pub(super) fn of(
+    pub(crate) fn of(
         session: &Arc<EngineSession>,
         token: FencingToken,
         plan: Arc<Plan>,
@@ -309,7 +309,7 @@ fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
 }
 
 /// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
-pub(super) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
     let runtime = waiting_runtime()
         .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
     runtime.block_on(work)

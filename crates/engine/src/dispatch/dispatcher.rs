@@ -34,13 +34,13 @@ const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub const STOP_REASON: &str = "cancelled by a signal (Ctrl-C / wf cancel)";
 
 /// The result of a unit of work.
-pub(super) type UnitResult = Result<Option<InputKind>, EngineError>;
+pub(crate) type UnitResult = Result<Option<InputKind>, EngineError>;
 
 /// The loop of one run until it is over. It alone owns the machine.
-pub(super) struct RunDispatcher {
-    pub(super) run: Arc<RunContext>,
+pub(crate) struct RunDispatcher {
+    pub(crate) run: Arc<RunContext>,
     machine: Machine,
-    pub(super) now: Moment,
+    pub(crate) now: Moment,
     pub(super) timers: RunTimers,
     units: JoinSet<(u32, UnitResult)>,
     pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<StopLevel>>,
@@ -50,13 +50,13 @@ pub(super) struct RunDispatcher {
     /// The locks that are being released.
     pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
     /// The pending approvals, each with the unit that looks for answers.
-    pub(super) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
+    pub(crate) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
     /// The requests to people, until they decide.
     requests: OpenRequests,
     /// The attempts that are nested runs.
-    pub(super) nested: BTreeSet<Attempt>,
+    pub(crate) nested: BTreeSet<Attempt>,
     /// The child runs of agents, which are nested runs, too.
-    pub(super) children: LiveChildren,
+    pub(crate) children: LiveChildren,
     /// The unit that checks evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
     commit_queue: CommitQueue,
@@ -80,7 +80,7 @@ enum DispatchEvent {
 
 impl RunDispatcher {
     /// Creates it. `new`: the run, if nothing of it is recorded; `end`: its end, if it is over.
-    pub(super) fn new(
+    pub(crate) fn new(
         run: Arc<RunContext>,
         machine: Machine,
         new: Option<NewRun>,
@@ -116,7 +116,7 @@ impl RunDispatcher {
 
     /// Continues after recorded events: the time of a run does not go back, even if the clock was
     /// set back while no engine worked on it.
-    pub(super) fn after_replay(mut self, events: &[(u64, Event)]) -> Self {
+    pub(crate) fn after_replay(mut self, events: &[(u64, Event)]) -> Self {
         for (_, event) in events {
             self.run.note_event(event);
             // The engine may have died before it was written.
@@ -135,7 +135,7 @@ impl RunDispatcher {
     }
 
     /// Begins the run, or resumes a replayed one, and works on it to its end.
-    pub(super) async fn work(
+    pub(crate) async fn work(
         mut self,
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<FinishedRun, EngineError> {

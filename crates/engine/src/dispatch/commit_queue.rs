@@ -11,8 +11,8 @@ use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
 /// The facts and effects decided at once.
 pub(super) struct PendingTurn {
     /// The number of rounds ordered by then.
-    pub(super) round: u32,
-    pub(super) events: Vec<Event>,
+    pub(crate) round: u32,
+    pub(crate) events: Vec<Event>,
     pub(super) effects: Vec<Effect>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct CommitQueue {
 }
 
 impl CommitQueue {
-    pub(super) fn new(new: Option<NewRun>) -> Self {
+    pub(crate) fn new(new: Option<NewRun>) -> Self {
         Self { new, follows: 0, sent: VecDeque::new(), pending: Vec::new() }
     }
 
@@ -36,12 +36,12 @@ impl CommitQueue {
         self.follows = number;
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty() && self.pending.is_empty()
     }
 
     /// Adds a decision to those that are sent next.
-    pub(super) fn push(&mut self, decided: PendingTurn) {
+    pub(crate) fn push(&mut self, decided: PendingTurn) {
         self.pending.push(decided);
     }
 
@@ -53,7 +53,7 @@ impl CommitQueue {
     }
 
     /// Sends what was decided since the last time.
-    pub(super) fn send(&mut self, run: &RunContext) {
+    pub(crate) fn send(&mut self, run: &RunContext) {
         if self.pending.is_empty() {
             return;
         }
@@ -78,7 +78,7 @@ impl CommitQueue {
     }
 
     /// Waits for the answer to what was sent first; may be dropped while it waits.
-    pub(super) async fn answer(&mut self) -> Result<AppendResult, StoreError> {
+    pub(crate) async fn answer(&mut self) -> Result<AppendResult, StoreError> {
         match self.sent.front_mut() {
             Some((ticket, _)) => ticket.await,
             None => std::future::pending().await,

@@ -6,7 +6,7 @@ use crate::run::RunContext;
 
 /// Publishes to all listeners what became durable: the run itself, if it was recorded now, and its
 /// events.
-pub(super) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
+pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
     let tell = |at, what| {
         run.session.bus.publish(BusMessage {
             at,

@@ -11,8 +11,8 @@ use wf_core::machine::{AgentRecord, Attempt, Effect, TaskId};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
-use super::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
-use super::dispatch::UnitResult;
+use super::dispatcher::UnitResult;
+use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use crate::attempt::cache;
 use crate::attempt::work::AttemptTask;
 use crate::decisions::gating::GateEvaluation;
@@ -27,17 +27,17 @@ use crate::run::{RunContext, current_step};
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;
 
 /// A unit that has not begun.
-pub(super) struct EffectUnit {
+pub(crate) struct EffectUnit {
     /// True if it can be stopped: with its attempt, or with the work for the plan itself.
     pub(super) is_stoppable: bool,
     /// The attempt that it is stopped with.
-    pub(super) attempt: Option<Attempt>,
+    pub(crate) attempt: Option<Attempt>,
     /// The task that executes in it, which needs a permit for that.
     pub(super) executes: Option<TaskId>,
     /// The attempt that is a nested run.
-    pub(super) nested: Option<Attempt>,
+    pub(crate) nested: Option<Attempt>,
     /// Begins it, given the stop requests that it heeds.
-    pub(super) begin: Box<dyn FnOnce(watch::Receiver<StopLevel>) -> UnitWork + Send>,
+    pub(crate) begin: Box<dyn FnOnce(watch::Receiver<StopLevel>) -> UnitWork + Send>,
 }
 
 impl EffectUnit {
@@ -78,7 +78,7 @@ impl EffectUnit {
     }
 
     /// Returns the unit that carries out an effect; `None`: it is not work, but concerns waits and the loop of the run.
-    pub(super) fn of(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
+    pub(crate) fn of(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
         Some(match effect {
             Effect::Start { .. } => Self::of_attempt(AttemptTask::of(run, effect)?, None),
             Effect::Watch { ref mut agent, .. } => {

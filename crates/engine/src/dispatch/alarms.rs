@@ -4,7 +4,7 @@ use wf_base::time::Moment;
 use wf_core::machine::{InputKind, TimerKind};
 use wf_model::{StepWork, WaitCondition};
 
-use super::dispatch::RunDispatcher;
+use super::dispatcher::RunDispatcher;
 use crate::run::current_step;
 
 impl RunDispatcher {

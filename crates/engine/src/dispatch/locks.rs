@@ -12,7 +12,7 @@ use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
 
-use super::dispatch::{RunDispatcher, UnitResult};
+use super::dispatcher::{RunDispatcher, UnitResult};
 use crate::run::RunContext;
 use crate::session::EngineError;
 use wf_base::name::RunId;
@@ -24,7 +24,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
 #[derive(Default)]
-pub(super) struct LockWakeups {
+pub(crate) struct LockWakeups {
     freed: Notify,
 }
 

@@ -34,7 +34,7 @@ impl ClockReadings {
 
 impl RunTimers {
     /// Sets a timer that goes off at an instant of the run, given its current instant.
-    pub(super) fn set(&mut self, at: Moment, now: Moment, timer: TimerKind) {
+    pub(crate) fn set(&mut self, at: Moment, now: Moment, timer: TimerKind) {
         self.set += 1;
         let due = soon(at.since(now));
         self.whiles.insert((due, self.set), (at, timer));
@@ -82,7 +82,7 @@ impl RunTimers {
     }
 
     /// Removes a timer that went off, and returns it with its instant.
-    pub(super) fn pop(&mut self, wall: Moment) -> Option<(Moment, TimerKind)> {
+    pub(crate) fn pop(&mut self, wall: Moment) -> Option<(Moment, TimerKind)> {
         if let Some(first) = self.whiles.first_entry()
             && first.key().0 <= Instant::now()
         {

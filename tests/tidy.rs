@@ -153,8 +153,8 @@ fn the_engine_reads_the_log_and_no_table() {
     for (path, text) in production().into_iter().filter(|(path, _)| path.starts_with("crates/engine/src/")) {
         let known = [
             "attempt/cache",
-            "backend_link",
-            "carried_state",
+            "backend/carried_state",
+            "backend/link",
             "decisions/asking",
             "memory/records",
             "models/keys",

@@ -13,8 +13,8 @@ use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
 
 use super::engine_session::EngineSession;
 use crate::attempt::cache;
-use crate::family::RunFamily;
-use crate::replica::RunReplica;
+use crate::backend::family::RunFamily;
+use crate::backend::replica::RunReplica;
 
 /// An addition to the state. To write it twice is to write it once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use wf_exec::view::family;
 use wf_model::{Plan, Step};
 use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
-use super::PastRuns;
+use super::past_runs::PastRuns;
 use crate::memory::records;
 use crate::run::RunContext;
 use crate::session::{EngineError, EngineSession};
@@ -38,7 +38,7 @@ pub struct CarriedState {
 
 impl CarriedState {
     /// Reads what a run may need.
-    pub(super) fn of(run: &RunContext) -> Result<Self, StoreError> {
+    pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
         let (session, reader) = (&run.session, run.session.store.reader()?);
         let past = match &run.past {
             Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,

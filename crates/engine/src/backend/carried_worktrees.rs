@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wf_core::machine::Attempt;
 use wf_exec::WorkError;
 
-use super::RunReplica;
+use super::replica::RunReplica;
 use crate::files::worktrees::REPOSITORY;
 
 impl RunReplica {

@@ -9,7 +9,7 @@ use wf_base::name::RunId;
 use wf_exec::StopLevel;
 use wf_exec::dialogue::LineSender;
 
-use super::RunFamily;
+use super::family::RunFamily;
 use super::remote::ToBackend;
 use crate::session::{EngineError, EngineSession};
 
@@ -17,7 +17,7 @@ use crate::session::{EngineError, EngineSession};
 const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// Sends a message.
-pub(super) async fn send(sender: &mut LineSender, message: &ToBackend) {
+pub(crate) async fn send(sender: &mut LineSender, message: &ToBackend) {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     sender.send_text(&line).await;
@@ -35,7 +35,7 @@ pub(super) struct BackendLink {
 }
 
 impl BackendLink {
-    pub(super) fn new(sender: LineSender) -> Self {
+    pub(crate) fn new(sender: LineSender) -> Self {
         Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
     }
 
@@ -46,7 +46,7 @@ impl BackendLink {
 
     /// Starts a run whose opening is recorded first, if it is not: so the use of its approval is counted, and the run is
     /// known here whatever happens next.
-    pub(super) async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
+    pub(crate) async fn start(&mut self, family: &mut RunFamily) -> Result<(), EngineError> {
         let outermost = family.outermost();
         if outermost.event_count() == 0 {
             let (run, opening) = (outermost.id().clone(), outermost.opening().to_vec());
@@ -56,7 +56,7 @@ impl BackendLink {
         Ok(())
     }
 
-    pub(super) async fn cancel(&mut self, wanted: StopLevel) {
+    pub(crate) async fn cancel(&mut self, wanted: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
             if self.asked < degree && degree <= wanted {
                 self.asked = degree;

@@ -44,7 +44,7 @@ struct PastRun {
 
 impl PastRuns {
     /// Reads the record, if a nested run may reuse something of it.
-    pub(super) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
+    pub(crate) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
         let reuses = |fate: &StepFate| matches!(fate, StepFate::Rerun(StepRerun { reuses_nested: true, .. }));
         let Some(repeated) = past.run().filter(|_| past.fates().any(|(_, fate)| reuses(fate))) else {
             return Ok(Self::default());
@@ -68,7 +68,7 @@ impl PastRuns {
     }
 
     /// Returns the paths of the files that its results are compared with.
-    pub(super) fn files(&self) -> BTreeSet<String> {
+    pub(crate) fn files(&self) -> BTreeSet<String> {
         let events = self.runs.iter().flat_map(|past| &past.events);
         let files = events.flat_map(|event| match &event.fact {
             EventKind::AttemptEnded { artifacts, .. } => artifacts.as_slice(),

@@ -11,8 +11,8 @@ use wf_core::machine::{ApprovalRequest, Event, EventKind, TaskId};
 use wf_core::observe::TaskRemark;
 use wf_store::{Store, StoreError, StoreReader};
 
-use super::RunReplica;
 use super::nested_run::NestedRun;
+use super::replica::RunReplica;
 use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run and the runs nested in it that are under way.
@@ -90,7 +90,7 @@ impl RunFamily {
     }
 
     /// Ends the runs, which nothing decides about or works for any more: inner ones first.
-    pub(super) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
+    pub(crate) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
         while let Some(run) = self.innermost() {
             if let Some(mut nested) = self.nested.remove(&run) {
                 nested.replica.terminate(reason).await?;
@@ -107,7 +107,7 @@ impl RunFamily {
     }
 
     /// Shows a remark about a task of a run.
-    pub(super) fn remark(&self, run: &RunId, place: &TaskId, remark: &TaskRemark) {
+    pub(crate) fn remark(&self, run: &RunId, place: &TaskId, remark: &TaskRemark) {
         if let Some(replica) = self.replica(run) {
             replica.remark(place, remark);
         }

@@ -24,7 +24,7 @@ pub struct RetriedResults {
 
 impl RetriedResults {
     /// Returns what a run takes from the run that it repeats.
-    pub(super) fn of(
+    pub(crate) fn of(
         reader: &StoreReader,
         past: &RepeatedRun,
         params: &JsonObject,

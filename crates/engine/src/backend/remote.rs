@@ -25,8 +25,12 @@ use wf_exec::{StopLevel, WorkError, spawn_task};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
-use super::backend_link::{BackendLink, send};
-use super::{CarriedState, EarlierConversations, NestedRun, RetriedResults, RunFamily};
+use super::carried_state::CarriedState;
+use super::family::RunFamily;
+use super::link::{BackendLink, send};
+use super::nested_run::NestedRun;
+use super::retried_results::RetriedResults;
+use crate::agent::EarlierConversations;
 use crate::dispatch::begin::block_on;
 use crate::reuse::RepeatedRun;
 use crate::session::state_addition::StateAddition;

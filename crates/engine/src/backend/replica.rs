@@ -17,7 +17,7 @@ use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
-use super::{EarlierConversations, agent};
+use crate::agent::{self, EarlierConversations};
 use crate::decisions::asking;
 use crate::dispatch::begin::{BegunRun, ReplayedRun};
 use crate::dispatch::publish;
@@ -34,7 +34,7 @@ use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
 
 /// A copy of a run.
 pub struct RunReplica {
-    pub(super) run: Arc<RunContext>,
+    pub(crate) run: Arc<RunContext>,
     machine: Machine,
     count: u64,
     /// The run, if nothing of it is recorded here.
@@ -160,7 +160,7 @@ impl RunReplica {
     }
 
     /// Removes the copies of verified files, which nobody needs any more.
-    pub(super) fn discard(self) {
+    pub(crate) fn discard(self) {
         copies::discard(&self.run);
     }
 
@@ -194,14 +194,14 @@ impl RunReplica {
     }
 
     /// Ends the run, which nothing decides about any more.
-    pub(super) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
+    pub(crate) async fn terminate(&mut self, reason: &str) -> Result<(), EngineError> {
         let now = self.run.session.clock.now();
         let events = self.machine.clone().terminate(reason, now);
         self.extend(events).await
     }
 
     /// Shows a remark about a task.
-    pub(super) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
+    pub(crate) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
         self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));
     }
 

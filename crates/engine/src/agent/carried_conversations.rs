@@ -11,21 +11,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::conversation::{ConversationTurns, conversation_folder, folder_blobs, prune, turns};
+use super::conversation::{conversation_folder, folder_blobs, prune, turns};
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
-use wf_base::name::Name;
+use crate::session::remote_workspace::EarlierConversations;
 use wf_core::machine::{Attempt, Event, EventKind};
 use wf_exec::view::family;
 use wf_model::{ConversationUse, Step, StepWork};
 use wf_store::StoreError;
-
-/// The conversations that the agents of a run may continue, as they were before it started.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EarlierConversations(BTreeMap<Name, ConversationTurns>);
 
 impl EarlierConversations {
     /// Reads the conversations of the session of a run that its plan, or one that this uses, names.
@@ -42,19 +35,6 @@ impl EarlierConversations {
         }
         conversations.retain(|_, turns| !turns.is_empty());
         Ok(Self(conversations))
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds the turns of a conversation from before the run to those of the run.
-    pub(super) fn add_to(&self, turns: ConversationTurns, name: &Name) -> ConversationTurns {
-        match self.0.get(name) {
-            Some(earlier) => turns.and(earlier.clone()),
-            None => turns,
-        }
     }
 }
 

@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::run::RunContext;
-use crate::session::EngineSession;
+use crate::session::remote_workspace::ConversationTurns;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, SessionName};
 use wf_core::agent::{
@@ -23,16 +21,6 @@ use wf_core::machine::{Attempt, StepState};
 use wf_exec::WorkError;
 use wf_model::{AgentWork, ConversationUse, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
-
-/// The conversations that the agents of a recorded run continued, by the tasks above its run and the attempt.
-pub type RecordedConversations = BTreeMap<(Vec<String>, Attempt), PriorConversation>;
-
-impl EngineSession {
-    /// Lets agents continue the conversations of a recorded run, and none of this workspace.
-    pub fn use_recorded_conversations(&self, recorded: RecordedConversations) {
-        let _ = self.shared.conversations.set(recorded);
-    }
-}
 
 /// Returns what is left of a conversation that an attempt continues.
 pub(super) async fn prior_conversation(
@@ -177,28 +165,6 @@ pub fn conversations(
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
-}
-
-/// The turns of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ConversationTurns {
-    /// The last turns that count.
-    counted: Vec<ConversationTurn>,
-    /// The events that all turns tell of.
-    occurred: Vec<PersonaOccurrence>,
-}
-
-impl ConversationTurns {
-    pub(super) fn is_empty(&self) -> bool {
-        self.counted.is_empty() && self.occurred.is_empty()
-    }
-
-    /// Returns these turns and others.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        self.counted.extend(other.counted);
-        self.occurred.extend(other.occurred);
-        self
-    }
 }
 
 /// Reads the turns in a folder.

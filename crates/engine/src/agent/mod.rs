@@ -25,11 +25,10 @@ mod supplement;
 mod tool;
 
 pub(super) use call::{ModelCall, call_model};
-pub use carried_conversations::EarlierConversations;
 pub(super) use carried_conversations::{bring_back, continues_conversation};
 pub(super) use client::{ClientTurn, serve_client};
 pub(super) use compaction::compact;
-pub use conversation::{RecordedConversations, conversations};
+pub use conversation::conversations;
 pub(super) use exchange::{answer_exchange, put_exchange};
 pub(super) use session::{AgentEnding, LiveAgents, end};
 pub(super) use tool::{ToolOrder, call_tool, tool_call};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -18,7 +17,7 @@ use wf_exec::{WorkError, cache, environment, files};
 use wf_model::definition;
 use wf_model::expr::Template;
 use wf_model::{JsonObject, Step, StepWork};
-use wf_store::{BlobStore, CacheEntry, CacheLookup, StoreError};
+use wf_store::{CacheEntry, CacheLookup, StoreError};
 
 use super::work::AttemptTask;
 use crate::dispatch::dispatcher::UnitResult;
@@ -26,7 +25,6 @@ use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::run::scope::secrets_read;
-use crate::session::EngineSession;
 use crate::session::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;
 
@@ -38,23 +36,6 @@ pub(crate) fn remark_of(lookup: &CacheLookup) -> Option<TaskRemark> {
     let reason = cache::miss_reason(&lookup.parts)?;
     reason.starts_with(NOT_STORED).then(|| TaskRemark::NotStored(reason.to_owned()))
 }
-
-/// Results for reuse that several hosts share.
-pub trait SharedResults: Send + Sync {
-    /// Finds a result, and puts its files among those of a state. The error is the reason why one that is there cannot be
-    /// used.
-    fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a>;
-}
-
-impl EngineSession {
-    /// Finds results also among those that other hosts share.
-    pub fn share_results(&self, results: Box<dyn SharedResults>) {
-        let _ = self.shared.results.set(results);
-    }
-}
-
-/// A result that is looked for.
-pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
 
 /// Looks up a result and restores its files. A failed lookup counts as a miss: the work runs, and
 /// reports itself what is wrong.

@@ -13,6 +13,8 @@ use wf_store::{Store, StoreError, StoreReader};
 
 use super::nested_run::NestedRun;
 use super::replica::RunReplica;
+use crate::attempt::cache;
+use crate::session::state_addition::StateAddition;
 use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run and the runs nested in it that are under way.
@@ -166,4 +168,23 @@ fn count(reader: &StoreReader, run: &RunId) -> Result<u64, StoreError> {
 fn not_under_way(run: &RunId) -> EngineError {
     let cause = format!("run {} is not under way", run.short());
     EngineError::System { doing: "take over what happened on a backend", cause }
+}
+
+impl RunFamily {
+    /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
+    pub(crate) async fn write_additions(
+        &self,
+        additions: Vec<StateAddition>,
+        store: &Store,
+    ) -> Result<(), StoreError> {
+        for addition in additions {
+            if let StateAddition::Lookup(lookup) = &addition
+                && let Some(remark) = cache::remark_of(lookup)
+            {
+                self.remark(&lookup.run, &lookup.place, &remark);
+            }
+            addition.write(store).await?;
+        }
+        Ok(())
+    }
 }

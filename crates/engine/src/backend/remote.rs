@@ -30,9 +30,9 @@ use super::family::RunFamily;
 use super::link::{BackendLink, send};
 use super::nested_run::NestedRun;
 use super::retried_results::RetriedResults;
-use crate::agent::EarlierConversations;
 use crate::dispatch::begin::block_on;
 use crate::reuse::RepeatedRun;
+use crate::session::remote_workspace::EarlierConversations;
 use crate::session::state_addition::StateAddition;
 use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
 

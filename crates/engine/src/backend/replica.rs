@@ -17,7 +17,8 @@ use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
-use crate::agent::{self, EarlierConversations};
+use crate::agent;
+use crate::attempt::cache;
 use crate::decisions::asking;
 use crate::dispatch::begin::{BegunRun, ReplayedRun};
 use crate::dispatch::publish;
@@ -29,6 +30,8 @@ use crate::nested::generated;
 use crate::nested::plan_run::OpenNestedRun;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
+use crate::session::remote_workspace::EarlierConversations;
+use crate::session::state_addition::StateAddition;
 use crate::session::suspend::SuspendedRequest;
 use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
 
@@ -265,4 +268,19 @@ pub(super) fn with_stale(run: &RunContext, input: Option<InputKind>) -> WorkInpu
 /// True if an event is part of the opening of a run.
 fn is_of_opening(fact: &EventKind) -> bool {
     matches!(fact, EventKind::RunStarted { .. } | EventKind::BudgetSet(_) | EventKind::RunApproved(_))
+}
+
+impl RunReplica {
+    /// Takes over an addition that work for this run made elsewhere, as far as other work needs it: the result of a task is
+    /// kept under the key that it was looked for, and agents find what others noted.
+    pub async fn take_over(&self, addition: StateAddition) -> Result<(), StoreError> {
+        match addition {
+            StateAddition::Lookup(lookup) => {
+                cache::remember_key(&self.run, *lookup);
+                Ok(())
+            }
+            StateAddition::Note(_) => addition.write(&self.run.session.store).await,
+            StateAddition::Result(_) | StateAddition::Recall { .. } => Ok(()),
+        }
+    }
 }

@@ -14,22 +14,6 @@ use wf_store::StoreError;
 
 use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
-use crate::session::EngineSession;
-use wf_core::observe::RunRef;
-
-/// The answers of people in a recorded run, which its replay gives in their place.
-pub trait RecordedAnswers: Send + Sync {
-    /// Returns the answer to a request; `None`: the recorded run has none to exactly this request. The same request of the
-    /// same run always has the same answer.
-    fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome>;
-}
-
-impl EngineSession {
-    /// Lets the answers of a recorded run count, and none that is signed.
-    pub fn use_recorded_answers(&self, recorded: Box<dyn RecordedAnswers>) {
-        let _ = self.shared.answers.set(recorded);
-    }
-}
 
 /// Checks for a decision.
 pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {

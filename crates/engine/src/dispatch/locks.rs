@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use wf_core::machine::{Effect, InputKind, LockHolder, TaskId, TaskLocks};
 use wf_core::observe::TaskRemark;
@@ -21,12 +21,6 @@ use wf_base::time::Moment;
 /// The interval between two looks of the task that is next, and the limit on that of tasks further behind, which look less often.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
-#[derive(Default)]
-pub(crate) struct LockWakeups {
-    freed: Notify,
-}
 
 impl RunDispatcher {
     /// Sets aside the requests for files, and returns the other effects. A request without an event shows nothing, and

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use wf_core::machine::TaskId;
 use wf_core::observe::TaskRemark;
-use wf_core::permit::ParallelLimits;
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
@@ -27,14 +26,6 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The wait after which a step says what it waits for.
 const LONG_WAIT: Duration = Duration::from_secs(1);
-
-/// The limits of the workspace, and the wake-ups of steps that wait for a permit. Those of this program are woken at once;
-/// permits that other processes give back are polled.
-#[derive(Default)]
-pub(crate) struct PermitWakeups {
-    pub(crate) limits: ParallelLimits,
-    freed: Notify,
-}
 
 impl RunDispatcher {
     /// Starts a unit of work in which a step executes; `stop` tells it to end.

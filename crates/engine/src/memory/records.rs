@@ -7,7 +7,7 @@
 //! on that target, since nothing else could be exploited. And a change that was ordered, and has
 //! not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
@@ -127,16 +127,6 @@ pub(crate) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     let intent = slug(run);
     let task = CalibrationTask { words: &words, intent: Some(&intent) };
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
-}
-
-/// The knowledge of memory that the agents of a recorded run were told, by the tasks above its run and the attempt.
-pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
-
-impl EngineSession {
-    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
-    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
-        let _ = self.shared.calibrations.set(recorded);
-    }
 }
 
 /// Returns what memory knows about a task that an agent recalls. What the outermost run has written is told by its

@@ -24,13 +24,6 @@ const MOST_CHARS: usize = 400;
 const UNCONFINED: &str = "a generated plan runs only in the sandbox, which is off here; remove `sandbox: off` from \
                           wf.yaml";
 
-/// Reads plans that runs make, as a plan in a file is read.
-pub trait PlanReader: Send + Sync {
-    /// Parses, checks and lowers a text; the error has all mistakes, each in words. `path` is its path in the
-    /// workspace, relative to which it uses others: only those that the run was started with.
-    fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>>;
-}
-
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
 pub(crate) async fn read(task: AttemptTask) -> UnitResult {
     if step_of(&task.run, &task.attempt.place).is_open() {

@@ -23,18 +23,13 @@ use wf_sign::approval::Approvers;
 use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
-use super::hosts::SharedLedgers;
+use super::hosts::{SharedLedgers, SharedResults};
 use super::left_running::LeftRunning;
+use super::recorded::{RecordedAnswers, RecordedCalibrations, RecordedConversations};
 use super::remote_workspace::RemoteWorkspace;
 use super::state_addition::StateAddition;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
-use crate::agent::RecordedConversations;
-use crate::attempt::cache::SharedResults;
-use crate::decisions::asking::RecordedAnswers;
-use crate::dispatch::locks::LockWakeups;
-use crate::dispatch::permits::PermitWakeups;
-use crate::memory::records::RecordedCalibrations;
-use crate::nested::generated::PlanReader;
+use super::wakeups::{LockWakeups, PermitWakeups};
 use crate::reuse::RepeatedRun;
 use wf_core::observe::RunObserver;
 
@@ -75,6 +70,13 @@ pub struct EngineSession {
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
     /// The state that its runs share.
     pub shared: SharedState,
+}
+
+/// Reads plans that runs make, as a plan in a file is read.
+pub trait PlanReader: Send + Sync {
+    /// Parses, checks and lowers a text; the error has all mistakes, each in words. `path` is its path in the
+    /// workspace, relative to which it uses others: only those that the run was started with.
+    fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>>;
 }
 
 /// The state that the runs of a session share in memory.

@@ -1,14 +1,17 @@
-//! The ledgers of runs whose work is done by several hosts: whoever decides about the runs keeps them.
+//! The services that several hosts share, where they do the work of the same runs: the ledgers, which whoever decides about
+//! the runs keeps, and the results for reuse.
 
 use std::fmt;
 use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 
+use wf_base::digest::Sha256Digest;
 use wf_core::machine::{AttemptUsage, CALL_UNPAID_PREFIX};
 use wf_core::run_ledgers::BudgetRefusal;
 use wf_exec::WorkError;
 use wf_model::EngineFailure;
+use wf_store::{BlobStore, CacheEntry};
 
 use super::engine_session::EngineSession;
 
@@ -52,9 +55,24 @@ impl From<UnpaidCall> for WorkError {
     }
 }
 
+/// Results for reuse that several hosts share.
+pub trait SharedResults: Send + Sync {
+    /// Finds a result, and puts its files among those of a state. The error is the reason why one that is there cannot be
+    /// used.
+    fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a>;
+}
+
+/// A result that is looked for.
+pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
+
 impl EngineSession {
     /// Has calls paid by ledgers that count what other hosts do for the same runs.
     pub fn share_ledgers(&self, ledgers: std::sync::Arc<dyn SharedLedgers>) {
         let _ = self.shared.ledgers.set(ledgers);
+    }
+
+    /// Finds results also among those that other hosts share.
+    pub fn share_results(&self, results: Box<dyn SharedResults>) {
+        let _ = self.shared.results.set(results);
     }
 }

@@ -10,9 +10,11 @@ pub(crate) mod end;
 pub(crate) mod engine_session;
 pub(crate) mod hosts;
 mod left_running;
+pub(crate) mod recorded;
 pub(crate) mod remote_workspace;
 pub(crate) mod state_addition;
 pub(crate) mod suspend;
 pub(crate) mod waiting;
+mod wakeups;
 
 pub use engine_session::{EngineError, EngineSession, FinishedRun, RunRequest};

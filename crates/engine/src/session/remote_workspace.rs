@@ -1,12 +1,16 @@
 //! The workspace of a run that a backend drives, as a host knows it: its files are here, and nothing else of it is.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use wf_base::name::Name;
+use wf_core::agent::{ConversationTurn, PersonaOccurrence};
 use wf_exec::WorkError;
 use wf_exec::worktree::WorktreeGit;
 
 use super::engine_session::EngineSession;
-use crate::agent::EarlierConversations;
 
 /// A workspace that is elsewhere, as far as its run needs to know it.
 #[derive(Clone, Debug, Default)]
@@ -42,5 +46,47 @@ impl EngineSession {
             _ => path.strip_prefix(&self.root).unwrap_or(path).to_owned(),
         };
         shown.display().to_string()
+    }
+}
+
+/// The conversations that the agents of a run may continue, as they were before it started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EarlierConversations(pub(crate) BTreeMap<Name, ConversationTurns>);
+
+impl EarlierConversations {
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the turns of a conversation from before the run to those of the run.
+    pub(crate) fn add_to(&self, turns: ConversationTurns, name: &Name) -> ConversationTurns {
+        match self.0.get(name) {
+            Some(earlier) => turns.and(earlier.clone()),
+            None => turns,
+        }
+    }
+}
+
+/// The turns of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConversationTurns {
+    /// The last turns that count.
+    pub(crate) counted: Vec<ConversationTurn>,
+    /// The events that all turns tell of.
+    pub(crate) occurred: Vec<PersonaOccurrence>,
+}
+
+impl ConversationTurns {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counted.is_empty() && self.occurred.is_empty()
+    }
+
+    /// Returns these turns and others.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.counted.extend(other.counted);
+        self.occurred.extend(other.occurred);
+        self
     }
 }

@@ -12,9 +12,6 @@ use wf_core::memory::MemoryNote;
 use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
 
 use super::engine_session::EngineSession;
-use crate::attempt::cache;
-use crate::backend::family::RunFamily;
-use crate::backend::replica::RunReplica;
 
 /// An addition to the state. To write it twice is to write it once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,39 +72,5 @@ impl EngineSession {
 
     fn additions(&self) -> std::sync::MutexGuard<'_, Option<Vec<StateAddition>>> {
         self.shared.additions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RunFamily {
-    /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
-    pub(crate) async fn write_additions(
-        &self,
-        additions: Vec<StateAddition>,
-        store: &Store,
-    ) -> Result<(), StoreError> {
-        for addition in additions {
-            if let StateAddition::Lookup(lookup) = &addition
-                && let Some(remark) = cache::remark_of(lookup)
-            {
-                self.remark(&lookup.run, &lookup.place, &remark);
-            }
-            addition.write(store).await?;
-        }
-        Ok(())
-    }
-}
-
-impl RunReplica {
-    /// Takes over an addition that work for this run made elsewhere, as far as other work needs it: the result of a task is
-    /// kept under the key that it was looked for, and agents find what others noted.
-    pub async fn take_over(&self, addition: StateAddition) -> Result<(), StoreError> {
-        match addition {
-            StateAddition::Lookup(lookup) => {
-                cache::remember_key(&self.run, *lookup);
-                Ok(())
-            }
-            StateAddition::Note(_) => addition.write(&self.run.session.store).await,
-            StateAddition::Result(_) | StateAddition::Recall { .. } => Ok(()),
-        }
     }
 }

@@ -1,0 +1,19 @@
+//! The wake-ups of tasks that wait for what another task of this program has: a lock, or a permit to execute.
+
+use tokio::sync::Notify;
+
+use wf_core::permit::ParallelLimits;
+
+/// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
+#[derive(Default)]
+pub(crate) struct LockWakeups {
+    pub(crate) freed: Notify,
+}
+
+/// The limits of the workspace, and the wake-ups of steps that wait for a permit. Those of this program are woken at once;
+/// permits that other processes give back are polled.
+#[derive(Default)]
+pub(crate) struct PermitWakeups {
+    pub(crate) limits: ParallelLimits,
+    pub(crate) freed: Notify,
+}

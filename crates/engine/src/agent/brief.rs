@@ -12,12 +12,12 @@ use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::evidence::ReliedEvidence;
 use crate::memory::records;
 use crate::models::bodies::CallBodies;
 use crate::models::health::StoredHealth;
 use crate::run::current_step::{PlanStep, step_of};
+use crate::session::UnitResult;
 use wf_core::agent::authoring::MemoryCalibration;
 use wf_core::agent::{
     BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,

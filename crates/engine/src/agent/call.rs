@@ -5,11 +5,10 @@ use tokio::sync::watch;
 
 use super::parse::AgentCall;
 use super::session::{AgentDialogue, AgentSession};
-use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
 use crate::run::RunContext;
-use crate::session::EngineError;
+use crate::session::waiting::wait_for_stop;
+use crate::session::{EngineError, UnitResult};
 use wf_core::agent::{ContextCut, ModelReply};
 use wf_core::machine::{
     Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::session::AgentDialogue;
-use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
+use crate::session::UnitResult;
+use crate::session::waiting::wait_for_stop;
 use wf_base::name::Name;
 use wf_core::agent::{ANSWER_TOKENS, ModelRequest, QUESTION_TOKENS, compactor_question};
 use wf_core::machine::{AttemptUsage, CompactionReply, CompactionRequest, CompactorLimits, InputKind};

@@ -20,11 +20,11 @@ use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
 use super::work::AttemptTask;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 use crate::run::scope::secrets_read;
+use crate::session::UnitResult;
 use crate::session::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;
 

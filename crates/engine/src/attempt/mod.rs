@@ -15,5 +15,5 @@ mod argv;
 pub(crate) mod cache;
 mod output;
 mod request;
-pub(crate) mod supply;
+mod supply;
 pub(crate) mod work;

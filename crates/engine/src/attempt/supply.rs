@@ -16,6 +16,7 @@ use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 use super::work::AttemptTask;
 use crate::files::copies;
 use crate::run::scope::secrets_read;
+use crate::session::waiting::wait_for_stop;
 
 impl AttemptTask {
     /// Returns the secrets that a step reads; their programs may run only where the step may.
@@ -116,12 +117,5 @@ impl AttemptTask {
         }
         self.check_workspace(WorkspaceView::admit_unconfined).await?;
         Ok(Vec::new())
-    }
-}
-
-/// Waits until an attempt is told to end.
-pub(crate) async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
-    if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -22,13 +22,13 @@ use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, lo
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::artifacts;
 use crate::files::evidence::ReliedEvidence;
 use crate::models::health::BreakerNotes;
 use crate::nested::plan_run;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
+use crate::session::UnitResult;
 
 /// The part of the engine's own environment that a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();

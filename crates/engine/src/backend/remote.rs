@@ -30,11 +30,11 @@ use super::family::RunFamily;
 use super::link::{BackendLink, send};
 use super::nested_run::NestedRun;
 use super::retried_results::RetriedResults;
-use crate::dispatch::begin::block_on;
 use crate::reuse::RepeatedRun;
 use crate::session::remote_workspace::EarlierConversations;
 use crate::session::state_addition::StateAddition;
-use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
+use crate::session::waiting::{self, block_on};
+use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {

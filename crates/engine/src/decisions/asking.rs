@@ -12,8 +12,8 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
-use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
+use crate::session::UnitResult;
 
 /// Checks for a decision.
 pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {

@@ -16,10 +16,10 @@ use wf_model::expr::EvalError;
 use wf_model::{GateProvider, JsonObject, Step, StepWork};
 
 use super::model_judge::ModelJudgement;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::scope::{TemplateValues, secrets_read};
+use crate::session::UnitResult;
 
 /// The placeholder for a secret in the input of gates.
 const SECRET_PLACEHOLDER: &str = "[secret]";

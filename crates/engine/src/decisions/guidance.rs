@@ -11,11 +11,11 @@ use wf_core::machine::{AttemptUsage, GuidanceReply, GuidanceRequest, InputKind, 
 use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
-use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
+use crate::session::UnitResult;
+use crate::session::waiting::wait_for_stop;
 
 /// The maximum time of a question, repair included (Silas 19.4.1).
 const TIMEOUT: Duration = Duration::from_secs(90);

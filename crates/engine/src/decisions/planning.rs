@@ -12,12 +12,12 @@ use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::gating;
-use crate::attempt::supply::wait_for_stop;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::memory::records;
 use crate::models::asker::ModelAsker;
 use crate::nested::generated;
 use crate::run::RunContext;
+use crate::session::UnitResult;
+use crate::session::waiting::wait_for_stop;
 
 /// The answer of a planner, and what it used.
 struct PlannerAnswer {

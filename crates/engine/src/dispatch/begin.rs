@@ -4,7 +4,6 @@ use tokio::sync::watch;
 
 use wf_base::name::{RunId, SessionName};
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
-use wf_exec::runtime::waiting_runtime;
 use wf_exec::view::KeptFiles;
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
@@ -20,6 +19,7 @@ use crate::run::context::{RunInputs, RunOwnership};
 use crate::run::evidence_record::EvidenceRecord;
 use crate::run::lineage::first_run;
 use crate::session::end::recorded_end;
+use crate::session::waiting::block_on;
 use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
 use wf_core::observe::RunRef;
 
@@ -306,11 +306,4 @@ fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
     let (last, before) = owners.split_last()?;
     let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
     same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
-}
-
-/// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
-pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
-    let runtime = waiting_runtime()
-        .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
-    runtime.block_on(work)
 }

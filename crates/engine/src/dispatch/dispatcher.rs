@@ -25,16 +25,13 @@ use crate::nested::children::LiveChildren;
 use crate::run::RunContext;
 use crate::session::end::finished_run_of;
 use crate::session::suspend::SuspendedRequest;
-use crate::session::{EngineError, FinishedRun};
+use crate::session::{EngineError, FinishedRun, UnitResult};
 
 /// The maximum delay until an approver's answer is seen.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The reason of a run that was told to end.
 pub const STOP_REASON: &str = "cancelled by a signal (Ctrl-C / wf cancel)";
-
-/// The result of a unit of work.
-pub(crate) type UnitResult = Result<Option<InputKind>, EngineError>;
 
 /// The loop of one run until it is over. It alone owns the machine.
 pub(crate) struct RunDispatcher {

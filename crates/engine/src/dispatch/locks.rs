@@ -12,9 +12,9 @@ use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
 
-use super::dispatcher::{RunDispatcher, UnitResult};
+use super::dispatcher::RunDispatcher;
 use crate::run::RunContext;
-use crate::session::EngineError;
+use crate::session::{EngineError, UnitResult};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 

@@ -14,11 +14,11 @@ use wf_core::observe::TaskRemark;
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
-use super::dispatcher::{RunDispatcher, UnitResult};
+use super::dispatcher::RunDispatcher;
 use super::locks;
-use crate::attempt::supply::wait_for_stop;
 use crate::run::RunContext;
-use crate::session::EngineError;
+use crate::session::waiting::wait_for_stop;
+use crate::session::{EngineError, UnitResult};
 
 /// The intervals between two requests, while other processes have all permits.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(20);

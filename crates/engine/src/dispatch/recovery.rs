@@ -8,9 +8,9 @@ use wf_core::machine::{Event, EventKind, RunApproval};
 use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
 
-use super::begin::block_on;
 use crate::files::evidence;
 use crate::run::scope::secrets_read;
+use crate::session::waiting::block_on;
 use crate::session::{EngineError, EngineSession};
 
 /// Returns the secrets that a run was given, by its events, as far as they must be masked: those

@@ -11,7 +11,6 @@ use wf_core::machine::{AgentRecord, Attempt, Effect, TaskId};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
-use super::dispatcher::UnitResult;
 use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use crate::attempt::cache;
 use crate::attempt::work::AttemptTask;
@@ -22,6 +21,7 @@ use crate::nested::generated;
 use crate::proof::before_work;
 use crate::proof::judging::{self, CheckSubject};
 use crate::run::{RunContext, current_step};
+use crate::session::UnitResult;
 
 /// The work of a unit, until it has ended.
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;

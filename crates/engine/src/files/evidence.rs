@@ -20,13 +20,12 @@ use wf_store::{StoreError, StoreReader};
 use super::copies::{self, KeptFile};
 use super::recorded_results::RecordedResults;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
 use crate::run::declarations::Declarations;
 use crate::run::evidence_record::EvidenceRecord;
 use crate::run::run_place::is_elsewhere;
-use crate::session::{EngineError, EngineSession};
+use crate::session::{EngineError, EngineSession, UnitResult};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.
 const BASELINE: &str = "baseline";

@@ -12,9 +12,9 @@ use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::evidence::excluded_folders;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
+use crate::session::UnitResult;
 
 /// The folder of the worktrees in that of a run.
 const FOLDER: &str = "worktrees";

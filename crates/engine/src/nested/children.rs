@@ -6,11 +6,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::plan_run::{self, NestedBeginning, NestedPlace};
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
-use crate::session::{EngineError, FinishedRun};
+use crate::session::{EngineError, FinishedRun, UnitResult};
 use wf_base::name::PlanId;
 use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
 use wf_exec::StopLevel;

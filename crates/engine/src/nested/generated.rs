@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use super::plan_run;
 use crate::attempt::work::AttemptTask;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
-use crate::session::{EngineError, EngineSession};
+use crate::session::{EngineError, EngineSession, UnitResult};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope::{self, MAX_PLAN_BYTES};
 use wf_core::machine::{self, InputKind, PlanGeneration, WorkExit};

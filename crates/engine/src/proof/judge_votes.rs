@@ -13,10 +13,10 @@ use wf_exec::StopLevel;
 use wf_exec::check::CheckOutcome;
 use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
-use crate::attempt::supply::wait_for_stop;
 use crate::models::asker::ModelAsker;
 use crate::models::call::ModelCallFailure;
 use crate::run::RunContext;
+use crate::session::waiting::wait_for_stop;
 
 /// The judge of one check, and what its calls have used.
 struct JudgeCalls<'a> {

@@ -20,11 +20,11 @@ use wf_model::expr::EvalError;
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::before_work;
-use crate::dispatch::dispatcher::UnitResult;
 use crate::files::{artifacts, copies};
 use crate::run::current_step::{step_of, written_step};
 use crate::run::scope::TemplateValues;
 use crate::run::{RunContext, declarations};
+use crate::session::UnitResult;
 
 /// The subject of checks, and the values that their templates read.
 pub(crate) struct CheckSubject {

@@ -16,12 +16,12 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::judging::{self, CheckSubject};
-use crate::dispatch::begin::block_on;
 use crate::files::evidence;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
 use crate::run::run_place::is_elsewhere;
-use crate::session::{EngineError, EngineSession, waiting};
+use crate::session::waiting::{self, block_on};
+use crate::session::{EngineError, EngineSession};
 use wf_core::observe::RunRef;
 
 /// A run whose results are to be checked again.

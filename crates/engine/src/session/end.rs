@@ -1,6 +1,38 @@
-use super::engine_session::FinishedRun;
-use wf_base::name::RunId;
-use wf_core::machine::{Event, EventKind, Machine};
+//! The end of a run.
+
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{
+    CriteriaCount, Event, EventKind, FailureTally, Machine, NestedFindings, RunOutcome, StaleFile, Standing,
+    StepCounts,
+};
+use wf_model::JsonObject;
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedRun {
+    /// The run.
+    pub run: RunId,
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The reason; empty for success.
+    pub reason: String,
+    /// The first step that failed.
+    pub failed: Option<Name>,
+    /// The verification status of its result.
+    pub standing: Standing,
+    /// The number of its steps by final state.
+    pub counts: StepCounts,
+    /// The failures in it, by class.
+    pub failures: FailureTally,
+    /// The findings for a run around it.
+    pub findings: NestedFindings,
+    /// The tasks whose evidence is stale.
+    pub stale: Vec<StaleFile>,
+    /// Its outputs.
+    pub outputs: JsonObject,
+    /// The number of criteria that pass, if the result was accepted with less than all.
+    pub accepted: Option<CriteriaCount>,
+}
 
 /// Returns the end of a run, if the event is one; the machine has applied it.
 pub(crate) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> Option<FinishedRun> {

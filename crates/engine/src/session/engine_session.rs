@@ -4,12 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use wf_base::name::{Name, RunId, SessionName};
+use wf_base::name::{RunId, SessionName};
 use wf_base::time::{Clock, Moment};
-use wf_core::machine::{
-    CriteriaCount, FailureTally, LogicMismatch, NestedFindings, RunApproval, RunOutcome, StaleFile, Standing,
-    StepCounts,
-};
+use wf_core::machine::{InputKind, LogicMismatch, RunApproval};
 use wf_core::permit::ParallelLimits;
 use wf_exec::evidence::DigestMemo;
 use wf_exec::originals::WorkspaceRepository;
@@ -181,33 +178,6 @@ pub struct RunRequest {
     pub tracked: Option<BTreeSet<PathBuf>>,
 }
 
-/// The end of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinishedRun {
-    /// The run.
-    pub run: RunId,
-    /// The outcome.
-    pub outcome: RunOutcome,
-    /// The reason; empty for success.
-    pub reason: String,
-    /// The first step that failed.
-    pub failed: Option<Name>,
-    /// The verification status of its result.
-    pub standing: Standing,
-    /// The number of its steps by final state.
-    pub counts: StepCounts,
-    /// The failures in it, by class.
-    pub failures: FailureTally,
-    /// The findings for a run around it.
-    pub findings: NestedFindings,
-    /// The tasks whose evidence is stale.
-    pub stale: Vec<StaleFile>,
-    /// Its outputs.
-    pub outputs: JsonObject,
-    /// The number of criteria that pass, if the result was accepted with less than all.
-    pub accepted: Option<CriteriaCount>,
-}
-
 /// The reason why a run cannot go on. Its record is whole, and it can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -275,6 +245,9 @@ pub enum EngineError {
     #[error("the run is stuck; this is a bug in wf")]
     Stuck,
 }
+
+/// The result of a unit of work.
+pub(crate) type UnitResult = Result<Option<InputKind>, EngineError>;
 
 impl EngineSession {
     /// Returns the error by which a report of the observer was lost, if one was.

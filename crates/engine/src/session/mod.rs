@@ -17,4 +17,6 @@ pub(crate) mod suspend;
 pub(crate) mod waiting;
 mod wakeups;
 
-pub use engine_session::{EngineError, EngineSession, FinishedRun, RunRequest};
+pub use end::FinishedRun;
+pub(crate) use engine_session::UnitResult;
+pub use engine_session::{EngineError, EngineSession, RunRequest};

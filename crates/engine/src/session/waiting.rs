@@ -1,9 +1,12 @@
+//! The waits of a run: on the thread that works for it, for signals of the user, and for the stop of a unit of work.
+
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use wf_exec::StopLevel;
 
 use super::engine_session::EngineError;
+use wf_exec::runtime::waiting_runtime;
 
 /// Works on a run and passes interrupts on: the first asks it to end, the next ones insist.
 pub(crate) async fn heeding<T>(
@@ -30,4 +33,18 @@ pub(crate) async fn heeding<T>(
             *degree = if *degree == StopLevel::No { StopLevel::Gently } else { StopLevel::AtOnce };
         });
     }
+}
+
+/// Waits until an attempt is told to end.
+pub(crate) async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
+    if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    let runtime = waiting_runtime()
+        .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
+    runtime.block_on(work)
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 
 use super::journal::AgentLog;
-use crate::models::health::{BreakerNotes, StoredHealth};
+use crate::models::health::StoredHealth;
+use crate::run::attempt_task::BreakerNotes;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::attempt::work::AttemptTask;
+use crate::run::AttemptTask;
 use wf_base::keyword::Keyword;
 use wf_core::agent::{ModeSignals, ResolvedMode};
 use wf_core::risk::risk_of_step;

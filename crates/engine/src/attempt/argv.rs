@@ -7,7 +7,7 @@ use wf_exec::{WorkError, files, shell};
 use wf_model::expr::EvalError;
 use wf_model::{Step, StepWork};
 
-use super::work::AttemptTask;
+use crate::run::AttemptTask;
 use crate::run::scope::{TemplateValues, argument_words};
 
 /// The reason why a script of a skill is not run at all.

@@ -19,11 +19,11 @@ use wf_model::expr::Template;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
-use super::work::AttemptTask;
 use crate::files::copies;
-use crate::run::RunContext;
+use crate::run::context::KnownKey;
 use crate::run::current_step::step_of;
 use crate::run::scope::secrets_read;
+use crate::run::{AttemptTask, RunContext};
 use crate::session::UnitResult;
 use crate::session::state_addition::StateAddition;
 use wf_core::observe::TaskRemark;
@@ -142,16 +142,6 @@ impl KeyedTask {
 pub(crate) fn remember_key(run: &RunContext, lookup: CacheLookup) {
     let (globs, earlier) = (globs_of(&lookup.parts), EarlierFiles::default());
     run.remember_key(KnownKey { lookup, globs, earlier });
-}
-
-/// The key that the result of a task was looked for.
-#[derive(Clone, Debug)]
-pub(crate) struct KnownKey {
-    pub(crate) lookup: CacheLookup,
-    /// The globs of what the task writes, which are part of the key.
-    globs: Vec<String>,
-    /// The files that they matched before the task began.
-    earlier: EarlierFiles,
 }
 
 /// Returns the globs of what a task writes, from the parts of its key.

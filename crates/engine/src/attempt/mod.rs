@@ -16,4 +16,4 @@ pub(crate) mod cache;
 mod output;
 mod request;
 mod supply;
-pub(crate) mod work;
+mod work;

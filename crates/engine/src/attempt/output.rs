@@ -6,7 +6,7 @@ use wf_core::machine::{AttemptEnd, LogDigest};
 use wf_exec::{OnOutput, log};
 use wf_model::Step;
 
-use super::work::AttemptTask;
+use crate::run::AttemptTask;
 use wf_core::observe::{OutputInterest, OutputStream};
 
 /// The number of last lines shown to observers that want only these; a view keeps fewer.

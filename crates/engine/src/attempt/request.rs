@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::work::AttemptTask;
 use crate::models::health::StoredHealth;
+use crate::run::AttemptTask;
 use crate::run::scope::secrets_read;
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_core::machine::{AttemptEnd, WorkExit};

@@ -13,8 +13,8 @@ use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
-use super::work::AttemptTask;
 use crate::files::copies;
+use crate::run::AttemptTask;
 use crate::run::scope::secrets_read;
 use crate::session::waiting::wait_for_stop;
 

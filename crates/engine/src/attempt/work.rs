@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, InputKind, StepItem, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, InputKind, WorkExit};
 use wf_core::verify::{SandboxDenial, classify};
 use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
@@ -24,69 +22,15 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 use super::argv::skill_argv;
 use crate::files::artifacts;
 use crate::files::evidence::ReliedEvidence;
-use crate::models::health::BreakerNotes;
 use crate::nested::plan_run;
-use crate::run::RunContext;
+use crate::run::AttemptTask;
 use crate::run::current_step::step_of;
 use crate::session::UnitResult;
 
 /// The part of the engine's own environment that a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();
 
-/// The work of one attempt.
-pub(crate) struct AttemptTask {
-    pub(crate) run: Arc<RunContext>,
-    pub(crate) attempt: Attempt,
-    pub(crate) item: Option<StepItem>,
-    pub(crate) reads: JsonObject,
-    /// The time at which it began, if the engine died since.
-    pub(crate) since: Option<Moment>,
-    /// The feedback on the attempt before, if there was one.
-    pub(crate) correction: Option<Box<AttemptFeedback>>,
-    /// The arguments as rewritten by gates.
-    pub(crate) tool_args: Option<Box<serde_json::Value>>,
-    /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
-    pub(crate) generated: Option<Sha256Digest>,
-    /// The changes of breakers that it caused, except by calls of models, which record theirs.
-    pub(crate) breakers: BreakerNotes,
-}
-
 impl AttemptTask {
-    /// Creates the work of an attempt that begins now and gets no feedback.
-    pub(crate) fn new(
-        run: Arc<RunContext>,
-        attempt: Attempt,
-        item: Option<StepItem>,
-        reads: JsonObject,
-    ) -> Self {
-        Self {
-            run,
-            attempt,
-            item,
-            reads,
-            since: None,
-            correction: None,
-            tool_args: None,
-            generated: None,
-            breakers: BreakerNotes::default(),
-        }
-    }
-
-    /// Returns the work of an attempt that an effect begins, or goes on with; `None`: it is for none, or another work.
-    pub(crate) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
-        match effect {
-            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                let task = Self::new(run, attempt, item_value, reads);
-                Some(Self { correction, tool_args, ..task })
-            }
-            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, generated, .. } => {
-                let task = Self::new(run, attempt, item_value, reads);
-                Some(Self { since: Some(since), correction, tool_args, generated, ..task })
-            }
-            _ => None,
-        }
-    }
-
     /// Does the work and reports its end.
     pub(crate) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let run = Arc::clone(&self.run);
@@ -394,9 +338,5 @@ impl AttemptTask {
             correction,
             workspace: &self.run.session.root,
         }
-    }
-
-    pub(crate) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
-        AttemptEnd::new(self.attempt.clone(), exit)
     }
 }

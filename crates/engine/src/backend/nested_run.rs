@@ -17,10 +17,10 @@ use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::replica::{RunReplica, WorkInputs, with_stale};
-use crate::attempt::work::AttemptTask;
 use crate::files::evidence::ReliedEvidence;
 use crate::nested::children;
 use crate::nested::plan_run::{self, NestedBeginning, NestedPlace, NestedWork};
+use crate::run::AttemptTask;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 

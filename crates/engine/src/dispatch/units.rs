@@ -13,14 +13,13 @@ use wf_model::StepWork;
 
 use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use crate::attempt::cache;
-use crate::attempt::work::AttemptTask;
 use crate::decisions::gating::GateEvaluation;
 use crate::decisions::{guidance, planning};
 use crate::files::{evidence, worktrees};
 use crate::nested::generated;
 use crate::proof::before_work;
 use crate::proof::judging::{self, CheckSubject};
-use crate::run::{RunContext, current_step};
+use crate::run::{AttemptTask, RunContext, current_step};
 use crate::session::UnitResult;
 
 /// The work of a unit, until it has ended.

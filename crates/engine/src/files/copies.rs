@@ -16,7 +16,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
 use wf_exec::evidence::{EvidenceDifference, difference};
@@ -27,10 +26,8 @@ use wf_store::StoreError;
 
 use crate::run::RunContext;
 use crate::run::current_step::{step_of, written_step};
+use crate::run::result_files::{FOLDER, KeptFile, folder};
 use crate::session::EngineSession;
-
-/// The folder of the copies in that of a run.
-const FOLDER: &str = "kept";
 
 /// The folder of files that changed beside a run, as they were when it began.
 const RESTORED: &str = "restored";
@@ -45,24 +42,7 @@ const MAX_NAMED_FILES: usize = 3;
 const REMEDY: &str = "restore it, or list it in `writes` (with `allow`: in `allow.write`) of the \
     step that is to change it";
 
-/// A file that a task was verified with, and that is stored.
-#[derive(Clone, Debug)]
-pub(crate) struct KeptFile {
-    /// The step of the task.
-    step: Name,
-    path: String,
-    digest: Sha256Digest,
-    copy: PathBuf,
-    /// True if whoever asked depends on the step directly.
-    is_direct: bool,
-}
-
 impl KeptFile {
-    /// Returns its path in the workspace.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Compares the file at its path with what was kept.
     fn is_changed(&self, run: &RunContext) -> bool {
         let session = &run.session;
@@ -106,11 +86,6 @@ pub(crate) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> 
         drop(modified.and_then(|time| File::open(&copy)?.set_modified(time)));
     }
     Ok(())
-}
-
-/// Returns the folder of the copies of what a task left.
-pub(crate) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
-    run.dir.join(FOLDER).join(place.to_string())
 }
 
 fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {

@@ -17,14 +17,14 @@ use wf_exec::view::{KeptFiles, WorkspaceView, files_to_keep};
 use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::{StoreError, StoreReader};
 
-use super::copies::{self, KeptFile};
+use super::copies;
 use super::recorded_results::RecordedResults;
-use crate::attempt::work::AttemptTask;
 use crate::reuse::RepeatedRun;
-use crate::run::RunContext;
 use crate::run::declarations::Declarations;
 use crate::run::evidence_record::EvidenceRecord;
+use crate::run::result_files::KeptFile;
 use crate::run::run_place::is_elsewhere;
+use crate::run::{AttemptTask, RunContext};
 use crate::session::{EngineError, EngineSession, UnitResult};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.

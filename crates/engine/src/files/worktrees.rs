@@ -11,9 +11,8 @@ use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::evidence::excluded_folders;
-use crate::attempt::work::AttemptTask;
-use crate::run::RunContext;
 use crate::run::current_step::step_of;
+use crate::run::{AttemptTask, RunContext};
 use crate::session::UnitResult;
 
 /// The folder of the worktrees in that of a run.

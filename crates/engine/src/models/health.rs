@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a state that cannot be read or written refuses no call, and fails none: it stops runs elsewhere.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::keys::ModelKeys;
 use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, OpenBreaker};
@@ -70,19 +70,5 @@ impl CallHealth for ModelHealth {
             let end = self.without_keys(end).await;
             self.stored.note(target, end).await.map(|note| note.change)
         })
-    }
-}
-
-/// The changes of breakers that an attempt caused, until its end is recorded with them.
-#[derive(Default)]
-pub(crate) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
-
-impl BreakerNotes {
-    pub(crate) fn extend(&self, notes: impl IntoIterator<Item = BreakerNote>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
-    }
-
-    pub(crate) fn take(&self) -> Vec<BreakerNote> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::plan_run;
-use crate::attempt::work::AttemptTask;
-use crate::run::RunContext;
 use crate::run::current_step::step_of;
+use crate::run::{AttemptTask, RunContext};
 use crate::session::{EngineError, EngineSession, UnitResult};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope::{self, MAX_PLAN_BYTES};

@@ -21,14 +21,13 @@ use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
 use wf_store::NewRun;
 
 use super::generated;
-use crate::attempt::work::AttemptTask;
 use crate::dispatch::dispatcher::RunDispatcher;
 use crate::files::copies;
 use crate::reuse::RepeatedRun;
 use crate::run::context::RunInputs;
 use crate::run::current_step::step_of;
 use crate::run::evidence_record::EvidenceRecord;
-use crate::run::{RunContext, declarations};
+use crate::run::{AttemptTask, RunContext, declarations};
 use crate::session::{EngineError, FinishedRun};
 use wf_core::observe::RunRef;
 

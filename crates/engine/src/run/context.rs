@@ -1,14 +1,13 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
 use wf_base::name::{Name, SessionName};
 use wf_base::redact::SecretMask;
-use wf_core::machine::{
-    Artifact, Attempt, AttemptUsage, Event, EventKind, GatePoint, RunApproval, StaleFile, StepItem, TaskId,
-};
+use wf_core::machine::{AttemptUsage, Event, EventKind, GatePoint, RunApproval, TaskId};
+use wf_exec::cached_files::EarlierFiles;
 use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
 use wf_exec::secret::PlanSecrets;
@@ -16,14 +15,12 @@ use wf_exec::view::WorkspaceView;
 use wf_exec::worktree::AttemptWorktree;
 use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
-use wf_store::{FencingToken, StoreError};
+use wf_store::{CacheLookup, FencingToken, StoreError};
 
 use super::account::RunAccount;
-use super::declarations::{Declarations, SharedFiles};
 use super::evidence_record::EvidenceRecord;
+use super::result_files::ResultFiles;
 use crate::agent::LiveAgents;
-use crate::attempt::cache::KnownKey;
-use crate::files::copies::KeptFile;
 use crate::reuse::RepeatedRun;
 use crate::session::EngineSession;
 use wf_core::observe::RunRef;
@@ -94,7 +91,7 @@ pub(crate) struct RunContext {
     pub(crate) pins: Option<Arc<PinnedFiles>>,
     /// The approval of the outermost run.
     pub(crate) approved: Option<Arc<RunApproval>>,
-    files: Mutex<ResultFiles>,
+    pub(super) files: Mutex<ResultFiles>,
     /// The resources that it has used, as far as that is durable, and those of the runs around it.
     pub(crate) account: RunAccount,
     /// True if it has rounds, or a run around it: memory learns from what is called in it.
@@ -107,25 +104,14 @@ pub(crate) struct RunContext {
     pub(crate) exchanges: Arc<Cassette>,
 }
 
-/// The known files of results.
-#[derive(Default)]
-pub(crate) struct ResultFiles {
-    /// The stored files that an attempt left.
-    outputs: BTreeMap<Attempt, Vec<Artifact>>,
-    /// The files that tasks were checked with.
-    evidence: EvidenceRecord,
-    /// The changed files of verified results, still to be reported.
-    stale: Vec<StaleFile>,
-    /// The verified files of what a nested run's step depends on.
-    inherited: Vec<KeptFile>,
-    /// The copies that are not shown any more.
-    released: BTreeSet<PathBuf>,
-    /// The products that the steps declare.
-    pub(crate) declarations: Option<Arc<Declarations>>,
-    /// The lists of repeated steps.
-    pub(crate) items: BTreeMap<Name, Vec<StepItem>>,
-    /// The files that several items of a step name.
-    pub(crate) shared: BTreeMap<Name, Arc<SharedFiles>>,
+/// The key that the result of a task was looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownKey {
+    pub(crate) lookup: CacheLookup,
+    /// The globs of what the task writes, which are part of the key.
+    pub(crate) globs: Vec<String>,
+    /// The files that they matched before the task began.
+    pub(crate) earlier: EarlierFiles,
 }
 
 impl RunContext {
@@ -292,104 +278,5 @@ impl RunContext {
     pub(crate) fn known_key(&self, place: &TaskId) -> Option<KnownKey> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.get(place).cloned()
-    }
-
-    pub(crate) fn files(&self) -> MutexGuard<'_, ResultFiles> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes the files that an attempt left, for when it is checked.
-    pub(crate) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
-        self.files().outputs.insert(attempt.clone(), left.to_vec());
-    }
-
-    /// Returns the stored files that an attempt left. A result from the cache left none.
-    pub(crate) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
-        if let Some(left) = self.files().outputs.remove(attempt) {
-            return Ok(left);
-        }
-        let step = super::current_step::step_of(self, &attempt.place);
-        if attempt.attempt == 0 || step.artifacts.is_empty() {
-            return Ok(Vec::new());
-        }
-        // It ended under an earlier engine.
-        let all = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
-        let of_it = all.filter(|row| {
-            let place = &attempt.place;
-            (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
-        });
-        Ok(of_it.map(|row| row.artifact).collect())
-    }
-
-    /// Notes that a file of a verified result has changed.
-    pub(crate) fn note_stale(&self, stale: StaleFile) {
-        self.files().stale.push(stale);
-    }
-
-    /// Takes the changed files noted so far.
-    pub(crate) fn take_stale(&self) -> Vec<StaleFile> {
-        std::mem::take(&mut self.files().stale)
-    }
-
-    /// Notes the files that a task was checked with.
-    pub(crate) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
-        let mut files = self.files();
-        let copies = crate::files::copies::folder(self, place);
-        files.released.retain(|copy| !copy.starts_with(&copies));
-        files.evidence.take(place, seen);
-    }
-
-    /// Returns the files that all its tasks were checked with, and that are there: those that
-    /// `finally` steps cleaned up mean nothing any more.
-    pub(crate) fn evidence_files(&self) -> Vec<Artifact> {
-        let files = self.files();
-        let mut all: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
-        // Of two that have a file, the one that nobody releases counts.
-        all.sort_by_key(|file| !file.is_product());
-        let there = all.into_iter().filter(|file| self.session.root.join(&file.path).exists());
-        let by_path = there.map(|file| (file.path.clone(), file.clone()));
-        let by_path: BTreeMap<String, Artifact> = by_path.collect();
-        by_path.into_values().collect()
-    }
-
-    /// Returns the files that a task was checked with.
-    pub(crate) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
-        self.files().evidence.tasks().get(place).cloned()
-    }
-
-    /// Returns the files that its tasks were checked with.
-    pub(crate) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
-        self.files().evidence.tasks().clone()
-    }
-
-    /// Notes the verified files of what the step of this nested run depends on.
-    pub(crate) fn inherit(&self, files: Vec<KeptFile>) {
-        self.files().inherited = files;
-    }
-
-    /// Returns the verified files of what the step of this nested run depends on.
-    pub(crate) fn inherited_files(&self) -> Vec<KeptFile> {
-        self.files().inherited.clone()
-    }
-
-    /// Notes that a copy is not shown any more.
-    pub(crate) fn release(&self, copy: PathBuf) {
-        self.files().released.insert(copy);
-    }
-
-    /// True if a copy is not shown any more.
-    pub(crate) fn is_released(&self, copy: &Path) -> bool {
-        self.files().released.contains(copy)
-    }
-
-    /// Returns the tasks of some steps that were checked with files.
-    pub(crate) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
-        let files = self.files();
-        if files.evidence.tasks().is_empty() {
-            return Vec::new();
-        }
-        let steps: Vec<&Name> = steps.collect();
-        let places = files.evidence.tasks().keys();
-        places.filter(|place| steps.contains(&&place.step)).cloned().collect()
     }
 }

@@ -12,8 +12,9 @@ use wf_exec::{files, view};
 use wf_model::expr::{ExprReference, Template};
 use wf_model::{JsonObject, Plan, Step, claimed_path};
 
-use super::context::{ResultFiles, RunContext};
+use super::context::RunContext;
 use super::current_step::written_step;
+use super::result_files::ResultFiles;
 use super::scope::TemplateValues;
 
 /// A test for the paths that a step declares.

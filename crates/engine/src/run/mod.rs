@@ -8,12 +8,15 @@
 //! of which task.
 
 pub(crate) mod account;
+pub(crate) mod attempt_task;
 pub(crate) mod context;
 pub(crate) mod current_step;
 pub(crate) mod declarations;
 pub(crate) mod evidence_record;
 pub(crate) mod lineage;
+pub(crate) mod result_files;
 pub(crate) mod run_place;
 pub(crate) mod scope;
 
+pub(crate) use attempt_task::AttemptTask;
 pub(crate) use context::RunContext;

@@ -7,7 +7,7 @@ use wf_core::observe::RunRef;
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{EnvVar, JsonObject, Step, StepWork};
 
-use crate::attempt::work::AttemptTask;
+use super::attempt_task::AttemptTask;
 
 /// The values that the templates of one attempt read: those that the machine sent, and those that
 /// the driver itself knows.

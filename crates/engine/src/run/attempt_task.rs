@@ -1,0 +1,84 @@
+//! The attempt that work is done for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::health::BreakerNote;
+use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, StepItem, WorkExit};
+use wf_model::JsonObject;
+
+use super::context::RunContext;
+
+/// The work of one attempt.
+pub(crate) struct AttemptTask {
+    pub(crate) run: Arc<RunContext>,
+    pub(crate) attempt: Attempt,
+    pub(crate) item: Option<StepItem>,
+    pub(crate) reads: JsonObject,
+    /// The time at which it began, if the engine died since.
+    pub(crate) since: Option<Moment>,
+    /// The feedback on the attempt before, if there was one.
+    pub(crate) correction: Option<Box<AttemptFeedback>>,
+    /// The arguments as rewritten by gates.
+    pub(crate) tool_args: Option<Box<serde_json::Value>>,
+    /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+    pub(crate) generated: Option<Sha256Digest>,
+    /// The changes of breakers that it caused, except by calls of models, which record theirs.
+    pub(crate) breakers: BreakerNotes,
+}
+
+impl AttemptTask {
+    /// Creates the work of an attempt that begins now and gets no feedback.
+    pub(crate) fn new(
+        run: Arc<RunContext>,
+        attempt: Attempt,
+        item: Option<StepItem>,
+        reads: JsonObject,
+    ) -> Self {
+        Self {
+            run,
+            attempt,
+            item,
+            reads,
+            since: None,
+            correction: None,
+            tool_args: None,
+            generated: None,
+            breakers: BreakerNotes::default(),
+        }
+    }
+
+    /// Returns the work of an attempt that an effect begins, or goes on with; `None`: it is for none, or another work.
+    pub(crate) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+        match effect {
+            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
+                let task = Self::new(run, attempt, item_value, reads);
+                Some(Self { correction, tool_args, ..task })
+            }
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args, generated, .. } => {
+                let task = Self::new(run, attempt, item_value, reads);
+                Some(Self { since: Some(since), correction, tool_args, generated, ..task })
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
+        AttemptEnd::new(self.attempt.clone(), exit)
+    }
+}
+
+/// The changes of breakers that an attempt caused, until its end is recorded with them.
+#[derive(Default)]
+pub(crate) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
+
+impl BreakerNotes {
+    pub(crate) fn extend(&self, notes: impl IntoIterator<Item = BreakerNote>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+    }
+
+    pub(crate) fn take(&self) -> Vec<BreakerNote> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,165 @@
+//! The files of the results of a run, as far as they are known: what attempts left, what tasks were checked with, and
+//! the copies of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_core::machine::{Artifact, Attempt, StaleFile, StepItem, TaskId};
+use wf_store::StoreError;
+
+use super::context::RunContext;
+use super::current_step::step_of;
+use super::declarations::{Declarations, SharedFiles};
+use super::evidence_record::EvidenceRecord;
+
+/// The folder of the copies in that of a run.
+pub(crate) const FOLDER: &str = "kept";
+
+/// The known files of results.
+#[derive(Default)]
+pub(crate) struct ResultFiles {
+    /// The stored files that an attempt left.
+    pub(super) outputs: BTreeMap<Attempt, Vec<Artifact>>,
+    /// The files that tasks were checked with.
+    pub(super) evidence: EvidenceRecord,
+    /// The changed files of verified results, still to be reported.
+    pub(super) stale: Vec<StaleFile>,
+    /// The verified files of what a nested run's step depends on.
+    pub(super) inherited: Vec<KeptFile>,
+    /// The copies that are not shown any more.
+    pub(super) released: BTreeSet<PathBuf>,
+    /// The products that the steps declare.
+    pub(crate) declarations: Option<Arc<Declarations>>,
+    /// The lists of repeated steps.
+    pub(crate) items: BTreeMap<Name, Vec<StepItem>>,
+    /// The files that several items of a step name.
+    pub(crate) shared: BTreeMap<Name, Arc<SharedFiles>>,
+}
+
+/// A file that a task was verified with, and that is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptFile {
+    /// The step of the task.
+    pub(crate) step: Name,
+    pub(crate) path: String,
+    pub(crate) digest: Sha256Digest,
+    pub(crate) copy: PathBuf,
+    /// True if whoever asked depends on the step directly.
+    pub(crate) is_direct: bool,
+}
+
+impl KeptFile {
+    /// Returns its path in the workspace.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl RunContext {
+    pub(crate) fn files(&self) -> MutexGuard<'_, ResultFiles> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the files that an attempt left, for when it is checked.
+    pub(crate) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
+        self.files().outputs.insert(attempt.clone(), left.to_vec());
+    }
+
+    /// Returns the stored files that an attempt left. A result from the cache left none.
+    pub(crate) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
+        if let Some(left) = self.files().outputs.remove(attempt) {
+            return Ok(left);
+        }
+        let step = step_of(self, &attempt.place);
+        if attempt.attempt == 0 || step.artifacts.is_empty() {
+            return Ok(Vec::new());
+        }
+        // It ended under an earlier engine.
+        let all = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
+        let of_it = all.filter(|row| {
+            let place = &attempt.place;
+            (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
+        });
+        Ok(of_it.map(|row| row.artifact).collect())
+    }
+
+    /// Notes that a file of a verified result has changed.
+    pub(crate) fn note_stale(&self, stale: StaleFile) {
+        self.files().stale.push(stale);
+    }
+
+    /// Takes the changed files noted so far.
+    pub(crate) fn take_stale(&self) -> Vec<StaleFile> {
+        std::mem::take(&mut self.files().stale)
+    }
+
+    /// Notes the files that a task was checked with.
+    pub(crate) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
+        let mut files = self.files();
+        let copies = folder(self, place);
+        files.released.retain(|copy| !copy.starts_with(&copies));
+        files.evidence.take(place, seen);
+    }
+
+    /// Returns the files that all its tasks were checked with, and that are there: those that
+    /// `finally` steps cleaned up mean nothing any more.
+    pub(crate) fn evidence_files(&self) -> Vec<Artifact> {
+        let files = self.files();
+        let mut all: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
+        // Of two that have a file, the one that nobody releases counts.
+        all.sort_by_key(|file| !file.is_product());
+        let there = all.into_iter().filter(|file| self.session.root.join(&file.path).exists());
+        let by_path = there.map(|file| (file.path.clone(), file.clone()));
+        let by_path: BTreeMap<String, Artifact> = by_path.collect();
+        by_path.into_values().collect()
+    }
+
+    /// Returns the files that a task was checked with.
+    pub(crate) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
+        self.files().evidence.tasks().get(place).cloned()
+    }
+
+    /// Returns the files that its tasks were checked with.
+    pub(crate) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
+        self.files().evidence.tasks().clone()
+    }
+
+    /// Notes the verified files of what the step of this nested run depends on.
+    pub(crate) fn inherit(&self, files: Vec<KeptFile>) {
+        self.files().inherited = files;
+    }
+
+    /// Returns the verified files of what the step of this nested run depends on.
+    pub(crate) fn inherited_files(&self) -> Vec<KeptFile> {
+        self.files().inherited.clone()
+    }
+
+    /// Notes that a copy is not shown any more.
+    pub(crate) fn release(&self, copy: PathBuf) {
+        self.files().released.insert(copy);
+    }
+
+    /// True if a copy is not shown any more.
+    pub(crate) fn is_released(&self, copy: &Path) -> bool {
+        self.files().released.contains(copy)
+    }
+
+    /// Returns the tasks of some steps that were checked with files.
+    pub(crate) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
+        let files = self.files();
+        if files.evidence.tasks().is_empty() {
+            return Vec::new();
+        }
+        let steps: Vec<&Name> = steps.collect();
+        let places = files.evidence.tasks().keys();
+        places.filter(|place| steps.contains(&&place.step)).cloned().collect()
+    }
+}
+
+/// Returns the folder of the copies of what a task left.
+pub(crate) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
+    run.dir.join(FOLDER).join(place.to_string())
+}

@@ -35,9 +35,10 @@ pub use decisions::asking::scope;
 pub use dispatch::begin::{cancel, resume, run, tidy};
 pub use dispatch::dispatcher::STOP_REASON;
 pub use dispatch::recovery::{GivenSecrets, recover, secrets_given};
-pub use files::evidence::{EVIDENCE_EVENTS, recorded_evidence, stale_now};
 pub use files::kept::{outdated, unchanged};
-pub use files::recorded_results::{RecordedResult, RecordedResults, artifacts_of_run};
+pub use files::recorded_results::{
+    EVIDENCE_EVENTS, RecordedResult, RecordedResults, artifacts_of_run, recorded_evidence, stale_now,
+};
 pub use models::workspace::{ModelSurroundings, WorkspaceCall, WorkspaceModels};
 pub use proof::reverify::{OutermostRun, Reverification, verify};
 pub use run::lineage::continue_lineage;

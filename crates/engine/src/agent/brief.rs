@@ -11,7 +11,7 @@ use super::journal::AgentLog;
 use super::mcp::{AgentServers, ServerPlace, server_limits};
 use super::mode::AgentMode;
 use super::session::{AgentDialogue, AgentSession};
-use crate::files::evidence::ReliedEvidence;
+use crate::files::reliance::ReliedEvidence;
 use crate::memory::records;
 use crate::models::bodies::CallBodies;
 use crate::models::health::StoredHealth;

@@ -5,7 +5,7 @@ use super::client::ClientSession;
 use super::conversation::ContinuedConversation;
 use super::journal::AgentLog;
 use super::mcp::AgentServers;
-use crate::files::evidence::ReliedEvidence;
+use crate::files::reliance::ReliedEvidence;
 use crate::models::bodies::CallBodies;
 use crate::models::call::ModelCallFailure;
 use crate::run::{AttemptTask, RunContext};

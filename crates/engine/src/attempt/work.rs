@@ -21,7 +21,7 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
 use crate::files::artifacts;
-use crate::files::evidence::ReliedEvidence;
+use crate::files::reliance::ReliedEvidence;
 use crate::nested::plan_run;
 use crate::run::AttemptTask;
 use crate::run::current_step::step_of;

@@ -17,7 +17,7 @@ use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::replica::{RunReplica, WorkInputs, with_stale};
-use crate::files::evidence::ReliedEvidence;
+use crate::files::reliance::ReliedEvidence;
 use crate::nested::children;
 use crate::nested::plan_run::{self, NestedBeginning, NestedPlace, NestedWork};
 use crate::run::AttemptTask;

@@ -20,10 +20,10 @@ use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 use crate::agent;
 use crate::attempt::cache;
 use crate::decisions::asking;
-use crate::dispatch::begin::{BegunRun, ReplayedRun};
-use crate::dispatch::publish;
+use crate::dispatch::opening::{BegunRun, ReplayedRun};
 use crate::dispatch::units::EffectUnit;
-use crate::files::{copies, evidence};
+use crate::dispatch::{opening, publish};
+use crate::files::copies;
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;
 use crate::nested::generated;
@@ -231,7 +231,7 @@ impl RunReplica {
 
     /// Returns the input with which the run begins, in the workspace as it is here.
     pub fn begin(&self) -> Result<InputKind, EngineError> {
-        Ok(evidence::begin(&self.run)?)
+        Ok(opening::begin(&self.run)?)
     }
 
     /// Returns the work that an effect asks for; `None`: it is not work. `stop` ends it.

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use wf_core::machine::{DeselectedStep, DiscardedResult, InputKind, ReusedResult};
 use wf_store::{StoreError, StoreReader};
 
-use crate::files::evidence::reused_results;
-use crate::files::recorded_results::RecordedResults;
+use crate::files::recorded_results::{RecordedResults, reused_results};
 use crate::reuse::RepeatedRun;
 use wf_model::JsonObject;
 

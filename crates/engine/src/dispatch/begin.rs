@@ -3,25 +3,18 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use wf_base::name::{RunId, SessionName};
-use wf_core::machine::{Event, EventKind, Machine, RunApproval};
-use wf_exec::view::KeptFiles;
 use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
-use wf_store::{FencingToken, NewRun, RunFence, RunLease, RunRow, StateFolder, StoreError, StoreReader};
+use wf_store::{RunFence, StateFolder, StoreError, StoreReader};
 
 use super::dispatcher::RunDispatcher;
+use super::opening::{BegunRun, ReplayedRun};
 use super::session_watch;
 use crate::files::copies;
-use crate::files::evidence::{self, EarlierBaseline, ViewedRun};
 use crate::reuse::RepeatedRun;
-use crate::run::RunContext;
-use crate::run::context::{RunInputs, RunOwnership};
-use crate::run::evidence_record::EvidenceRecord;
-use crate::run::lineage::first_run;
 use crate::session::end::recorded_end;
-use crate::session::waiting::block_on;
-use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest, waiting};
-use wf_core::observe::RunRef;
+use crate::session::waiting::{self, block_on};
+use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.
@@ -89,123 +82,6 @@ fn resume_run(
     })
 }
 
-/// A run of which nothing is recorded.
-pub(crate) struct BegunRun {
-    pub(crate) run: Arc<RunContext>,
-    pub(crate) machine: Machine,
-    /// The run, to be recorded with its first events.
-    pub(crate) new: NewRun,
-}
-
-impl BegunRun {
-    /// Prepares a run that is to begin.
-    pub(crate) fn of(
-        session: &Arc<EngineSession>,
-        token: FencingToken,
-        request: RunRequest,
-    ) -> Result<Self, EngineError> {
-        let RunRequest {
-            run,
-            plan,
-            path,
-            sources,
-            params,
-            session: name,
-            past,
-            approved,
-            config,
-            claim,
-            begun,
-            tracked,
-        } = request;
-        let key_scope = first_run(&config, &run);
-        let new = NewRun {
-            plan: plan.id().clone(),
-            path,
-            params: params.clone(),
-            parent: None,
-            retry_of: past.as_ref().and_then(|past| past.run().cloned()),
-            session: name.clone(),
-            sources,
-            created: begun.unwrap_or_else(|| session.clock.now()),
-            config,
-            claim,
-        };
-        let machine = Machine::new(plan.clone(), run, params.clone());
-        let past = session.without_changed(past)?;
-        let kept = evidence::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
-        let earlier = EarlierBaseline::of(session, past.as_ref())?;
-        let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
-        let view = evidence::view(session, viewed, approved.as_ref(), &kept, earlier.as_ref());
-        let pins = evidence::pins(session, &plan, approved.as_ref());
-        let errand = RunInputs {
-            key_scope,
-            plan,
-            params,
-            session_name: name,
-            past,
-            view,
-            pins,
-            approved: approved.map(Arc::new),
-            evidence: EvidenceRecord::default(),
-            around: None,
-            learns: false,
-        };
-        Ok(Self { run: run_context(session, token, errand, None)?, machine, new })
-    }
-}
-
-/// A run that is recorded, as far as it went.
-pub(crate) struct ReplayedRun {
-    pub(crate) run: Arc<RunContext>,
-    pub(crate) machine: Machine,
-    pub(crate) events: Vec<(u64, Event)>,
-}
-
-impl ReplayedRun {
-    /// Reads a run that this process owns.
-    pub(crate) fn of(
-        session: &Arc<EngineSession>,
-        token: FencingToken,
-        plan: Arc<Plan>,
-        past: Option<RepeatedRun>,
-    ) -> Result<Self, EngineError> {
-        let reader = session.store.log_reader()?;
-        let RunRow { params, session: name, .. } = reader.run(&token.run)?;
-        let key_scope = first_run(&reader.config(&token.run)?, &token.run);
-        let events = reader.events(&token.run, 0)?;
-        let owners = reader.owners(&token.run)?;
-        let keepers = former_supervisors(&owners);
-        let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
-        let view = if events.is_empty() {
-            let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
-            evidence::view(session, viewed, None, &KeptFiles::default(), None)
-        } else {
-            evidence::recorded_view(session, &token.run, &plan, &events).map(Arc::new)
-        };
-        let approved = approval(&events);
-        let pins = evidence::pins(session, &plan, approved.as_deref());
-        let errand = RunInputs {
-            key_scope,
-            plan,
-            params,
-            session_name: name,
-            past,
-            view,
-            pins,
-            approved,
-            evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
-            around: None,
-            learns: false,
-        };
-        let run = run_context(session, token, errand, keepers)?;
-        for (_, event) in &events {
-            machine.replay(event)?;
-        }
-        Ok(Self { run, machine, events })
-    }
-}
-
 /// Returns the session that a recorded run belongs to.
 fn session_of(session: &EngineSession, run: &RunId) -> Result<Option<SessionName>, StoreError> {
     Ok(session.store.log_reader()?.run(run)?.session)
@@ -230,17 +106,6 @@ async fn run_fenced<T>(
         finished = work => finished,
         error = interrupted => Err(error),
     }
-}
-
-fn run_context(
-    session: &Arc<EngineSession>,
-    token: FencingToken,
-    errand: RunInputs,
-    keepers: Option<Arc<[String]>>,
-) -> Result<Arc<RunContext>, EngineError> {
-    let this = RunRef { id: token.run.clone(), plan: errand.plan.id().clone(), path: Vec::new() };
-    let tenure = RunOwnership { token, supervisors: keepers };
-    Ok(RunContext::new(Arc::clone(session), this, errand, tenure)?)
 }
 
 /// Works, and reports the end to the supervisor, which then forgets recorded work and ends work
@@ -289,21 +154,4 @@ async fn sweep(state: &StateFolder) -> Result<(), EngineError> {
         }
     }
     Ok(())
-}
-
-/// Returns the recorded approval of a run.
-fn approval(events: &[(u64, Event)]) -> Option<Arc<RunApproval>> {
-    let mut facts = events.iter().map(|(_, event)| &event.fact);
-    facts.find_map(|fact| match fact {
-        EventKind::RunApproved(approved) => Some(Arc::new((**approved).clone())),
-        _ => None,
-    })
-}
-
-/// Returns the supervisors of all lease owners but the last, which is this engine; `None` if the
-/// machine was restarted in between.
-fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
-    let (last, before) = owners.split_last()?;
-    let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
-    same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
 }

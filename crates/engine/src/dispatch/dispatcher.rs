@@ -17,8 +17,7 @@ use wf_store::{AppendResult, NewRun, StoreError};
 
 use super::commit_queue::{CommitQueue, PendingTurn};
 use super::timers::RunTimers;
-use super::{publish, session_watch};
-use crate::files::evidence;
+use super::{opening, publish, session_watch};
 use crate::memory::preferences::OpenRequests;
 use crate::memory::records;
 use crate::nested::children::LiveChildren;
@@ -144,7 +143,7 @@ impl RunDispatcher {
             let turn = self.machine.resume(now);
             self.record(turn);
         } else {
-            let begin = evidence::begin(&self.run)?;
+            let begin = opening::begin(&self.run)?;
             self.process_input(Moment::default(), begin);
         }
         self.on_stop_signal(&mut stop);

@@ -11,7 +11,7 @@
 //! **Invariant:** no unit outlives the dispatcher that started it.
 //!
 //! Start at `dispatcher`, then `effects` and `units`: the latter name the room that does each kind of work. `begin` starts
-//! or resumes the outermost run.
+//! or resumes an outermost run, which `opening` prepares.
 
 mod alarms;
 pub(crate) mod begin;
@@ -19,6 +19,7 @@ mod commit_queue;
 pub(crate) mod dispatcher;
 mod effects;
 mod locks;
+pub(crate) mod opening;
 mod permits;
 pub(crate) mod publish;
 pub(crate) mod recovery;

@@ -8,7 +8,7 @@ use wf_core::machine::{Event, EventKind, RunApproval};
 use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
 
-use crate::files::evidence;
+use crate::files::view;
 use crate::run::scope::secrets_read;
 use crate::session::waiting::block_on;
 use crate::session::{EngineError, EngineSession};
@@ -49,9 +49,9 @@ pub fn recover(
     if declared.is_empty() {
         return Ok(());
     }
-    let pins = evidence::pins(session, plan, approved);
+    let pins = view::pins(session, plan, approved);
     if let Some(approved) = approved.filter(|approved| approved.is_in_advance()) {
-        evidence::admit(session, plan, approved)?;
+        view::admit(session, plan, approved)?;
     }
     let read = block_on(async {
         for secret in declared {

@@ -15,7 +15,7 @@ use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use crate::attempt::cache;
 use crate::decisions::gating::GateEvaluation;
 use crate::decisions::{guidance, planning};
-use crate::files::{evidence, worktrees};
+use crate::files::{reliance, worktrees};
 use crate::nested::generated;
 use crate::proof::before_work;
 use crate::proof::judging::{self, CheckSubject};
@@ -107,7 +107,7 @@ impl EffectUnit {
             }
             Effect::PrepareMerge { attempt } => Self::unstoppable(worktrees::prepare(run, attempt)),
             Effect::Merge(start) => Self::unstoppable(worktrees::merge(run, *start)),
-            Effect::Confirm { places } => Self::unstoppable(evidence::confirm(run, places)),
+            Effect::Confirm { places } => Self::unstoppable(reliance::confirm(run, places)),
             other => return Self::of_agent(run, other),
         })
     }

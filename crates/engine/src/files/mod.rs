@@ -9,11 +9,12 @@
 //!
 //! **Invariant:** a file counts for a result as long as it has the digest that was checked.
 //!
-//! Start at `evidence`, then `copies`.
+//! Start at `view`, then `copies` and `reliance`; `recorded_results` and `kept` serve later runs.
 
 pub(crate) mod artifacts;
 pub(crate) mod copies;
-pub(crate) mod evidence;
 pub(crate) mod kept;
 pub(crate) mod recorded_results;
+pub(crate) mod reliance;
+pub(crate) mod view;
 pub(crate) mod worktrees;

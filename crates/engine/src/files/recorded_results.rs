@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::path::Path;
 
 use crate::reuse::{RepeatedRun, items, nested_run};
+use crate::run::declarations::Declarations;
 use crate::run::evidence_record::EvidenceRecord;
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, TaskId};
+use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, StaleFile, TaskId};
+use wf_exec::evidence::{DigestMemo, first_stale};
+use wf_model::{JsonObject, Plan};
 use wf_store::{ArtifactRow, StoreError, StoreReader};
 
 /// The recorded results of runs, each run read once.
@@ -230,4 +234,70 @@ impl RecordedResult {
         }
         self.service |= other.service;
     }
+}
+
+/// Returns the evidence of a run's tasks. For results that it reused without a record of their evidence, as earlier versions
+/// did, it is that of the runs that did the work.
+pub(crate) fn evidence_of_run(
+    reader: &StoreReader,
+    events: &[(u64, Event)],
+) -> Result<EvidenceRecord, StoreError> {
+    let mut results = RecordedResults::new(reader);
+    let mut record = EvidenceRecord::default();
+    for (_, event) in events {
+        record.apply(results.completed(&event.fact)?.as_ref());
+    }
+    Ok(record)
+}
+
+/// The kinds of events that record the files of checks.
+pub const EVIDENCE_EVENTS: [&str; 7] = [
+    "attempt_started",
+    "cache_hit",
+    "step_ended",
+    "evidence_taken",
+    "step_reused",
+    "item_reused",
+    "step_expanded",
+];
+
+/// Returns the files that some steps were checked with, as recorded.
+pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
+    let all = EvidenceRecord::of(events);
+    let of_them = all.tasks().iter().filter(|(place, _)| steps.contains(&place.step));
+    of_them.flat_map(|(_, files)| files.clone()).collect()
+}
+
+/// Returns the results of a run whose files changed since they were checked. Missing files were cleaned up,
+/// if the plan has steps for that.
+pub fn stale_now(
+    reader: &StoreReader,
+    root: &Path,
+    plan: &Plan,
+    events: &[(u64, Event)],
+) -> Result<Vec<StaleFile>, StoreError> {
+    let (memo, gone) = (DigestMemo::default(), !plan.has_finally());
+    let seen = evidence_of_run(reader, events)?;
+    let found = seen.tasks().iter().filter_map(|(place, seen)| {
+        let path = first_stale(root, seen, &memo, gone)?;
+        Some(StaleFile { place: place.clone(), path })
+    });
+    Ok(found.collect())
+}
+
+/// Returns the results that a run reuses, with their evidence: its own plan says which steps release products.
+pub(crate) fn reused_results(
+    reader: &StoreReader,
+    past: &RepeatedRun,
+    params: &JsonObject,
+) -> Result<Vec<ReusedResult>, StoreError> {
+    let mut kept = past.reused_results();
+    RecordedResults::new(reader).add_evidence(past, &mut kept)?;
+    if kept.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
+        let declarations = Declarations::of(past.plan(), params);
+        for kept in &mut kept {
+            declarations.name_releasing(&kept.step, &mut kept.evidence);
+        }
+    }
+    Ok(kept)
 }

@@ -10,7 +10,7 @@ use wf_exec::WorkError;
 use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
-use super::evidence::excluded_folders;
+use super::view::excluded_folders;
 use crate::run::current_step::step_of;
 use crate::run::{AttemptTask, RunContext};
 use crate::session::UnitResult;

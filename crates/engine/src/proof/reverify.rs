@@ -16,7 +16,8 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::judging::{self, CheckSubject};
-use crate::files::evidence;
+use crate::files::recorded_results::evidence_of_run;
+use crate::files::view;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
 use crate::run::run_place::is_elsewhere;
@@ -61,7 +62,7 @@ pub fn verify(
         let view = if is_elsewhere(session, run)? {
             None
         } else {
-            evidence::recorded_view(session, run, plan, events).map(|view| Arc::new(view.open()))
+            view::recorded_view(session, run, plan, events).map(|view| Arc::new(view.open()))
         };
         let (stop, heard) = watch::channel(StopLevel::No);
         let work = async {
@@ -101,7 +102,7 @@ impl ReverifyContext {
         for (_, event) in &events {
             machine.replay(event)?;
         }
-        let files = evidence::evidence_of_run(&session.store.log_reader()?, &events)?;
+        let files = evidence_of_run(&session.store.log_reader()?, &events)?;
         let errand = RunInputs {
             // Checks have no idempotency keys.
             key_scope: String::new(),

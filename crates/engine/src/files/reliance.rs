@@ -1,0 +1,123 @@
+//! The changes of evidence: while an attempt relies on it, and before its run ends.
+
+use std::sync::Arc;
+
+use wf_core::machine::{Attempt, InputKind, StaleFile, TaskId};
+use wf_exec::evidence::{EvidenceTrace, first_stale};
+use wf_model::SandboxPermissions;
+
+use super::copies;
+use crate::run::current_step::step_of;
+use crate::run::result_files::KeptFile;
+use crate::run::{AttemptTask, RunContext};
+use crate::session::UnitResult;
+
+/// Checks the evidence of tasks again, before their run ends. Missing files were cleaned up, if there are
+/// steps for that.
+pub(crate) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitResult {
+    let gone = !run.plan.has_finally();
+    let look = move || {
+        let stale = places.into_iter().filter_map(|place| stale_file(&run, place, gone));
+        stale.collect()
+    };
+    let stale = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    Ok(Some(InputKind::Confirmed { stale }))
+}
+
+fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
+    let seen = run.evidence_of(&place)?;
+    let session = &run.session;
+    let path = first_stale(&session.root, &seen, &session.shared.memo, gone)?;
+    Some(StaleFile { place, path })
+}
+
+/// Returns the tasks with evidence that an attempt depends on directly.
+fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
+    let step = step_of(run, &attempt.place);
+    let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
+    run.tasks_with_evidence(needed)
+}
+
+/// Returns the permissions of a step, if it is confined.
+fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
+    let allow = &step_of(run, &attempt.place).allow;
+    allow.clone().filter(|_| run.session.sandboxes.is_some())
+}
+
+/// The verified files that an attempt reads: a change to them meanwhile lets it read something other than was
+/// verified.
+#[derive(Default)]
+pub(crate) struct ReliedEvidence {
+    /// The files of results that a confined attempt depends on and cannot write.
+    results: Vec<(TaskId, EvidenceTrace)>,
+    /// The files that it reads as they lie there, instead of a copy.
+    uncopied: Option<EvidenceTrace>,
+    /// One of these that had changed when its engine adopted it.
+    swapped_file: Option<String>,
+}
+
+impl ReliedEvidence {
+    /// Checks the evidence of what an attempt depends on, before it begins. A file that has changed by then
+    /// is noted at once. For an unconfined step this happens once: later its own writes may be the change.
+    pub(crate) async fn check_before(task: &AttemptTask) -> Self {
+        let AttemptTask { run, attempt, since, .. } = task;
+        let allow = permissions_of(run, attempt);
+        let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
+        let is_checked = allow.is_some() || (is_first && since.is_none());
+        let places = if is_checked { dependencies(run, attempt) } else { Vec::new() };
+        let (run, attempt, is_adopted) = (Arc::clone(run), attempt.clone(), since.is_some());
+        let look = move || {
+            let uncopied = copies::uncopied_files(&run, &attempt, allow.as_deref());
+            let paths = uncopied.iter().map(KeptFile::path);
+            Self {
+                uncopied: (!uncopied.is_empty()).then(|| EvidenceTrace::of(&run.session.root, paths)),
+                swapped_file: copies::changed_file(&run, uncopied.iter().filter(|_| is_adopted)),
+                results: places
+                    .into_iter()
+                    .filter_map(|place| relied_files(&run, allow.as_deref(), place))
+                    .collect(),
+            }
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// Notes the results whose files were touched since. Returns a file that the attempt may have read as it was not
+    /// verified.
+    pub(crate) fn end(self, run: &RunContext) -> Option<String> {
+        let root = &run.session.root;
+        for (place, traces) in self.results {
+            // A step that declares a file may have begun to change it.
+            let seen = run.evidence_of(&place).unwrap_or_default();
+            let is_evidence = |path: &str| seen.iter().any(|file| file.path == path);
+            if let Some(path) = traces.touched_among(root, is_evidence) {
+                let path = path.to_owned();
+                run.note_stale(StaleFile { place, path });
+            }
+        }
+        let touched = self.uncopied.as_ref().and_then(|traces| traces.touched(root));
+        self.swapped_file.or_else(|| touched.map(str::to_owned))
+    }
+}
+
+/// Returns traces of the files of a task that a confined attempt only reads; `None`, and a note, if one has
+/// changed.
+fn relied_files(
+    run: &RunContext,
+    allow: Option<&SandboxPermissions>,
+    place: TaskId,
+) -> Option<(TaskId, EvidenceTrace)> {
+    // In this order: any write after the traces leaves others.
+    let traces = allow.and_then(|allow| {
+        let mut seen = run.evidence_of(&place)?;
+        // Files that it writes itself may be in any state.
+        seen.retain(|file| !allow.writes(&file.path));
+        Some(EvidenceTrace::of(&run.session.root, seen.iter().map(|file| file.path.as_str())))
+    });
+    match stale_file(run, place.clone(), true) {
+        None => Some((place, traces?)),
+        Some(stale) => {
+            run.note_stale(stale);
+            None
+        }
+    }
+}

@@ -13,6 +13,7 @@
 
 mod argv;
 pub(crate) mod cache;
+mod generate;
 mod output;
 mod request;
 mod supply;

@@ -12,11 +12,10 @@ use wf_exec::StopLevel;
 use wf_model::StepWork;
 
 use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
-use crate::attempt::cache;
+use crate::attempt::{cache, generate};
 use crate::decisions::gating::GateEvaluation;
 use crate::decisions::{guidance, planning};
 use crate::files::{reliance, worktrees};
-use crate::nested::generated;
 use crate::proof::before_work;
 use crate::proof::judging::{self, CheckSubject};
 use crate::run::{AttemptTask, RunContext, current_step};
@@ -156,7 +155,7 @@ impl EffectUnit {
         let unit = match step.work {
             StepWork::Agent(_) => Self::stoppable(Some(attempt), |stop| task.brief(record, stop)),
             StepWork::Generated(_) if task.generated.is_none() => {
-                Self::stoppable(Some(attempt), |_| generated::read(task))
+                Self::stoppable(Some(attempt), |_| generate::read(task))
             }
             // They wait: for runs, whose steps ask for themselves, for time, or for people.
             StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => {

@@ -1,15 +1,12 @@
 //! The plans that the run makes, read and run: see [`wf_core::envelope`].
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::plan_run;
-use crate::run::current_step::step_of;
-use crate::run::{AttemptTask, RunContext};
-use crate::session::{EngineError, EngineSession, UnitResult};
+use crate::run::RunContext;
+use crate::session::EngineSession;
 use wf_base::digest::Sha256Digest;
-use wf_core::envelope::{self, MAX_PLAN_BYTES};
-use wf_core::machine::{self, InputKind, PlanGeneration, WorkExit};
+use wf_core::envelope::{self};
+use wf_core::machine::{self};
 use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
@@ -19,19 +16,8 @@ const MOST_PROBLEMS: usize = 20;
 const MOST_CHARS: usize = 400;
 
 /// The reason why no generated plan begins without the sandbox.
-const UNCONFINED: &str = "a generated plan runs only in the sandbox, which is off here; remove `sandbox: off` from \
+pub(crate) const UNCONFINED: &str = "a generated plan runs only in the sandbox, which is off here; remove `sandbox: off` from \
                           wf.yaml";
-
-/// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
-pub(crate) async fn read(task: AttemptTask) -> UnitResult {
-    if step_of(&task.run, &task.attempt.place).is_open() {
-        return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
-    }
-    match task.generate().await? {
-        Ok(made) => Ok(Some(InputKind::Generated(made))),
-        Err(unable) => task.collect(task.end_without_outputs(unable.into()), None).await,
-    }
-}
 
 /// Returns a plan that a run made, with its text, by the digest of that.
 pub(super) fn stored_plan(
@@ -53,49 +39,6 @@ pub(super) fn stored_plan(
 
 /// A plan that a run made, and its text.
 type GeneratedText = (Arc<Plan>, String);
-
-impl AttemptTask {
-    /// Returns the plan as it was read. The error is a reason for which there is none.
-    async fn generate(&self) -> Result<Result<PlanGeneration, WorkError>, EngineError> {
-        let run = &self.run;
-        let step = step_of(run, &self.attempt.place);
-        let StepWork::Generated(made) = &step.work else {
-            return Err(EngineError::Stuck);
-        };
-        if run.session.sandboxes.is_none() {
-            return Ok(Err(WorkError::logical(UNCONFINED)));
-        }
-        let template = made.text.as_ref().ok_or(EngineError::Stuck)?;
-        let text = match self.with_template_values(&BTreeMap::new(), |known| template.render(known)) {
-            Ok(text) => text,
-            Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
-        };
-        if text.len() > MAX_PLAN_BYTES {
-            let reason =
-                format!("the generated plan has {} bytes; at most {MAX_PLAN_BYTES} are read", text.len());
-            return Ok(Err(WorkError::logical(reason)));
-        }
-        let text_digest = bodies(run).put_bytes(text.as_bytes())?;
-        let mut problems = Vec::new();
-        if let Some(from) = step.untrusted_input().filter(|_| !made.envelope.untrusted) {
-            problems.push(format!(
-                "its text may be from outside: {from}; `untrusted: true` in `within` allows that"
-            ));
-        }
-        match read_in_envelope(run, made, &text) {
-            Ok(plan) => problems.extend(self.misfits(&step, made, &plan)),
-            Err(more) => problems.extend(more),
-        }
-        let problems = shorten(run, &problems).await;
-        Ok(Ok(PlanGeneration { attempt: self.attempt.clone(), text_digest, problems }))
-    }
-
-    /// Returns the parameters and outputs in which a plan is not what the step says of it.
-    fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
-        let params = plan_run::params(self, &made.with, plan, &made.path);
-        params.err().map(|unable| unable.reason).into_iter().chain(missing_outputs(step, plan)).collect()
-    }
-}
 
 /// Returns the problems of the plans in the output of a planner, each with its step: they are read before the
 /// proposal is accepted, and read again by the attempt that runs them.
@@ -120,12 +63,12 @@ pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
 }
 
 /// Returns a sentence for each output that a step declares and a plan does not have.
-fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = String> {
+pub(crate) fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = String> {
     envelope::missing_outputs(step, plan).map(|breach| breach.reason)
 }
 
 /// Returns problems without secrets, and no more of them than an event should have.
-async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String> {
+pub(crate) async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String> {
     let mask = run.mask().await;
     let shorten = |problem: &String| mask.text(problem).chars().take(MOST_CHARS).collect();
     let mut shortened: Vec<String> = problems.iter().take(MOST_PROBLEMS).map(shorten).collect();
@@ -136,7 +79,11 @@ async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String> {
 }
 
 /// Returns a text as the plan that it runs as; else everything that is wrong with it.
-fn read_in_envelope(run: &RunContext, made: &GeneratedPlan, text: &str) -> Result<Arc<Plan>, Vec<String>> {
+pub(crate) fn read_in_envelope(
+    run: &RunContext,
+    made: &GeneratedPlan,
+    text: &str,
+) -> Result<Arc<Plan>, Vec<String>> {
     let plan = run.session.plans.read_plan(&made.path, text)?;
     let breaches = envelope::breaches(&made.envelope, &run.plan, &plan);
     if !breaches.is_empty() {

@@ -1,0 +1,68 @@
+//! The generation of a plan by a step: the text is read, checked against the envelope and stored, before the plan may begin.
+
+use std::collections::BTreeMap;
+
+use wf_core::envelope::MAX_PLAN_BYTES;
+use wf_core::machine::{InputKind, PlanGeneration, WorkExit};
+use wf_exec::WorkError;
+use wf_model::{GeneratedPlan, Plan, Step, StepWork};
+
+use crate::nested::generated::{UNCONFINED, bodies, missing_outputs, read_in_envelope, shorten};
+use crate::nested::plan_run;
+use crate::run::AttemptTask;
+use crate::run::current_step::step_of;
+use crate::session::{EngineError, UnitResult};
+
+/// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
+pub(crate) async fn read(task: AttemptTask) -> UnitResult {
+    if step_of(&task.run, &task.attempt.place).is_open() {
+        return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
+    }
+    match task.generate().await? {
+        Ok(made) => Ok(Some(InputKind::Generated(made))),
+        Err(unable) => task.collect(task.end_without_outputs(unable.into()), None).await,
+    }
+}
+
+impl AttemptTask {
+    /// Returns the plan as it was read. The error is a reason for which there is none.
+    async fn generate(&self) -> Result<Result<PlanGeneration, WorkError>, EngineError> {
+        let run = &self.run;
+        let step = step_of(run, &self.attempt.place);
+        let StepWork::Generated(made) = &step.work else {
+            return Err(EngineError::Stuck);
+        };
+        if run.session.sandboxes.is_none() {
+            return Ok(Err(WorkError::logical(UNCONFINED)));
+        }
+        let template = made.text.as_ref().ok_or(EngineError::Stuck)?;
+        let text = match self.with_template_values(&BTreeMap::new(), |known| template.render(known)) {
+            Ok(text) => text,
+            Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
+        };
+        if text.len() > MAX_PLAN_BYTES {
+            let reason =
+                format!("the generated plan has {} bytes; at most {MAX_PLAN_BYTES} are read", text.len());
+            return Ok(Err(WorkError::logical(reason)));
+        }
+        let text_digest = bodies(run).put_bytes(text.as_bytes())?;
+        let mut problems = Vec::new();
+        if let Some(from) = step.untrusted_input().filter(|_| !made.envelope.untrusted) {
+            problems.push(format!(
+                "its text may be from outside: {from}; `untrusted: true` in `within` allows that"
+            ));
+        }
+        match read_in_envelope(run, made, &text) {
+            Ok(plan) => problems.extend(self.misfits(&step, made, &plan)),
+            Err(more) => problems.extend(more),
+        }
+        let problems = shorten(run, &problems).await;
+        Ok(Ok(PlanGeneration { attempt: self.attempt.clone(), text_digest, problems }))
+    }
+
+    /// Returns the parameters and outputs in which a plan is not what the step says of it.
+    fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
+        let params = plan_run::params(self, &made.with, plan, &made.path);
+        params.err().map(|unable| unable.reason).into_iter().chain(missing_outputs(step, plan)).collect()
+    }
+}

@@ -13,7 +13,7 @@
 
 mod argv;
 pub(crate) mod cache;
-mod generate;
+pub(crate) mod generate;
 mod output;
 mod request;
 mod supply;

@@ -22,7 +22,7 @@ use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 use super::argv::skill_argv;
 use crate::files::artifacts;
 use crate::files::reliance::ReliedEvidence;
-use crate::nested::plan_run;
+use crate::nested::running;
 use crate::run::AttemptTask;
 use crate::run::current_step::step_of;
 use crate::session::UnitResult;
@@ -38,7 +38,7 @@ impl AttemptTask {
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
-            StepWork::Uses(_) | StepWork::Generated(_) => plan_run::run(&self, step, stop).await?,
+            StepWork::Uses(_) | StepWork::Generated(_) => running::run(&self, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::plan_run::{self, NestedBeginning, NestedPlace};
+use super::running;
 use crate::files::copies;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
@@ -69,9 +70,9 @@ pub(crate) async fn run(
         past: None,
         events,
     };
-    let (dispatcher, _) = plan_run::prepare(place, beginning)?;
+    let (dispatcher, _) = running::prepare(place, beginning)?;
     let context = Arc::clone(&dispatcher.run);
-    let work = Box::pin(plan_run::run_limited(dispatcher, None, stop));
+    let work = Box::pin(running::run_limited(dispatcher, None, stop));
     let (finished, timed_out) = work.await?;
     copies::tidy(&context);
     Ok(Some(InputKind::ChildEnded(Box::new(child_end(id, &context, finished, timed_out)))))

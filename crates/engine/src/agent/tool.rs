@@ -4,10 +4,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::call_outcome::CallOutcome;
+use super::engine_tools::{NoteSource, fetch, remember, search_memory};
 use super::mcp::ServerAnswer;
-use super::outside::{fetch, search_memory};
 use super::parse::AgentCall;
-use super::remember::{NoteSource, remember};
 use super::session::AgentSession;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;

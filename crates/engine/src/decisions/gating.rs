@@ -1,4 +1,5 @@
-//! Gates at a point of a run: the machine decides which to ask, and what the results mean.
+//! Gates at a point of a run: the machine decides which to ask, and what the results mean. One of their providers is a
+//! model that judges.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,15 +9,17 @@ use tokio::sync::watch;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::exact_json;
-use wf_core::gate::{GateContext, GateOutcome, GatePass};
-use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at};
+use wf_base::name::Name;
+use wf_core::gate::llm::{ANSWER_TIMEOUT, JUDGE_ROLE, question, read};
+use wf_core::gate::{GateAnswer, GateContext, GateOutcome, GatePass};
+use wf_core::machine::{AskedModel, Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
-use wf_model::{GateProvider, JsonObject, Step, StepWork};
+use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork};
 
-use super::model_judge::ModelJudgement;
 use crate::files::copies;
+use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
 use crate::run::scope::{TemplateValues, secrets_read};
 use crate::session::UnitResult;
@@ -234,5 +237,31 @@ impl GateEvaluation {
             // The tool calls of an agent are asked about one by one.
             StepWork::Agent(_) | StepWork::Wait(_) | StepWork::Approve(_) => None,
         })
+    }
+}
+
+/// The answer of a model to a gate, and its call.
+pub(super) struct ModelJudgement {
+    pub(crate) answer: Result<GateAnswer, String>,
+    /// The call; `None`: none was made.
+    pub(crate) asked: Option<AskedModel>,
+}
+
+impl ModelJudgement {
+    /// Asks the model with the role of a judge. Whatever keeps it from answering is a reason, never a pass.
+    pub(crate) async fn ask(run: &RunContext, judge: &LlmJudge, context: &GateContext) -> Self {
+        let role = Name::parse(JUDGE_ROLE).ok().map(ModelChoice::Role);
+        let Some(model) = role.and_then(|role| run.session.models.find(&role)) else {
+            let reason = format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`");
+            return Self { answer: Err(reason), asked: None };
+        };
+        let request = question(judge, context);
+        let mut asker = ModelAsker::new(run, model);
+        let answer = match tokio::time::timeout(ANSWER_TIMEOUT, asker.ask(&request)).await {
+            Ok(Ok(reply)) => read(&reply.text, judge.promote_to_policy),
+            Ok(Err(unasked)) => Err(unasked.reason),
+            Err(_) => Err(format!("model `{}` did not answer within {ANSWER_TIMEOUT:?}", model.name)),
+        };
+        Self { answer, asked: asker.asked.pop() }
     }
 }

@@ -8,5 +8,4 @@
 pub(crate) mod asking;
 pub(crate) mod gating;
 pub(crate) mod guidance;
-mod model_judge;
 pub(crate) mod planning;

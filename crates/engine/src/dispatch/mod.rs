@@ -13,7 +13,6 @@
 //! Start at `dispatcher`, then `effects` and `units`: the latter name the room that does each kind of work. `begin` starts
 //! or resumes an outermost run, which `opening` prepares.
 
-mod alarms;
 pub(crate) mod begin;
 mod commit_queue;
 pub(crate) mod dispatcher;

@@ -15,7 +15,7 @@ use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
 use crate::run::evidence_record::EvidenceRecord;
-use crate::run::lineage::first_run;
+use crate::run::recorded_config::first_run;
 use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run of which nothing is recorded.

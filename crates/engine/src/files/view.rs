@@ -17,7 +17,7 @@ use wf_store::StoreError;
 use super::copies;
 use crate::reuse::RepeatedRun;
 use crate::run::RunContext;
-use crate::run::run_place::is_elsewhere;
+use crate::run::recorded_config::is_elsewhere;
 use crate::session::{EngineError, EngineSession};
 
 /// The file in a run's folder that lists the workspace as it was when the run began.

@@ -6,6 +6,5 @@
 //!
 //! Start at `records`.
 
-mod intent;
 pub(crate) mod preferences;
 pub(crate) mod records;

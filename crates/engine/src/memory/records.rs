@@ -23,12 +23,14 @@ use wf_core::memory::{
     NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action,
     search,
 };
-use wf_model::{AgentTool, OnStuck, Plan, Step, StepWork};
+use wf_model::expr::{ExprReference, ExprScope, StatusFunction};
+use wf_model::{AgentTool, JsonObject, OnStuck, Plan, Step, StepWork};
 use wf_store::{MegramSelection, StoreError};
 
 use crate::run::RunContext;
 use crate::session::EngineSession;
 use crate::session::state_addition::StateAddition;
+use serde_json::Value;
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
@@ -350,4 +352,34 @@ fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
         text += &format!("; {check} failed");
     }
     text
+}
+
+impl RunContext {
+    /// Returns the intent that the plan declares, with the parameters as the run was given them: before gates, and the
+    /// same in a process that resumes it.
+    pub(super) fn intent_text(&self) -> Option<String> {
+        let intent = self.plan.parts().intent.as_ref()?;
+        intent.render(&GivenParams(self.given_params())).ok()
+    }
+
+    /// Returns its slug; `None` if the plan declares none, or one without a word.
+    pub(crate) fn intent(&self) -> Option<String> {
+        self.intent_text().map(|text| MegramTags::slug(&text)).filter(|slug| !slug.is_empty())
+    }
+}
+
+/// The parameters of a run, as an intent reads them.
+struct GivenParams<'a>(&'a JsonObject);
+
+impl ExprScope for GivenParams<'_> {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
+        match name {
+            ExprReference::Param(param) => self.0.get(param).cloned(),
+            _ => None,
+        }
+    }
+
+    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+        false
+    }
 }

@@ -20,7 +20,7 @@ use crate::files::recorded_results::evidence_of_run;
 use crate::files::view;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
-use crate::run::run_place::is_elsewhere;
+use crate::run::recorded_config::is_elsewhere;
 use crate::session::waiting::{self, block_on};
 use crate::session::{EngineError, EngineSession};
 use wf_core::observe::RunRef;

@@ -13,9 +13,8 @@ pub(crate) mod context;
 pub(crate) mod current_step;
 pub(crate) mod declarations;
 pub(crate) mod evidence_record;
-pub(crate) mod lineage;
+pub(crate) mod recorded_config;
 pub(crate) mod result_files;
-pub(crate) mod run_place;
 pub(crate) mod scope;
 
 pub(crate) use attempt_task::AttemptTask;

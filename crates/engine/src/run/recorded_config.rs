@@ -1,7 +1,8 @@
-//! The lineage of a run: the first run, and those that retry it, one after another. The idempotency keys of its steps are those
-//! of the first run.
+//! The facts about a run in its recorded configuration, which are known also once other runs are pruned: its lineage, and
+//! the worktree that it has for itself.
 //!
-//! It is part of the configuration that a run is recorded with, so it is known also once the first run is pruned.
+//! The lineage of a run is the first run and those that retry it, one after another. The idempotency keys of its steps are
+//! those of the first run.
 
 use serde_json::Value;
 
@@ -11,6 +12,13 @@ use wf_exec::environment::idempotency_key;
 use wf_store::{StoreError, StoreReader};
 
 use super::context::RunContext;
+use crate::session::EngineSession;
+
+/// The key for the worktree that a run has for itself, in its recorded configuration.
+pub const WORKTREE: &str = "worktree";
+
+/// The key for its folder.
+pub const WORKTREE_FOLDER: &str = "folder";
 
 /// The key of the first run of the lineage; absent: it is the run itself.
 const FIRST_RUN: &str = "first_run";
@@ -42,4 +50,11 @@ impl RunContext {
         let key = idempotency_key(&self.key_scope, task.step.as_str(), item.map(|item| item.key.as_str()));
         inside.map_or_else(|| key.clone(), |name| idempotency_key(&key, name.as_str(), None))
     }
+}
+
+/// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.
+pub(crate) fn is_elsewhere(session: &EngineSession, run: &RunId) -> Result<bool, StoreError> {
+    let config = session.store.log_reader()?.config(run)?;
+    let folder = config.get(WORKTREE).and_then(|worktree| worktree.get(WORKTREE_FOLDER)?.as_str());
+    Ok(folder.is_some_and(|folder| !session.root.starts_with(folder)))
 }

@@ -41,8 +41,7 @@ pub use files::recorded_results::{
 };
 pub use models::workspace::{ModelSurroundings, WorkspaceCall, WorkspaceModels};
 pub use proof::reverify::{OutermostRun, Reverification, verify};
-pub use run::recorded_config::continue_lineage;
-pub use run::recorded_config::{WORKTREE, WORKTREE_FOLDER};
+pub use run::recorded_config::{WORKTREE, WORKTREE_FOLDER, continue_lineage};
 pub use session::engine_session::{PlanReader, SharedState};
 pub use session::hosts::{FutureClaim, FutureResult, SharedLedgers, SharedResults, WorkClaim};
 pub use session::recorded::{RecordedAnswers, RecordedCalibrations, RecordedConversations};

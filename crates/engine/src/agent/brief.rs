@@ -63,7 +63,7 @@ struct AgentRecollection {
 
 impl AttemptTask {
     /// Briefs an agent that begins, or restores one that goes on after a crash.
-    pub(in super::super) async fn brief(
+    pub(crate) async fn brief(
         self,
         record: Option<Box<AgentRecord>>,
         stop: watch::Receiver<StopLevel>,

@@ -18,22 +18,22 @@ use wf_exec::StopLevel;
 use wf_gateway::ModelCallResult;
 
 /// A model call of an agent.
-pub(in super::super) struct ModelCall {
-    pub(in super::super) attempt: Attempt,
+pub(crate) struct ModelCall {
+    pub(crate) attempt: Attempt,
     /// The number of the call.
-    pub(in super::super) call: u32,
+    pub(crate) call: u32,
     /// The mistake in the answer before that the model is asked to repair.
-    pub(in super::super) repairs: Option<String>,
+    pub(crate) repairs: Option<String>,
     /// The reasons of the tool calls before that were not executed, by position.
-    pub(in super::super) refusals: BTreeMap<u32, String>,
+    pub(crate) refusals: BTreeMap<u32, String>,
     /// The cut of the conversation.
-    pub(in super::super) context: ContextCut,
+    pub(crate) context: ContextCut,
     /// The texts of gates for the call.
-    pub(in super::super) supplement: Box<CallSupplement>,
+    pub(crate) supplement: Box<CallSupplement>,
 }
 
 /// Calls the model of an agent. Its reply is stored before it is reported.
-pub(in super::super) async fn call_model(
+pub(crate) async fn call_model(
     run: Arc<RunContext>,
     ask: ModelCall,
     stop: watch::Receiver<StopLevel>,

@@ -38,7 +38,7 @@ fn find(models: &ModelTable) -> Option<&ModelDefinition> {
 }
 
 /// Asks the compactor which groups of turns stay, and returns its text.
-pub(in super::super) async fn compact(
+pub(crate) async fn compact(
     run: Arc<RunContext>,
     request: Box<CompactionRequest>,
     stop: watch::Receiver<StopLevel>,

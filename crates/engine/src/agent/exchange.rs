@@ -18,7 +18,7 @@ use wf_model::JsonObject;
 const SHOWN_CHARS: usize = 4000;
 
 /// Adds the part of a conversation that gates are asked about to their context.
-pub(in super::super) async fn put_exchange(
+pub(crate) async fn put_exchange(
     run: &RunContext,
     question: &ExchangeQuestion,
     context: &mut GateContext,
@@ -54,7 +54,7 @@ pub(in super::super) async fn put_exchange(
 }
 
 /// Returns the answer of gates beside their results. A rewritten result is stored before it is reported.
-pub(in super::super) async fn answer_exchange(
+pub(crate) async fn answer_exchange(
     run: &RunContext,
     question: ExchangeQuestion,
     gated: &GateOutcome,

@@ -22,11 +22,11 @@ mod skill;
 mod supplement;
 mod tool;
 
-pub(super) use call::{ModelCall, call_model};
-pub(super) use carried_conversations::{bring_back, continues_conversation};
-pub(super) use client::{ClientTurn, serve_client};
-pub(super) use compaction::compact;
+pub(crate) use call::{ModelCall, call_model};
+pub(crate) use carried_conversations::{bring_back, continues_conversation};
+pub(crate) use client::{ClientTurn, serve_client};
+pub(crate) use compaction::compact;
 pub use conversation::conversations;
-pub(super) use exchange::{answer_exchange, put_exchange};
-pub(super) use session::{AgentEnding, LiveAgents, end};
-pub(super) use tool::{ToolOrder, call_tool, tool_call};
+pub(crate) use exchange::{answer_exchange, put_exchange};
+pub(crate) use session::{AgentEnding, LiveAgents, end};
+pub(crate) use tool::{ToolOrder, call_tool, tool_call};

@@ -19,10 +19,10 @@ use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition,
 
 /// The agents of a run that are at work.
 #[derive(Default)]
-pub(in super::super) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>>>);
+pub(crate) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>>>);
 
 /// An agent at work: its conversation, and the place where its tools run.
-pub(in super::super) struct AgentSession {
+pub(crate) struct AgentSession {
     pub(super) task: AttemptTask,
     /// The start time of the attempt.
     pub(super) began: Moment,
@@ -176,17 +176,17 @@ impl AgentDialogue {
 }
 
 /// The end of an agent.
-pub(in super::super) struct AgentEnding {
-    pub(in super::super) attempt: Attempt,
-    pub(in super::super) exit: WorkExit,
+pub(crate) struct AgentEnding {
+    pub(crate) attempt: Attempt,
+    pub(crate) exit: WorkExit,
     /// The digest of the answer of a program of its own.
-    pub(in super::super) answer: Option<Sha256Digest>,
+    pub(crate) answer: Option<Sha256Digest>,
     /// The source of untrusted text that it was given.
-    pub(in super::super) untrusted: Option<String>,
+    pub(crate) untrusted: Option<String>,
 }
 
 /// Collects what an agent left, and reports the end of its work. Its turn is in its conversation before that.
-pub(in super::super) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> UnitResult {
+pub(crate) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> UnitResult {
     let AgentEnding { attempt, exit, answer, untrusted } = ending;
     let session = run.agents.remove(&attempt)?;
     if let Some(client) = &session.client {

@@ -22,27 +22,27 @@ const INTERRUPTED: &str = "the engine was interrupted while this call was execut
     the workspace before you go on";
 
 /// Returns a tool call that a model asked for.
-pub(in super::super) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolCall> {
+pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolCall> {
     let session = run.agents.get(&id.attempt).ok()?;
     let dialogue = session.dialogue.lock().await;
     dialogue.reply.as_ref()?.tool_calls.get(id.position as usize).cloned()
 }
 
 /// A tool call to be executed.
-pub(in super::super) struct ToolOrder {
-    pub(in super::super) id: ToolCallId,
+pub(crate) struct ToolOrder {
+    pub(crate) id: ToolCallId,
     /// The time that no limit of the attempt counts.
-    pub(in super::super) waited: Duration,
+    pub(crate) waited: Duration,
     /// The result, of a call of `dispatch` or `collect`.
-    pub(in super::super) children: Option<Box<ChildrenReport>>,
+    pub(crate) children: Option<Box<ChildrenReport>>,
     /// The answer of people, if it is a question to them.
-    pub(in super::super) answer: Option<Box<PersonAnswer>>,
+    pub(crate) answer: Option<Box<PersonAnswer>>,
     /// True if the agent was given untrusted text before.
-    pub(in super::super) untrusted: bool,
+    pub(crate) untrusted: bool,
 }
 
 /// Executes a tool call of an agent. Its result is stored before it is reported.
-pub(in super::super) async fn call_tool(
+pub(crate) async fn call_tool(
     run: Arc<RunContext>,
     order: ToolOrder,
     stop: watch::Receiver<StopLevel>,

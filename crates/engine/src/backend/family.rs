@@ -172,7 +172,7 @@ fn not_under_way(run: &RunId) -> EngineError {
 
 impl RunFamily {
     /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
-    pub(crate) async fn write_additions(
+    pub(super) async fn write_additions(
         &self,
         additions: Vec<StateAddition>,
         store: &Store,

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::decide::RepeatContext;
+use super::decide::{self, RepeatContext};
 use super::reads::{ParamReadAnswer, ParamReaders};
 use super::rows::{RecordedSteps, nested_run, reused_result};
-use super::{RepeatChoice, StepFate, StepRerun, decide};
+use super::{RepeatChoice, StepFate, StepRerun};
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{DeselectedStep, DiscardedResult, Event, EventKind, ReusedResult, StepState};
 use wf_model::definition::same_plan_meaning;

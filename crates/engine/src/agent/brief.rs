@@ -1,3 +1,5 @@
+//! The beginning of an agent: its model, its tools, its servers, and the conversation that it is given or continues.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

@@ -1,3 +1,5 @@
+//! The calls of the model of an agent.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The outcome of a tool call, whoever carried it out.
+
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ToolCall, ToolResult, answer_text, untrusted_block};
 use wf_core::health::BreakerNote;

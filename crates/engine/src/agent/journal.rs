@@ -1,3 +1,5 @@
+//! The log of an agent's attempt, as people read it.
+
 use wf_core::agent::{ModelReply, ToolCall, ToolResult};
 use wf_exec::log::{LogStream, LogWriter};
 

@@ -1,3 +1,5 @@
+//! The MCP servers of an agent: their start, their tools and the calls of these.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,8 +1,16 @@
 //! The work of agents: the machine decides which call is next, and this carries it out.
 //!
+//! ```text
+//! brief ──▶ call: the model replies ──▶ tool: what it asked for, by parse ──▶ call … ──▶ end: collected as any attempt
+//!           └ client: a program that works as the agent calls the model through a socket instead
+//! ```
+//!
 //! A [session](session::AgentSession) holds the conversation of one attempt. After a crash it is built anew from the
-//! recorded facts and the stored bodies; its MCP servers are started anew. **Invariant:** a body is stored before the
-//! fact that names it is recorded.
+//! recorded facts and the stored bodies; its MCP servers are started anew.
+//! **Invariant:** a body is stored before the fact that names it is recorded.
+//!
+//! Start at `session`, then `brief`, `call` and `tool`. `exchange` and `supplement` are what gates see and add,
+//! `conversation` what outlives an attempt.
 
 mod brief;
 mod call;

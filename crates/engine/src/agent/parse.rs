@@ -1,3 +1,5 @@
+//! The calls that a model asks for, read by the tool that they name.
+
 use super::session::AgentSession;
 use wf_core::agent::{
     AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script, parse_call,

@@ -1,3 +1,5 @@
+//! The session of an agent at work, with its conversation, until its end is collected.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,3 +1,5 @@
+//! The tool calls of an agent: each is carried out by the engine, a process, a server, a skill, a child run or a person.
+
 use std::sync::Arc;
 use std::time::Duration;
 

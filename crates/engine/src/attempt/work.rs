@@ -1,4 +1,4 @@
-//! The work and the checks of tasks.
+//! The work of an attempt, from its beginning, or from where an earlier engine left it, to its collected end.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

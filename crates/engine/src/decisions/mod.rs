@@ -1,7 +1,7 @@
 //! The decisions that others make about a run: gates, approvers and planners.
 //!
-//! The machine asks, and decides what an answer means. **Invariant:** an answer counts only as far as its context shows
-//! what it is about: approvers sign the request with its evidence, and planners are read before they are believed.
+//! The machine asks, and decides what an answer means. **Invariant:** an approval counts only for the request and the
+//! evidence that were signed. **Invariant:** the plans in a proposal are read before it is accepted.
 //!
 //! Start at `gating`; `asking` looks for answers of people, `planning` and `guidance` call a planner.
 

@@ -1,3 +1,5 @@
+//! The work on an outermost run, from its beginning, its resumption or its cancellation to its end.
+
 use std::sync::Arc;
 
 use tokio::sync::watch;

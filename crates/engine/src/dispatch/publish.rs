@@ -1,3 +1,5 @@
+//! The publication of events, once they are durable.
+
 use wf_core::machine::Event;
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{AppendResult, LogPosition};

@@ -1,3 +1,5 @@
+//! The artifacts of an attempt: they are found, stored and copied.
+
 use std::sync::Arc;
 
 use super::copies;

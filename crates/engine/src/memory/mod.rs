@@ -2,7 +2,7 @@
 //! that follow from the rounds of a run and from the decisions of people.
 //!
 //! **Invariant:** memory advises, and decides nothing: what a run took from it is in the events of the run.
-//! **Invariant:** a record is written once its event is durable, and to write it twice is to write it once.
+//! **Invariant:** a record that is written twice, as after a crash, is there once.
 //!
 //! Start at `records`.
 

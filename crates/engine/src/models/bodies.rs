@@ -1,3 +1,5 @@
+//! The bodies of calls: requests, replies and results, each by its digest.
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

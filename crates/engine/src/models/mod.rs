@@ -4,7 +4,7 @@
 //! ask ──▶ limits and budget ──▶ gateway, with the keys of the workspace ──▶ reply ──▶ bodies, usage, health
 //! ```
 //!
-//! **Invariant:** a call is refused before it is made, if no budget pays for it.
+//! **Invariant:** a call of a run is refused before it is made, if no budget pays for it.
 //! **Invariant:** what goes to a model, comes back, and is recorded has no secrets.
 //!
 //! Start at `call`; `asker` is the call of those that ask one question, `keys` the way to the gateway.

@@ -1,4 +1,4 @@
-//! The plans that the run makes, read and run: see [`wf_core::envelope`].
+//! The plans that the run makes, read and held to their envelope: see [`wf_core::envelope`].
 
 use std::sync::Arc;
 

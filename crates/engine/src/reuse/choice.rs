@@ -1,3 +1,5 @@
+//! The user's choice of what runs again.
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};

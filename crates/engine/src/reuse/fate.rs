@@ -1,3 +1,5 @@
+//! The fates of steps in a repetition, and the reasons for which one runs again.
+
 use std::fmt;
 
 use wf_base::name::Name;

@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** every decision follows from the record: the repeated run, both plans, the parameters, the
 //! choice, and the dropped results. So a resume decides as the first engine did.
+//!
+//! Start at `past`, then `decide`, which gives each step its `fate`; `rows` and `reads` are what it decides by.
 
 mod choice;
 mod decide;

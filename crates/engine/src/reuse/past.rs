@@ -1,3 +1,5 @@
+//! A run that is repeated, with the fate of each of its steps, and the runs nested in it.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

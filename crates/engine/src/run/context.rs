@@ -1,3 +1,5 @@
+//! A run, as the units that work for it share it.
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

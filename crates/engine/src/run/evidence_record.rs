@@ -1,3 +1,5 @@
+//! The evidence of the tasks of a run, as its events tell it.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use wf_base::name::Name;

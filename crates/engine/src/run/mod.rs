@@ -1,10 +1,10 @@
 //! One run, as all that works for it knows it: its plan and parameters, its steps and the values that their templates
 //! read, the files that its results are made of, and the account that its calls are paid from.
 //!
-//! It starts nothing and decides nothing. **Invariant:** what it holds follows from the events of the run, from its
-//! recorded configuration and from its session, so that whoever replays the events has the same.
+//! **Invariant:** it starts nothing and decides nothing. What is known of a run after a crash follows from its events and
+//! from its recorded configuration.
 //!
-//! Start at `context`, then `current_step` and `scope`; `declarations` and `evidence_record` say which files are evidence
+//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say which files are evidence
 //! of which task.
 
 pub(crate) mod account;

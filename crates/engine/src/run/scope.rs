@@ -1,3 +1,5 @@
+//! The values and the secrets that the templates of a step read.
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;

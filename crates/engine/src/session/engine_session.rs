@@ -1,3 +1,5 @@
+//! The session of the engine, a request for a run in it, and the errors that leave a run to be resumed.
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,3 +1,5 @@
+//! The runs of a session that only wait for approvals. Once all do, the session can end.
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,3 +1,5 @@
+//! The queue of the requests of a program.
+
 use tokio::sync::{mpsc, oneshot};
 
 use wf_core::agent::{ModelReply, ModelRequest};

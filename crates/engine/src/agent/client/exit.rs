@@ -1,3 +1,5 @@
+//! The exit of a program, and the answer that it is held to.
+
 use super::process::ClientEnd;
 use wf_core::agent::client::ClientAnswer;
 use wf_core::agent::read_answer;

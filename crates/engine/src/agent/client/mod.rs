@@ -7,6 +7,8 @@
 //! The program runs in the sandbox of its step. Its requests wait in a queue, and are answered one at a time.
 //! **Invariant:** a request is stored before the machine hears of it, and a reply reaches the program only once it is
 //! recorded. **Invariant:** the program dies with the engine, and its token with the attempt.
+//!
+//! Start at `serve`.
 
 mod calls;
 mod exit;

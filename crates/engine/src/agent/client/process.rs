@@ -1,3 +1,5 @@
+//! The process of a program that works as an agent, and the socket that it calls the model on.
+
 use std::convert::Infallible;
 use std::io;
 use std::net::Ipv4Addr;

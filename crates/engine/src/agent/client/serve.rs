@@ -1,3 +1,5 @@
+//! The turns of a program: it goes on until it calls the model or ends.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The program of an agent, and its requests from one turn to the next.
+
 use std::collections::BTreeMap;
 
 use tokio::sync::mpsc;

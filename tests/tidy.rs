@@ -36,6 +36,26 @@ const ARROWS: [(&str, &str); 16] = [
     ("temporal", "base model lang core sign store exec engine report app"),
 ];
 
+/// The rooms of the engine, from the top: each may name those below it.
+const ENGINE_ROOMS: [&str; 13] = [
+    "backend",
+    "dispatch",
+    "decisions",
+    "agent",
+    "proof",
+    "attempt",
+    "nested",
+    "files",
+    "models",
+    "memory",
+    "run",
+    "session",
+    "reuse",
+];
+
+/// The files of the engine that name a room above theirs: a nested run has a loop, and a run holds its agents.
+const ENGINE_ARROWS_UP: [(&str, &str); 2] = [("nested/running.rs", "dispatch"), ("run/context.rs", "agent")];
+
 /// Outside crates that only some of ours may use.
 const PLACES: [(&str, &str); 16] = [
     ("rusqlite", "store"),
@@ -127,6 +147,31 @@ fn outside_crates_stay_in_their_places() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_rooms_of_the_engine_name_only_those_below() {
+    let floor = |room: &str| ENGINE_ROOMS.iter().position(|known| *known == room);
+    let name = regex::Regex::new(r"\bcrate::(\w+)").unwrap();
+    let (mut wrong, mut up) = (Vec::new(), Vec::new());
+    for (path, text) in production() {
+        let Some(file) = path.strip_prefix("crates/engine/src/") else { continue };
+        let Some((room, _)) = file.split_once('/') else { continue };
+        let Some(own) = floor(room) else {
+            wrong.push(format!("{path}: `{room}` is not in the table of rooms"));
+            continue;
+        };
+        let named = name.captures_iter(&text).map(|found| found[1].to_owned());
+        for above in named.filter(|named| floor(named).is_some_and(|named| named < own)) {
+            match ENGINE_ARROWS_UP.iter().find(|arrow| **arrow == (file, above.as_str())) {
+                Some(arrow) => up.push(*arrow),
+                None => wrong.push(format!("{path} names `{above}`, which is above it")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let fewer: Vec<_> = ENGINE_ARROWS_UP.iter().filter(|arrow| !up.contains(arrow)).collect();
+    assert!(fewer.is_empty(), "these need not be named: {fewer:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! **Invariant:** it starts nothing and decides nothing. What is known of a run after a crash follows from its events and
 //! from its recorded configuration.
 //!
-//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say which files are evidence
-//! of which task.
+//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say which
+//! files are evidence of which task.
 
 pub(crate) mod account;
 pub(crate) mod attempt_task;

@@ -338,7 +338,7 @@ const WRITERS: &[&str] = &[
     // A request about files is answered to the engine.
     "crates/exec/src/agent_tool/stage.rs",
     // It is another program, started by the engine or by an operator.
-    "crates/temporal/src/follow.rs",
+    "crates/temporal/src/follower/follow.rs",
     "crates/temporal/src/terminal.rs",
     // Whom the supervisor speaks to is the engine.
     "crates/exec/src/supervisor/serve.rs",

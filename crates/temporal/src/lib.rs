@@ -1,69 +1,54 @@
 //! Runs of `wf` on a Temporal server: any number of workers, and no process that must live.
 //!
-//! A run is a workflow around the same machine that the local engine drives ([`driver`] and [`workflow`]), with one more for
-//! each run that is nested in it, and each effect of a machine is an activity that carries it out with the code of the local
-//! engine ([`site`]). What is large goes through an object store ([`objects`]) and not through the history: texts of plans,
-//! logs, artifacts, the files of the workspace ([`tree`], [`findings`]). `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be
-//! recorded and shown where the command was given.
+//! A run is a workflow around the same machine that the local engine drives, with one more for each run that is nested in
+//! it, and each effect of a machine is an activity that carries it out with the code of the local engine. What is large goes
+//! through an object store and not through the history: texts of plans, logs, artifacts, the files of the workspace.
+//! `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be recorded and shown where
+//! the command was given.
+//!
+//! ```text
+//! worker ──▶ goals ──▶ follower ──▶ workflows ──▶ host ──▶ run ──▶ messages ──▶ files, locks
+//! ```
+//!
+//! Each room uses those to its right:
+//!
+//! - `worker`: the process with all workflows and activities.
+//! - `goals`: deployed goals, from their decisions to the program behind the commands.
+//! - `follower`: the program beside a command: starts a run, follows it, brings back its artifacts.
+//! - `workflows`: the workflows and activities of runs and of named locks.
+//! - `host`: the folders of runs on the host of a worker, and the work in them.
+//! - `run`: the decisions about a run, without its waits.
+//! - `messages`: the messages between all of these.
+//! - `files`: the files of a run as objects; `locks`: the rights of tasks to names and files.
+//!
+//! Start at [`driver`], then [`workflow`], and `Sites::work` in `host`.
 //!
 //! **Invariant:** a workflow has no rule of its own about steps: it waits, and asks the machine.
 
-mod activities;
 mod backend;
-mod bring_back;
-mod caller;
-mod checkout;
-pub mod claims;
-pub mod command;
 mod connect;
-mod driven_run;
-pub mod driver;
-pub mod findings;
-mod follow;
-mod followed_run;
-mod goal_activities;
-pub mod goal_keeper;
-mod goal_log;
-pub mod goal_order;
-mod goal_permits;
-mod goal_program;
-pub mod goal_workflow;
-pub mod inquiry;
-mod inside;
-mod local_copy;
-mod lock_activities;
-pub mod lock_claims;
-pub mod lock_queue;
-mod lock_workflow;
-mod log;
-pub mod objects;
-mod open_work;
-pub mod order;
-mod plan;
-mod pool;
-mod progress;
-mod rescue;
-mod results;
-mod run_folder;
-mod running;
-pub mod site;
-mod site_family;
-mod stored_workspace;
+mod files;
+mod follower;
+mod goals;
+mod host;
+mod locks;
+mod messages;
+mod run;
 mod terminal;
-pub mod tree;
-mod tree_files;
-mod versions;
-mod waits;
-mod work_ledgers;
 mod worker;
-mod worker_life;
-pub mod workflow;
+mod workflows;
 
 pub use backend::configured_backend;
 pub use connect::{ConnectError, connect};
-pub use follow::{FollowError, follow, say};
-pub use goal_program::answer_goal_request;
-pub use plan::RunPlans;
-pub use progress::DriverError;
+pub use files::{findings, objects, tree};
+pub use follower::follow::{FollowError, follow, say};
+pub use goals::program::answer_goal_request;
+pub use goals::{keeper as goal_keeper, workflow as goal_workflow};
+pub use locks::queue as lock_queue;
+pub use messages::{command, goal_order, order};
+pub use run::driver;
+pub use run::plan::RunPlans;
+pub use run::progress::DriverError;
 pub use terminal::note;
 pub use worker::{WorkerFailure, WorkerPlace, work};
+pub use workflows::workflow;

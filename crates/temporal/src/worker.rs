@@ -13,19 +13,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use wf_app::Host;
 use wf_app::config::Backend;
 
-use crate::activities::WorkActivities;
-use crate::driver::DEFAULT_QUEUE;
-use crate::goal_activities::GoalActivities;
-use crate::goal_workflow::GoalWorkflow;
-use crate::lock_activities::LockActivities;
-use crate::lock_workflow::LockWorkflow;
-use crate::objects::Objects;
-use crate::plan::RunPlans;
-use crate::site::Sites;
+use crate::files::objects::Objects;
+use crate::goals::{activities::GoalActivities, workflow::GoalWorkflow};
+use crate::host::{site::Sites, worker_life::WorkerLife};
+use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 use crate::terminal::note;
-use crate::waits::HOST_QUEUE;
-use crate::worker_life::WorkerLife;
-use crate::workflow::RunWorkflow;
+use crate::workflows::activities::WorkActivities;
+use crate::workflows::lock_activities::LockActivities;
+use crate::workflows::lock_workflow::LockWorkflow;
+use crate::workflows::waits::HOST_QUEUE;
+use crate::workflows::workflow::RunWorkflow;
 
 /// The time without work after which a worker ends that was told to: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);
@@ -55,7 +52,7 @@ pub enum WorkerFailure {
     },
     /// The object store cannot be used.
     #[error(transparent)]
-    Objects(#[from] crate::objects::ObjectError),
+    Objects(#[from] crate::files::objects::ObjectError),
     /// The server does not accept it, or went away for good.
     #[error("the worker ended: {0}")]
     Worker(String),

@@ -1,0 +1,97 @@
+//! The words between a driver and whoever waits for it.
+
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::machine::TimerKind;
+
+use crate::locks::queue::{LockMessage, LockNotice};
+use crate::messages::order::{OpenReport, RequestAnswer, WorkOrder};
+
+/// A timer of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTimer {
+    /// The run.
+    pub run: RunId,
+    /// The timer of its machine; `None`: the time of the step whose attempt it is.
+    pub timer: Option<TimerKind>,
+}
+
+/// A command for whoever waits.
+#[derive(Clone, Debug)]
+pub enum DriverCommand {
+    /// Have work done.
+    Work {
+        /// The number that its end is reported with.
+        key: u64,
+        /// A name for people who look at the history.
+        name: String,
+        /// The task queue.
+        queue: String,
+        /// The work.
+        order: Box<WorkOrder>,
+    },
+    /// Tell a named lock what a task wants.
+    Tell {
+        /// The number that its end is reported with.
+        key: u64,
+        /// The name of the lock.
+        lock: String,
+        /// The message.
+        message: LockMessage,
+    },
+    /// Wake the run at an instant.
+    Wake {
+        /// The instant.
+        at: Moment,
+        /// The timer that goes off then.
+        timer: RunTimer,
+    },
+    /// Tell the run once that what is under way takes long.
+    Grace {
+        /// The instant.
+        at: Moment,
+    },
+    /// Tell the worker of some work that there is a wish about it.
+    Stop {
+        /// Its number.
+        key: u64,
+    },
+}
+
+/// An occurrence that a run reacts to.
+pub enum Occurrence {
+    /// Work has ended.
+    Reported {
+        /// Its number.
+        key: u64,
+        /// The report.
+        report: Box<OpenReport>,
+    },
+    /// Work was told to end before a worker began it.
+    Unbegun {
+        /// Its number.
+        key: u64,
+    },
+    /// The worker of some work is lost.
+    Lost {
+        /// The number of the work.
+        key: u64,
+    },
+    /// A lock was told what a task wants.
+    Told {
+        /// The number of the message.
+        key: u64,
+    },
+    /// A lock says something about a task.
+    Lock(LockNotice),
+    /// A timer went off.
+    Woke(RunTimer),
+    /// The grace period of a drained run is over, and work is still under way.
+    GraceOver,
+    /// Somebody wants the run to end.
+    Cancel(String),
+    /// An approver answered.
+    Answered(RequestAnswer),
+    /// Nothing that changes anything.
+    Nothing,
+}

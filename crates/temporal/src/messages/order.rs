@@ -1,0 +1,376 @@
+//! The messages between a driver, a workflow and its workers. Large parts go by digest.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
+use wf_engine::{NestedRun, RetriedResults, StateAddition};
+use wf_model::JsonObject;
+use wf_sign::approval::Approvers;
+
+use crate::files::objects::{ObjectError, Objects};
+use crate::files::{findings::FindingSource, tree::TreeRef};
+use crate::locks::lock_claims::LockClaim;
+
+/// The bytes of a value that is sent as it is, at most.
+const INLINE_BYTES: usize = 4 * 1024;
+
+/// A value in a message: the value itself if it is small, else an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parcel {
+    /// The value.
+    Inline(Value),
+    /// The object that has it.
+    Object(Sha256Digest),
+}
+
+impl Parcel {
+    /// Packs a value, from the code of a workflow.
+    pub fn pack_now<T: Serialize>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json_now(value)?)),
+        }
+    }
+
+    /// Packs a value.
+    pub async fn pack<T: Serialize + Sync>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json(value).await?)),
+        }
+    }
+
+    /// Returns the parcel of a value that is stored as an object.
+    pub fn of_stored<T: Serialize>(value: &T, digest: Sha256Digest) -> Self {
+        Self::inline(value).unwrap_or(Self::Object(digest))
+    }
+
+    fn inline<T: Serialize>(value: &T) -> Option<Self> {
+        let value = serde_json::to_value(value).ok()?;
+        (value.to_string().len() <= INLINE_BYTES).then_some(Self::Inline(value))
+    }
+
+    /// Unpacks the value, in the code of a workflow.
+    pub fn open_now<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json_now(&digest),
+        }
+    }
+
+    /// Unpacks the value.
+    pub async fn open<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json(&digest).await,
+        }
+    }
+}
+
+fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
+    let digest = Sha256Digest::of_bytes(b"");
+    serde_json::from_value(value).map_err(|cause| ObjectError::Content { digest, cause })
+}
+
+/// The input of the workflow of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunOrder {
+    /// The run.
+    pub run: RunId,
+    /// The object with its [`RunSpec`].
+    pub spec: Sha256Digest,
+    /// The state that it goes on with, after the history became too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Sha256Digest>,
+}
+
+/// The definition of a run, the same for its whole life.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The version of the machine's rules that it began with.
+    pub logic_version: u32,
+    /// The path of its plan, relative to the workspace.
+    pub path: String,
+    /// The texts that it runs by: its own first.
+    pub sources: Vec<(String, String)>,
+    /// Its resolved parameters.
+    pub params: JsonObject,
+    /// Its approval, if it has one.
+    pub approved: Option<RunApproval>,
+    /// The configuration that it runs under.
+    pub config: Value,
+    /// Its opening, which is recorded where it was started.
+    #[serde(default)]
+    pub opening: Vec<Event>,
+    /// The results of the run that it repeats.
+    #[serde(default)]
+    pub retried: RetriedResults,
+    /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) that its agents may continue, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<Sha256Digest>,
+    /// The part of the state of its workspace that goes with it: the object with a [`CarriedState`](wf_engine::CarriedState).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Sha256Digest>,
+    /// The path of the state of its workspace, relative to that if it is in there.
+    #[serde(default)]
+    pub state_folder: PathBuf,
+    /// True if its workspace is the top folder of a git repository.
+    #[serde(default)]
+    pub is_repository: bool,
+    /// The files of its workspace when it was started: the object with a [`Tree`](crate::files::tree::Tree).
+    pub tree: Sha256Digest,
+    /// The approvers whose answers count.
+    pub approvers: Approvers,
+    /// The task queues by their names in plans, with `default`.
+    pub queues: BTreeMap<String, String>,
+}
+
+/// The object that says that a run has begun. A server forgets runs that are over; they must not begin again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BegunRunMark {
+    /// The run.
+    pub begun: RunId,
+}
+
+/// Work for a run, as an activity.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkOrder {
+    /// The outermost run.
+    pub outermost: RunId,
+    /// The run that the work is for: that one, or one nested in it.
+    pub run: RunId,
+    /// The object with the [`RunSpec`] of the outermost run.
+    pub spec: Sha256Digest,
+    /// The files of their workspace.
+    pub tree: TreeRef,
+    /// Their log, as far as the work may rely on it.
+    pub log: LogRef,
+    /// The work: a [`Job`].
+    pub job: Parcel,
+    /// The number under which its workflow knows it.
+    pub key: u64,
+}
+
+/// The work that is wanted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// To look at the workspace before anything runs in it.
+    Begin,
+    /// To carry out an effect of the machine.
+    Effect(Box<Effect>),
+    /// To end the attempt that a nested run was.
+    EndNested {
+        /// The effect that began the attempt.
+        effect: Box<Effect>,
+        /// True if a limit ended the nested run.
+        timed_out: bool,
+    },
+    /// To count the answers to a request for approval.
+    Decide {
+        /// The request.
+        ask: Box<ApprovalRequest>,
+        /// The signed answers, as approvers gave them.
+        tokens: Vec<String>,
+    },
+}
+
+impl Job {
+    /// Returns the attempt that it is work for; `None`: it is for the run.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Effect(effect) | Self::EndNested { effect, .. } => effect.attempt(),
+            Self::Begin | Self::Decide { .. } => None,
+        }
+    }
+}
+
+/// The result of work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkReport {
+    /// The inputs of the machine: a list of [`InputKind`].
+    pub inputs: Parcel,
+    /// The run that begins for the attempt: a [`NestedRunBeginning`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Parcel>,
+    /// The copy of the workspace that it was done in, and what was found there.
+    pub source: FindingSource,
+    /// The files that its attempt left in the folder of its run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RunFile>,
+    /// The additions that it made to the state: a list of [`StateAddition`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additions: Option<Parcel>,
+    /// The task queue of the host where it was done.
+    pub host: String,
+    /// True if the work goes on there, and nobody waits for it any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left: bool,
+    /// The time at which the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Moment>,
+}
+
+/// A run that begins for an attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NestedRunBeginning {
+    /// The run.
+    pub nested: NestedRun,
+    /// The input with which its machine begins.
+    pub input: InputKind,
+}
+
+/// The wish of a workflow about work that it has told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkWish {
+    /// It shall go on: there is no such work, or nothing is wanted of it.
+    GoOn,
+    /// It shall go on, and be reported at once: another workflow of the run will wait for it.
+    Leave,
+    /// It shall end.
+    End,
+    /// It shall end at once.
+    Kill,
+}
+
+/// The content of a report.
+pub struct OpenReport {
+    /// The inputs of the machine.
+    pub inputs: Vec<InputKind>,
+    /// The run that begins for the attempt.
+    pub nested: Option<NestedRunBeginning>,
+    /// The copy of the workspace that it was done in, and what was found there.
+    pub source: FindingSource,
+    /// The files that its attempt left in the folder of its run.
+    pub files: Vec<RunFile>,
+    /// The additions that it made to the state.
+    pub additions: Vec<StateAddition>,
+    /// The task queue of the host where it was done.
+    pub host: String,
+    /// True if the work goes on there, and nobody waits for it any more.
+    pub is_left: bool,
+    /// The time at which the work ended, by the clock of the server.
+    pub ended: Option<Moment>,
+}
+
+impl WorkReport {
+    /// Unpacks the report, in the code of a workflow.
+    pub fn open_now(self, objects: &Objects) -> Result<OpenReport, ObjectError> {
+        let Self { inputs, nested, source, files, additions, host, is_left, ended } = self;
+        let inputs = inputs.open_now(objects)?;
+        let nested = nested.map(|nested| nested.open_now(objects)).transpose()?;
+        let additions = additions.map(|additions| additions.open_now(objects)).transpose()?;
+        let additions = additions.unwrap_or_default();
+        Ok(OpenReport { inputs, nested, source, files, additions, host, is_left, ended })
+    }
+}
+
+/// A file in the folder of a run: the log of an attempt, a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Its path in the folder of all runs; the first part is the id of its run.
+    pub path: String,
+    /// The object with its content.
+    pub digest: Sha256Digest,
+}
+
+/// A log as far as it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRef {
+    /// The object with its last [`LogPage`].
+    pub last: Option<Sha256Digest>,
+    /// The number of its events.
+    pub count: u64,
+}
+
+/// A part of a log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogPage {
+    /// The log before it.
+    pub before: LogRef,
+    /// The events, in order.
+    pub entries: Vec<LogEntry>,
+    /// The files of the runs that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RunFile>,
+    /// The additions to the state that came before the last of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
+}
+
+/// An event in the log of a run and of those nested in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// The run, if it is nested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The nested run, with its first event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Box<NestedRun>>,
+    /// The event.
+    pub event: Event,
+}
+
+/// The answer of a workflow to whoever follows its run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunNews {
+    /// The log as far as it is stored.
+    pub log: LogRef,
+    /// The rest of it.
+    pub rest: Parcel,
+    /// The files of the workspace.
+    pub tree: TreeRef,
+    /// The outcome, once the run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<RunOutcome>,
+    /// True if it is over, and results of it are still to be kept for reuse.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_keeping: bool,
+    /// True if nothing happens until a person decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_waits_for_people: bool,
+    /// The tasks that wait for a named lock that another one has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<LockClaim>,
+}
+
+impl RunNews {
+    /// Returns the name that the object with the last news of a run of a deployed goal has: its workspace may want to know how
+    /// the run went when the server has forgotten it.
+    pub fn name(run: &RunId) -> String {
+        format!("news/{run}")
+    }
+}
+
+/// The events and files that are not stored as a page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UnstoredLog {
+    /// The events, in order.
+    pub entries: Vec<LogEntry>,
+    /// The files of the runs that came with them.
+    pub files: Vec<RunFile>,
+    /// The additions to the state that came with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<StateAddition>,
+}
+
+/// A signed answer to a request of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestAnswer {
+    /// The run that asks.
+    pub run: RunId,
+    /// The number of the request.
+    pub request: u32,
+    /// The answer, signed.
+    pub token: String,
+}

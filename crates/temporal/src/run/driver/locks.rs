@@ -1,0 +1,84 @@
+//! The locks of the tasks of all runs: names, each a workflow of its own, which runs tell what they want, and which tells
+//! them; and files, which the runs of one workspace share.
+
+use wf_base::name::RunId;
+use wf_core::machine::{EventKind, InputKind, TaskId, TaskLocks};
+
+use super::{RunDriver, RunInput};
+use crate::locks::file_claims::FamilyClaim;
+use crate::locks::lock_claims::{LockClaim, LockRight};
+use crate::locks::queue::{LockMessage, LockNotice, LockTicket};
+use crate::messages::command::DriverCommand;
+use crate::run::open_work::OpenWork;
+
+impl RunDriver {
+    /// Asks for the locks of a task: first that with a name, and then, all at once, the files, so that no two tasks wait for
+    /// each other.
+    pub(super) fn lock(&mut self, run: &RunId, place: TaskId, locks: TaskLocks) {
+        let claim = FamilyClaim { run: run.clone(), place, files: locks.files };
+        let Some(lock) = locks.lock else {
+            return self.claim_files(claim);
+        };
+        let number = self.next_key;
+        match self.locks.claim(number, &lock, &claim) {
+            LockRight::Granted => self.claim_files(claim),
+            LockRight::Awaited => {}
+            LockRight::New => self.tell(run, lock, LockMessage::Acquire(self.ticket(claim.place, number))),
+        }
+    }
+
+    /// Asks for the files of a task that has its lock, or needs none.
+    fn claim_files(&mut self, claim: FamilyClaim) {
+        let FamilyClaim { run, place, .. } = claim.clone();
+        let is_held = self.claims.take(claim);
+        let kind = if is_held { InputKind::Locked { place } } else { InputKind::LockHeld { place } };
+        self.inputs.push_back(RunInput { run, kind });
+    }
+
+    /// Gives up the locks of a task, or of all tasks of a run, whether they have them or wait.
+    pub(super) fn unlock(&mut self, run: &RunId, place: Option<&TaskId>) {
+        for (number, LockClaim { lock, task, .. }) in self.locks.remove(run, place) {
+            let ticket = self.ticket(task.place, number);
+            self.tell(run, lock, LockMessage::Release(ticket));
+        }
+        for FamilyClaim { run, place, .. } in self.claims.release(run, place) {
+            self.inputs.push_back(RunInput { run, kind: InputKind::Locked { place } });
+        }
+    }
+
+    /// Gives up the locks of what has ended. After a resume, a machine knows of a lock only once it asked for it again.
+    pub(super) fn unlock_ended(&mut self, run: &RunId, fact: &EventKind) {
+        match fact {
+            EventKind::StepEnded { place, .. } => self.unlock(run, Some(place)),
+            EventKind::RunEnded { .. } => self.unlock(run, None),
+            _ => {}
+        }
+    }
+
+    /// Takes what a lock says. What no task wants any more is given back.
+    pub(super) fn on_lock(&mut self, notice: LockNotice) {
+        let LockNotice { lock, ticket, holder } = notice.clone();
+        match self.locks.note(notice) {
+            None if holder.is_none() => {
+                let run = self.order.run.clone();
+                self.tell(&run, lock, LockMessage::Release(ticket));
+            }
+            Some(task) if holder.is_none() => self.claim_files(task),
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, run: &RunId, lock: String, message: LockMessage) {
+        let Some(driven) = self.runs.get(run) else { return };
+        let open = OpenWork::for_run(run, &driven.machine);
+        let key = self.next_key;
+        self.next_key += 1;
+        self.open.insert(key, open);
+        self.commands.push(DriverCommand::Tell { key, lock, message });
+    }
+
+    /// Returns the ticket of a task. The workflow hears of it, whichever of its runs the task is of.
+    fn ticket(&self, place: TaskId, number: u64) -> LockTicket {
+        LockTicket { run: self.order.run.clone(), place, number }
+    }
+}

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use wf_base::digest::Sha256Digest;
 
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::parcel::{Parcel, RunFile};
 use crate::files::tree::{PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
 use crate::files::tree_files::{Stamp, place_entry, remove, store_entry, unable, walk};
 use crate::files::{findings::Finding, inside::place_inside};
-use crate::messages::order::{Parcel, RunFile};
 
 /// A folder with the files of a tree.
 pub struct Checkout {

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use wf_base::digest::Sha256Digest;
 
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::parcel::{Parcel, RunFile};
 use crate::files::tree::{PathChange, TreeChange, TreeEntry};
-use crate::messages::order::{Parcel, RunFile};
 
 /// The news of a copy at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,13 @@
 //!
 //! **Invariant:** an object never changes. **Invariant:** a path from another host stays below its folder (`inside`).
 //!
-//! Start at [`objects`], then [`tree`], `checkout`, [`findings`].
+//! Start at [`objects`] and `parcel`, then [`tree`], `checkout`, [`findings`].
 
 pub(crate) mod checkout;
 pub mod findings;
 pub(crate) mod inside;
 pub mod objects;
+pub(crate) mod parcel;
 pub(crate) mod results;
 pub mod tree;
 pub(crate) mod tree_files;

@@ -9,12 +9,12 @@ use wf_engine::{BackendRun, FromBackend, NestedRun, StateAddition, ended_run};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
 use crate::files::objects::{ObjectError, Objects};
-use crate::files::results;
+use crate::files::{parcel::RunFile, results};
 use crate::follower::bring_back::bring_back;
 use crate::follower::follow::{FollowError, say};
 use crate::host::run_folder::write_files;
 use crate::locks::{lock_claims::LockClaim, queue::LockTicket};
-use crate::messages::order::{LogRef, RunFile, RunNews, UnstoredLog};
+use crate::messages::order::{LogRef, RunNews, UnstoredLog};
 use crate::run::log::{RunStory, event_files, news_since, pages_since, stories};
 
 /// The copy, and how far it is.

@@ -11,8 +11,9 @@ use temporalio_client::{
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
+use crate::files::parcel::Parcel;
 use crate::follower::follow::{FollowError, refused};
-use crate::messages::order::{Parcel, RunNews, WorkOrder};
+use crate::messages::order::{RunNews, WorkOrder};
 use crate::workflows::workflow::RunWorkflow;
 
 /// The time without an answer after which it is looked whether a run can go on.

@@ -13,11 +13,10 @@ use wf_core::machine::Attempt;
 use wf_exec::log;
 use wf_store::StateFolder;
 
-use crate::files::inside::place_inside;
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::{inside::place_inside, parcel::RunFile};
 use crate::host::site::WorkerError;
 use crate::host::versions::{CarriedFile, make_repository, version_folders};
-use crate::messages::order::RunFile;
 
 /// The folder, and what of it was carried already.
 pub struct RunFolder {

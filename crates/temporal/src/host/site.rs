@@ -27,11 +27,12 @@ use wf_store::{StoreDurability, StoreError};
 use crate::files::checkout::{Checkout, Looks};
 use crate::files::findings::{FindingSource, LookSpan};
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::parcel::Parcel;
 use crate::host::caller::WorkerCaller;
 use crate::host::run_folder::{RunFolder, write_files};
 use crate::host::running::{RunningWork, WorkResult};
 use crate::host::site_family::{SiteFamily, StoredFile};
-use crate::messages::order::{BegunRunMark, Job, NestedRunBeginning, Parcel, RunSpec, WorkOrder, WorkReport};
+use crate::messages::order::{BegunRunMark, Job, NestedRunBeginning, RunSpec, WorkOrder, WorkReport};
 use crate::run::{log::log_since, open_work::nested_path, plan::files};
 use found::FoundFiles;
 

@@ -20,10 +20,10 @@ use wf_core::machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, Ru
 use wf_exec::StopLevel;
 use wf_model::Plan;
 
-use crate::files::{findings::FindingHistory, objects::Objects, tree::TreeRef};
+use crate::files::{findings::FindingHistory, objects::Objects, parcel::Parcel, tree::TreeRef};
 use crate::locks::{file_claims::FamilyClaims, lock_claims::LockClaims};
 use crate::messages::command::{DriverCommand, Occurrence, RunTimer};
-use crate::messages::order::{Job, Parcel, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
+use crate::messages::order::{Job, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
 use crate::run::open_work::{
     OpenWork, WorkPart, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log, started,
     step_named,

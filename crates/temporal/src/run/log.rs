@@ -6,7 +6,8 @@ use wf_core::machine::{Event, EventKind};
 use wf_engine::{NestedRun, StateAddition};
 
 use crate::files::objects::{ObjectError, Objects};
-use crate::messages::order::{LogEntry, LogPage, LogRef, Parcel, RunFile, RunNews, UnstoredLog};
+use crate::files::parcel::{Parcel, RunFile};
+use crate::messages::order::{LogEntry, LogPage, LogRef, RunNews, UnstoredLog};
 
 /// The number of events that are stored together, at most.
 const PAGE_EVENTS: usize = 256;

@@ -16,8 +16,8 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::parcel::Parcel;
 use crate::locks::queue::{LockMessage, LockNotice, LockQueue};
-use crate::messages::order::Parcel;
 use crate::workflows::workflow::{RunWorkflow, sure};
 use crate::workflows::{lock_activities::LockActivities, pool::Pool};
 

@@ -7,9 +7,9 @@ use wf_engine::StateAddition;
 use super::{RunSite, WorkerError};
 use crate::files::findings::{FindingSource, LookSpan};
 use crate::files::objects::{ObjectError, Objects};
+use crate::files::parcel::{Parcel, RunFile};
 use crate::files::results::StoredResults;
 use crate::host::run_folder::RunFolder;
-use crate::messages::order::{Parcel, RunFile};
 
 /// The files that some work left.
 pub(super) struct FoundFiles {

@@ -1,0 +1,80 @@
+//! The parts of messages that objects hold: a large value, and a file of a run.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use wf_base::digest::Sha256Digest;
+
+use crate::files::objects::{ObjectError, Objects};
+
+/// The bytes of a value that is sent as it is, at most.
+const INLINE_BYTES: usize = 4 * 1024;
+
+/// A value in a message: the value itself if it is small, else an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parcel {
+    /// The value.
+    Inline(Value),
+    /// The object that has it.
+    Object(Sha256Digest),
+}
+
+impl Parcel {
+    /// Packs a value, from the code of a workflow.
+    pub fn pack_now<T: Serialize>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json_now(value)?)),
+        }
+    }
+
+    /// Packs a value.
+    pub async fn pack<T: Serialize + Sync>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
+        match Self::inline(value) {
+            Some(parcel) => Ok(parcel),
+            None => Ok(Self::Object(objects.put_json(value).await?)),
+        }
+    }
+
+    /// Returns the parcel of a value that is stored as an object.
+    pub fn of_stored<T: Serialize>(value: &T, digest: Sha256Digest) -> Self {
+        Self::inline(value).unwrap_or(Self::Object(digest))
+    }
+
+    fn inline<T: Serialize>(value: &T) -> Option<Self> {
+        let value = serde_json::to_value(value).ok()?;
+        (value.to_string().len() <= INLINE_BYTES).then_some(Self::Inline(value))
+    }
+
+    /// Unpacks the value, in the code of a workflow.
+    pub fn open_now<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json_now(&digest),
+        }
+    }
+
+    /// Unpacks the value.
+    pub async fn open<T: DeserializeOwned>(self, objects: &Objects) -> Result<T, ObjectError> {
+        match self {
+            Self::Inline(value) => from_value(value),
+            Self::Object(digest) => objects.get_json(&digest).await,
+        }
+    }
+}
+
+fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
+    let digest = Sha256Digest::of_bytes(b"");
+    serde_json::from_value(value).map_err(|cause| ObjectError::Content { digest, cause })
+}
+
+/// A file in the folder of a run: the log of an attempt, a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Its path in the folder of all runs; the first part is the id of its run.
+    pub path: String,
+    /// The object with its content.
+    pub digest: Sha256Digest,
+}

@@ -25,7 +25,6 @@
 //!
 //! **Invariant:** a workflow has no rule of its own about steps: it waits, and asks the machine.
 
-mod backend;
 mod connect;
 mod files;
 mod follower;
@@ -38,8 +37,7 @@ mod terminal;
 mod worker;
 mod workflows;
 
-pub use backend::configured_backend;
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, configured_backend, connect};
 pub use files::{findings, objects, tree};
 pub use follower::follow::{FollowError, follow, say};
 pub use goals::program::answer_goal_request;

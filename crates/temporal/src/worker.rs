@@ -18,11 +18,8 @@ use crate::goals::{activities::GoalActivities, workflow::GoalWorkflow};
 use crate::host::{site::Sites, worker_life::WorkerLife};
 use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 use crate::terminal::note;
-use crate::workflows::activities::WorkActivities;
-use crate::workflows::lock_activities::LockActivities;
-use crate::workflows::lock_workflow::LockWorkflow;
-use crate::workflows::waits::HOST_QUEUE;
-use crate::workflows::workflow::RunWorkflow;
+use crate::workflows::lock_workflow::{LockActivities, LockWorkflow};
+use crate::workflows::{activities::WorkActivities, waits::HOST_QUEUE, workflow::RunWorkflow};
 
 /// The time without work after which a worker ends that was told to: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);

@@ -1,15 +1,22 @@
 //! The workflow of a named lock, which all runs in its namespace share. It ends when no task has the lock or waits for it.
+//!
+//! Around it are activities: a workflow cannot start another one that signals reach at once, nor look at one.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use temporalio_client::{Client, WorkflowIdConflictPolicy, WorkflowStartOptions, errors::WorkflowStartError};
-use temporalio_macros::{workflow, workflow_methods};
+use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::{
+    Client, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowIdConflictPolicy, WorkflowStartOptions,
+};
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_sdk::workflows::join_all;
 use temporalio_sdk::{
-    ActivityOptions, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions,
-    WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowSignalError,
+    ActivityOptions, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext,
+    TimerOptions, WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowSignalError,
 };
 
 use wf_base::digest::Sha256Digest;
@@ -18,8 +25,8 @@ use wf_base::name::RunId;
 use crate::files::objects::{ObjectError, Objects};
 use crate::files::parcel::Parcel;
 use crate::locks::queue::{LockMessage, LockNotice, LockQueue};
+use crate::workflows::pool::Pool;
 use crate::workflows::workflow::{RunWorkflow, sure};
-use crate::workflows::{lock_activities::LockActivities, pool::Pool};
 
 /// The intervals between two looks at the run that has a lock, while others wait.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -110,7 +117,7 @@ impl LockWorkflow {
 }
 
 /// Tells a lock something, as a run that has the lock or wants it. It is started if it is not there.
-pub async fn tell_lock(
+async fn tell_lock(
     client: &Client,
     queue: &str,
     lock: String,
@@ -183,6 +190,62 @@ async fn say(ctx: WorkflowContext<LockWorkflow>, notice: LockNotice) -> Result<(
     let own = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new());
     let run = ctx.external_workflow(notice.ticket.run.as_str(), None);
     run.signal(RunWorkflow::lock, notice, own.build()).await
+}
+
+/// A message, and the lock that it is for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LockErrand {
+    /// The name of the lock.
+    pub lock: String,
+    /// The message.
+    pub message: LockMessage,
+}
+
+/// The services of a worker for locks and for runs that use them.
+pub struct LockActivities {
+    queue: String,
+}
+
+impl LockActivities {
+    /// The time that each may take, before it is tried again.
+    pub const TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// The activities of workers on a task queue, which drive the locks that are started from there.
+    pub fn new(queue: String) -> Self {
+        Self { queue }
+    }
+}
+
+#[activities]
+impl LockActivities {
+    /// Tells a lock something.
+    #[activity(name = "wf.lock.tell.v1")]
+    pub async fn tell(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        errand: LockErrand,
+    ) -> Result<(), ActivityError> {
+        let LockErrand { lock, message } = errand;
+        let told = tell_lock(&ctx.client(), &self.queue, lock, message).await;
+        told.map_err(|error| ApplicationFailure::new(error).into())
+    }
+
+    /// Returns false if a run is over, or was ended.
+    #[activity(name = "wf.lock.look.v1")]
+    pub async fn look(self: Arc<Self>, ctx: ActivityContext, run: RunId) -> Result<bool, ActivityError> {
+        let handle = ctx.client().get_workflow_handle::<RunWorkflow>(run.as_str());
+        match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(run) => Ok(is_open(run.status())),
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(false),
+            Err(error) => Err(ApplicationFailure::new(error).into()),
+        }
+    }
+}
+
+/// True for a workflow that goes on. One of a kind that this version does not know may go on.
+fn is_open(status: WorkflowExecutionStatus) -> bool {
+    use WorkflowExecutionStatus::{Canceled, Completed, Failed, Terminated, TimedOut};
+    !matches!(status, Canceled | Completed | Failed | Terminated | TimedOut)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 
 pub(crate) mod activities;
 pub(crate) mod inquiry;
-pub(crate) mod lock_activities;
 pub(crate) mod lock_workflow;
 pub(crate) mod pool;
 pub(crate) mod waits;

@@ -16,7 +16,7 @@ use crate::messages::command::{DriverCommand, Occurrence, RunTimer};
 use crate::messages::order::{WorkOrder, WorkReport};
 use crate::run::progress::DriverError;
 use crate::workflows::activities::WorkActivities;
-use crate::workflows::lock_activities::{LockActivities, LockErrand};
+use crate::workflows::lock_workflow::{LockActivities, LockErrand};
 use crate::workflows::pool::{Pool, PoolOrder};
 use crate::workflows::workflow::{OutsideMessage, RunWorkflow, sure};
 

@@ -18,8 +18,11 @@ use crate::goals::{activities::GoalActivities, workflow::GoalWorkflow};
 use crate::host::{site::Sites, worker_life::WorkerLife};
 use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 use crate::terminal::note;
+use crate::workflows::activities::WorkActivities;
 use crate::workflows::lock_workflow::{LockActivities, LockWorkflow};
-use crate::workflows::{activities::WorkActivities, waits::HOST_QUEUE, workflow::RunWorkflow};
+use crate::workflows::waits::HOST_QUEUE;
+use crate::workflows::work_ledgers::WorkflowLedgers;
+use crate::workflows::workflow::RunWorkflow;
 
 /// The time without work after which a worker ends that was told to: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);
@@ -60,7 +63,8 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
     let WorkerPlace { folder, queues, identity, host } = place;
     let objects = Objects::open(&backend.objects)?;
     let own_queue = format!("{HOST_QUEUE}{identity}");
-    let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone())?);
+    let ledgers = Arc::new(WorkflowLedgers);
+    let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone(), ledgers)?);
     let (plans, life) = (Arc::new(RunPlans::default()), Arc::new(WorkerLife::default()));
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;
     let mut task_queues = vec![own_queue];

@@ -19,7 +19,7 @@ use wf_app::watch::AuditedSession;
 use wf_app::{CommandError, Host, RunOptions, Workspace, load};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_engine::{CarriedState, EngineError, RunFamily, RunRequest, WorkInputs};
+use wf_engine::{CarriedState, EngineError, RunFamily, RunRequest, SharedLedgers, WorkInputs};
 use wf_exec::StopLevel;
 use wf_exec::supervisor::RunAttempt;
 use wf_store::{StoreDurability, StoreError};
@@ -65,6 +65,7 @@ pub struct Sites {
     host: Host,
     queue: String,
     objects: Objects,
+    ledgers: Arc<dyn SharedLedgers>,
     open: Mutex<BTreeMap<RunId, Arc<OnceCell<RunSite>>>>,
     opened: AtomicU64,
 }
@@ -95,7 +96,13 @@ struct WorkDone {
 impl Sites {
     /// Takes a folder for the runs of a worker, which has a task queue of its own. What an earlier worker left in it is
     /// removed: its work counts as lost.
-    pub fn new(folder: &Path, host: Host, queue: String, objects: Objects) -> Result<Self, ObjectError> {
+    pub fn new(
+        folder: &Path,
+        host: Host,
+        queue: String,
+        objects: Objects,
+        ledgers: Arc<dyn SharedLedgers>,
+    ) -> Result<Self, ObjectError> {
         let failed = |cause| ObjectError::File { path: folder.display().to_string(), cause };
         match std::fs::remove_dir_all(folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
@@ -106,6 +113,7 @@ impl Sites {
             host,
             queue,
             objects,
+            ledgers,
             open: Mutex::default(),
             opened: AtomicU64::new(0),
         })

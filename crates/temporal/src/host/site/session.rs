@@ -14,7 +14,6 @@ use crate::files::results::StoredResults;
 use crate::host::caller::WorkerCaller;
 use crate::messages::order::RunSpec;
 use crate::terminal::note;
-use crate::workflows::work_ledgers::WorkflowLedgers;
 
 impl Sites {
     /// Opens the session of a run, which tells what belongs to the state of its workspace.
@@ -42,7 +41,7 @@ impl Sites {
             note(&format!("{}: {}", spec.path, unable.reason));
         }
         session.collect_additions();
-        session.share_ledgers(Arc::new(WorkflowLedgers));
+        session.share_ledgers(Arc::clone(&self.ledgers));
         session.share_results(Box::new(StoredResults(self.objects.clone())));
         Ok(session)
     }

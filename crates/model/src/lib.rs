@@ -4,124 +4,110 @@
 //! same list. Values known only to a run stay [`Template`](crate::expr::Template)s and
 //! [`Expr`](crate::expr::Expr)essions.
 //!
+//! ```text
+//! goal ──▶ schedule
+//! graph, taint ──▶ plans ─┬─▶ checks ─┬─▶ programs ──▶ expr ──▶ json
+//!                         │           └─▶ failures
+//!                         └─▶ agents ──▶ costs
+//! ```
+//!
+//! Each room uses those to its right:
+//!
+//! - `plans`: plans, steps and the work of steps; [`definition`] compares steps.
+//! - `checks`: the judges of work: checks, gates, approvals.
+//! - `agents`: personas, models, MCP servers, skills of agents.
+//! - `programs`: sandboxes, hosts, scripts of skills.
+//! - `costs`: money, prices, budgets. `failures`: failure classes and retries.
+//! - [`expr`]: expressions and templates. `json`: schemas, paths, comparisons.
+//! - [`schedule`]: scheduled times. [`graph`]: questions about the steps of a plan. [`taint`]: the trust in values.
+//! - [`summary`]: the text of a plan for approvers. Each record has its lines beside its declaration, so all rooms use it,
+//!   and it walks through all of them.
+//!
+//! Start at [`Plan`], then [`Step`] and [`StepWork`].
+//!
 //! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
 #[macro_use]
 pub mod summary;
 
-pub mod definition;
-pub mod expr;
-pub mod graph;
-pub mod schedule;
-
-mod agent;
-mod agent_dispatch;
-mod agent_skill;
-mod approve;
+mod agents;
 mod autonomy;
-mod budget;
-mod check;
-mod claim;
+mod checks;
 mod connection;
-mod engine_failure;
-mod escalation;
-mod exact_type;
-mod fetch_host;
-mod gate;
-mod generated;
+mod costs;
+pub mod expr;
+mod failures;
 mod goal;
-mod interaction;
-mod json_expect;
-mod json_order;
-mod json_path;
-mod mcp_server;
-mod model_definition;
-mod model_price;
-mod money;
-mod mood;
-mod once;
-mod param;
-mod persona;
-mod phase;
-mod plan;
-mod planner;
-mod replan;
-mod resumption;
-mod retry;
-mod rule;
-mod sandbox;
-mod schema;
-mod skill;
-mod step;
-mod step_lock;
-mod suggestion;
+pub mod graph;
+mod json;
+mod plans;
+mod programs;
+pub mod schedule;
 pub mod taint;
-mod undo;
-mod vocabulary;
-mod work;
 
-pub use agent::{
-    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, ModelChoice, UntrustedRule,
-    WorktreeMerge,
-};
-pub use agent_dispatch::{AgentDispatch, ChildPlan};
-pub use agent_skill::{AgentSkill, AgentSkillScript};
-pub use approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
+pub use agents::agent_skill::{AgentSkill, AgentSkillScript};
+pub use agents::interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
+pub use agents::mcp_server::McpServer;
+pub use agents::model_definition::{ModelApi, ModelDefinition, ModelTable};
+pub use agents::mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
+pub use agents::persona::{Persona, PersonaAxes, PersonaContext};
 pub use autonomy::AutonomyThresholds;
-pub use budget::{BudgetResource, RunBudget};
-pub use check::{
+pub use checks::approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
+pub use checks::check::{
     Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests, ResultBefore,
     TestExpectation,
 };
-pub use claim::{UNMEANT_PATHS, claimed_path};
-pub use connection::{AuthMethod, ConnectionDeclaration};
-pub use engine_failure::{EngineFailure, is_evidence};
-pub use escalation::{Escalation, EscalationAction};
-pub use fetch_host::FetchHost;
-pub use gate::{
+pub use checks::escalation::{Escalation, EscalationAction};
+pub use checks::gate::{
     DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
     OnFinding, PredicateRange,
 };
-pub use generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
+pub use checks::json_expect::{JsonMismatch, bounds, is_within};
+pub use checks::phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
+pub use connection::{AuthMethod, ConnectionDeclaration};
+pub use costs::budget::{BudgetResource, RunBudget};
+pub use costs::model_price::{ModelPrice, TokenUsage};
+pub use costs::money::{Money, MoneyError};
+pub use failures::engine_failure::{EngineFailure, is_evidence};
+pub use failures::retry::{FailureClass, RetryPolicy};
+pub use failures::rule::FailureClassRule;
 pub use goal::{
     Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
     NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
-pub use interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
-pub use json_expect::{JsonMismatch, bounds, is_within};
-pub use json_path::{BoundedJsonPath, JsonPathError};
-pub use mcp_server::McpServer;
-pub use model_definition::{ModelApi, ModelDefinition, ModelTable};
-pub use model_price::{ModelPrice, TokenUsage};
-pub use money::{Money, MoneyError};
-pub use mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
-pub use once::UniqueKeyJson;
-pub use param::{ParamErrors, PlanParam, resolve_values as resolve_params};
-pub use persona::{Persona, PersonaAxes, PersonaContext};
-pub use phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
-pub use plan::{
+pub use json::once::UniqueKeyJson;
+pub use json::path::{BoundedJsonPath, JsonPathError};
+pub use json::schema::{SchemaError, ValueSchema};
+pub use json::vocabulary::{SubschemaKind, VOCABULARY};
+pub use plans::agent::{
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, ModelChoice, UntrustedRule,
+    WorktreeMerge,
+};
+pub use plans::agent_dispatch::{AgentDispatch, ChildPlan};
+pub use plans::claim::{UNMEANT_PATHS, claimed_path};
+pub use plans::definition;
+pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
+pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params};
+pub use plans::plan::{
     OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,
 };
-pub use planner::{OnStuck, Planner, PlannerSource};
-pub use replan::ReplanSettings;
-pub use resumption::ResumeMode;
-pub use retry::{FailureClass, RetryPolicy};
-pub use rule::FailureClassRule;
-pub use sandbox::{
+pub use plans::planner::{OnStuck, Planner, PlannerSource};
+pub use plans::replan::ReplanSettings;
+pub use plans::resumption::ResumeMode;
+pub use plans::step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use plans::step_lock::{LockBusyPolicy, StepLock};
+pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
+pub use plans::undo::UndoPlan;
+pub use plans::work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
+pub use programs::fetch_host::FetchHost;
+pub use programs::sandbox::{
     DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits, SandboxPermissions,
 };
-pub use schema::{SchemaError, ValueSchema};
-pub use skill::{
+pub use programs::skill::{
     SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
 };
-pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
-pub use step_lock::{LockBusyPolicy, StepLock};
-pub use suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
 pub use taint::TaintLevel;
-pub use undo::UndoPlan;
-pub use vocabulary::{SubschemaKind, VOCABULARY};
-pub use work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
 
 /// A JSON object with its keys in order.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -4,7 +4,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{EvalError, ExprReference, ExprScope, StatusFunction, truthy};
-use crate::json_order::{equal, order};
+use crate::json::order::{equal, order};
 
 /// The allowed part of the grammar, as a tree. Its depth is bounded by the parser's.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 use super::{RecordView, SummaryBuilder, time_limit};
 use crate::expr::{ExprReference, Template};
-use crate::retry::show_retries;
-use crate::sandbox::show_permissions;
-use crate::{Alternative, Step, StepWork};
+use crate::failures::retry::show_retries;
+use crate::plans::step::{Alternative, Step};
+use crate::plans::work::StepWork;
+use crate::programs::sandbox::show_permissions;
 
 /// The differences in one of a step's alternatives.
 pub(crate) fn show_alternative(other: &Alternative, sheet: &mut SummaryBuilder) {

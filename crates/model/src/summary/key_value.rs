@@ -5,8 +5,11 @@ use serde_json::Value;
 
 use super::exact::{exact_duration, weight};
 use crate::expr::{Expr, Template};
+use crate::failures::retry::FailureClass;
+use crate::json::{path::BoundedJsonPath, schema::ValueSchema};
+use crate::plans::{agent::AgentTool, generated::EnvelopeExecutor, work::EnvVar};
+use crate::programs::fetch_host::FetchHost;
 use crate::schedule::ScheduleExclusion;
-use crate::{AgentTool, BoundedJsonPath, EnvVar, EnvelopeExecutor, FailureClass, FetchHost, ValueSchema};
 use wf_base::name::{Name, PlanId, SkillName};
 
 /// The value of a key, as an approver reads it.

@@ -2,11 +2,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternative};
+use crate::agents::interaction::{InteractionMode, WorkItemType};
+use crate::checks::{gate, gate::Gate};
+use crate::goal::Goal;
+use crate::plans::plan::{Plan, PlanOutput, SecretDeclaration, SecretSource};
+use crate::plans::{agent_dispatch::ChildPlan, resumption::ResumeMode, step, step::Step, work::NestedPlan};
 use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
-use crate::{
-    ChildPlan, Gate, Goal, InteractionMode, NestedPlan, Plan, PlanOutput, ResumeMode, SecretDeclaration,
-    SecretSource, Step, WorkItemType, gate, step,
-};
 
 /// The plans that are shown already, or will be.
 #[derive(Default)]

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use super::{OutputProducer, PlanFlow, StepFlow, TaintSummary};
 use crate::expr::{ExprReference, Template};
-use crate::{Plan, Step, StepRepetition, StepWork, WaitCondition};
+use crate::plans::plan::Plan;
+use crate::plans::step::{Step, StepRepetition};
+use crate::plans::work::{StepWork, WaitCondition};
 
 /// The summaries of plans and of all plans that they use, each analysed once. Plans are told apart
 /// by address, so they outlive it.

@@ -1,0 +1,16 @@
+//! JSON values in plans: their schemas, their order, paths into them.
+//!
+//! A schema ([`schema`]) has a bounded vocabulary ([`vocabulary`]) and is strict about integers ([`exact_type`]). Comparisons
+//! are the same in expressions and in checks ([`order`]). A path is bounded in length and depth ([`path`]), and a document
+//! has no key twice ([`once`]).
+//!
+//! **Invariant:** every question about a value takes bounded time, and nothing here knows a plan.
+//!
+//! Start at [`schema`].
+
+pub(crate) mod exact_type;
+pub(crate) mod once;
+pub(crate) mod order;
+pub(crate) mod path;
+pub(crate) mod schema;
+pub(crate) mod vocabulary;

@@ -1,0 +1,119 @@
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::json::exact_type::ExactType;
+use wf_base::exact_json;
+
+/// A valid JSON Schema. Cheap to clone; compiled once.
+#[derive(Clone)]
+pub struct ValueSchema {
+    text: Arc<Value>,
+    compiled: Arc<jsonschema::Validator>,
+}
+
+/// An error for a value that is not a JSON Schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct SchemaError {
+    /// The reason why the value was rejected.
+    pub reason: String,
+}
+
+impl ValueSchema {
+    /// Compiles a schema. References to other documents are refused: nothing is fetched.
+    pub fn new(text: Value) -> Result<Self, SchemaError> {
+        let compiled = jsonschema::options()
+            .should_validate_formats(true)
+            .with_keyword("type", |_, types, _| Ok(Box::new(ExactType::of(types))))
+            .build(&text)
+            .map_err(|error| SchemaError { reason: error.to_string() })?;
+        Ok(Self { text: Arc::new(text), compiled: Arc::new(compiled) })
+    }
+
+    /// The schema as JSON.
+    pub fn text(&self) -> &Value {
+        &self.text
+    }
+
+    /// The value that it names for where none is given.
+    pub fn default_value(&self) -> Option<&Value> {
+        self.text.get("default")
+    }
+
+    /// The simple type it asks for, if it names exactly one.
+    pub fn simple_type(&self) -> Option<&str> {
+        self.text.get("type").and_then(Value::as_str)
+    }
+
+    /// True if a value is valid. Costs much less than describing the mistake in one that is not.
+    pub fn allows(&self, value: &Value) -> bool {
+        self.compiled.is_valid(value)
+    }
+
+    /// Returns the first mistake in a value, if any, in one sentence.
+    pub fn first_mistake(&self, value: &Value) -> Option<String> {
+        self.compiled.iter_errors(value).next().map(|error| {
+            let at = error.instance_path().to_string();
+            if at.is_empty() { error.to_string() } else { format!("at {at}: {error}") }
+        })
+    }
+
+    /// Reads a value from text, given on the command line or in an output file: the text is kept if
+    /// the schema asks for a string, and parsed as JSON otherwise.
+    pub fn read(&self, text: &str) -> Value {
+        match self.simple_type() {
+            Some("string") => Value::String(text.into()),
+            Some(_) => exact_json::read(text).unwrap_or_else(|_| Value::String(text.into())),
+            None if self.allows_text(text) => Value::String(text.into()),
+            None => exact_json::read(text).unwrap_or_else(|_| Value::String(text.into())),
+        }
+    }
+
+    /// True if a schema without a type, such as an `enum`, accepts the text as it is.
+    fn allows_text(&self, text: &str) -> bool {
+        self.allows(&Value::String(text.into()))
+    }
+}
+
+impl Serialize for ValueSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
+}
+
+impl std::fmt::Debug for ValueSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Schema({})", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ValueSchema;
+    use serde_json::json;
+
+    #[test]
+    fn text_is_read_by_the_type_asked_for() {
+        let schema = |kind: &str| ValueSchema::new(json!({ "type": kind })).unwrap();
+        assert_eq!(schema("string").read("12"), json!("12"));
+        assert_eq!(schema("integer").read("12"), json!(12));
+        assert_eq!(schema("boolean").read("true"), json!(true));
+        assert_eq!(schema("array").read("[1]"), json!([1]));
+        assert_eq!(schema("integer").read("twelve"), json!("twelve"));
+        assert!(schema("integer").first_mistake(&json!("twelve")).is_some());
+    }
+
+    #[test]
+    fn formats_are_checked() {
+        let day = ValueSchema::new(json!({ "type": "string", "format": "date" })).unwrap();
+        assert_eq!(day.first_mistake(&json!("2026-11-21")), None);
+        assert!(day.first_mistake(&json!("tomorrow")).is_some());
+    }
+
+    #[test]
+    fn nonsense_is_no_schema() {
+        assert!(ValueSchema::new(json!({ "type": "strin" })).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Plans and their steps: the graph of work, the work of each step, the settings of both.
+//!
+//! A plan has steps, and the work of a step may be another plan: used ([`work`]), made by a run ([`generated`]) or started by
+//! an agent ([`agent_dispatch`]). So plans and steps are one room.
+//!
+//! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`resumption`], [`suggestion`], [`undo`]: settings of it.
+//! - [`step`]: a step; [`step_lock`] and [`claim`]: the rights that it takes turns for.
+//! - [`work`]: the work of a step; [`agent`]: that of an agent.
+//! - [`definition`]: the answer to the question if two steps are the same.
+//!
+//! **Invariant:** only `Plan::new` makes a plan, so its step ids are unique, its dependencies exist, and it has no cycle.
+//!
+//! Start at [`plan`], then [`step`] and [`work`].
+
+pub(crate) mod agent;
+pub(crate) mod agent_dispatch;
+pub(crate) mod claim;
+pub mod definition;
+pub(crate) mod generated;
+pub(crate) mod param;
+pub(crate) mod plan;
+pub(crate) mod planner;
+pub(crate) mod replan;
+pub(crate) mod resumption;
+pub(crate) mod step;
+pub(crate) mod step_lock;
+pub(crate) mod suggestion;
+pub(crate) mod undo;
+pub(crate) mod work;

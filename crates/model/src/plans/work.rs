@@ -1,0 +1,193 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agents::interaction::AgentInteraction;
+use crate::checks::approve::{ApprovalStep, show_approval};
+use crate::checks::check::{CheckProbe, show_argv};
+use crate::expr::Template;
+use crate::plans::{agent::AgentWork, generated::GeneratedPlan, plan::Plan};
+use crate::programs::skill::SkillCall;
+use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words, show_use};
+use serde::Serialize;
+use wf_base::name::{EnvName, Name};
+use wf_base::time::Moment;
+
+/// The work that a step executes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepWork {
+    /// A script, passed verbatim to a shell.
+    Run(ShellScript),
+    /// A program and its arguments, without a shell.
+    Exec(Vec<Template>),
+    /// A script of a skill, in the sandbox.
+    Skill(Box<SkillCall>),
+    /// Work that a model does with tools.
+    Agent(Box<AgentWork>),
+    /// An HTTP request.
+    Http(Box<HttpCall>),
+    /// Another plan, as a nested run.
+    Uses(Box<NestedPlan>),
+    /// A plan that the run makes, as a nested run.
+    Generated(Box<GeneratedPlan>),
+    /// Only waits for time to pass or for a file to appear.
+    Wait(WaitCondition),
+    /// A decision made by approvers.
+    Approve(Box<ApprovalStep>),
+}
+
+impl RecordView for StepWork {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Run(own) => own.view(sheet),
+            Self::Exec(own) => show_argv(own, sheet),
+            Self::Skill(call) => sheet.below("skill", |sheet| call.view(sheet)),
+            Self::Agent(own) => sheet.below("agent", |sheet| own.view(sheet)),
+            Self::Http(request) => sheet.below("http", |sheet| request.view(sheet)),
+            Self::Uses(nested) => show_use(nested, sheet),
+            Self::Generated(made) => made.view(sheet),
+            Self::Wait(what) => sheet.below("wait", |sheet| what.view(sheet)),
+            Self::Approve(decision) => show_approval(decision, sheet),
+        }
+    }
+}
+
+impl StepWork {
+    /// Returns the templates of the work.
+    pub fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Run(_) | Self::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => Vec::new(),
+            Self::Exec(words) => words.iter().collect(),
+            Self::Agent(agent) => {
+                let signals = agent.interaction.iter().flat_map(AgentInteraction::templates);
+                let values = agent.with.iter().map(|(_, value)| value).chain(&agent.recall);
+                values.chain(signals.map(|(_, value)| value)).collect()
+            }
+            Self::Skill(call) => call.templates().collect(),
+            Self::Http(request) => {
+                let headers = request.headers.iter().map(|(_, value)| value);
+                [&request.url].into_iter().chain(headers).chain(&request.body).collect()
+            }
+            Self::Uses(nested) => nested.with.iter().map(|(_, value)| value).collect(),
+            Self::Generated(made) => {
+                made.text.iter().chain(made.with.iter().map(|(_, value)| value)).collect()
+            }
+            Self::Wait(WaitCondition::File(path)) => vec![path],
+            Self::Approve(decision) => [&decision.message].into_iter().chain(decision.covered()).collect(),
+        }
+    }
+
+    /// Returns what is executed, as the probe of a check executes it; `None` if the work is neither a script nor a
+    /// program.
+    pub fn probe(&self) -> Option<CheckProbe> {
+        match self {
+            Self::Run(script) => Some(CheckProbe::Run(script.clone())),
+            Self::Exec(words) => Some(CheckProbe::Exec(words.clone())),
+            Self::Skill(_)
+            | Self::Agent(_)
+            | Self::Http(_)
+            | Self::Uses(_)
+            | Self::Generated(_)
+            | Self::Wait(_)
+            | Self::Approve(_) => None,
+        }
+    }
+
+    /// Returns the plans that the work uses, or may start.
+    pub fn plans_used(&self) -> Vec<&Arc<Plan>> {
+        match self {
+            Self::Uses(uses) => vec![&uses.plan],
+            Self::Agent(agent) => {
+                let dispatch = agent.dispatch.iter();
+                dispatch.flat_map(|dispatch| &dispatch.plans).map(|child| &child.plan).collect()
+            }
+            Self::Generated(made) => made.envelope.plans.iter().map(|child| &child.plan).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A script and the shell that reads it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShellScript {
+    /// The program and its arguments before the script, for example `["sh", "-c"]`.
+    pub shell: Vec<String>,
+    /// The script, never a template.
+    pub text: String,
+}
+
+// A script in full, and the shell that reads it.
+view! { script: ShellScript in Work {
+    plain shell = shell_words(shell),
+    plain text as "run",
+} }
+
+/// An environment variable.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnvVar {
+    /// Its name.
+    pub name: EnvName,
+    /// Its value.
+    pub value: Template,
+}
+
+/// An HTTP request and the response it must get.
+#[derive(Clone, Debug, Serialize)]
+pub struct HttpCall {
+    /// `GET`, `POST` …
+    pub method: String,
+    /// The URL of the request.
+    pub url: Template,
+    /// Headers in order.
+    pub headers: Vec<(String, Template)>,
+    /// The body, if one is sent.
+    pub body: Option<Template>,
+    /// Accepted status codes; empty: any from 200 to 299.
+    pub expect: Vec<u16>,
+    /// Outputs by the JSON path of their value in the response body.
+    pub outputs: Vec<(Name, String)>,
+}
+
+view! { request: HttpCall in Work {
+    plain method,
+    plain url,
+    plain headers,
+    plain body,
+    plain outputs,
+    plain expect in Proof as "expect.status" =
+        if expect.is_empty() { "200 to 299".to_owned() } else { serde_json::json!(expect).to_string() },
+} }
+
+/// A nested plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct NestedPlan {
+    /// The plan, loaded with the one that uses it.
+    pub plan: Arc<Plan>,
+    /// The path it was loaded from, relative to the workspace.
+    pub path: String,
+    /// Its parameters.
+    pub with: Vec<(Name, Template)>,
+}
+
+/// The condition that a step waits for.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitCondition {
+    /// A duration.
+    For(Duration),
+    /// An instant.
+    Until(Moment),
+    /// The existence of a file, relative to the workspace.
+    File(Template),
+}
+
+impl RecordView for WaitCondition {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        let (key, text) = match self {
+            Self::For(time) => ("duration", exact_duration(*time)),
+            Self::Until(moment) => ("until", moment.to_string()),
+            Self::File(path) => ("file", path.source().to_owned()),
+        };
+        lines!(sheet in Work { plain (key) = text });
+    }
+}

@@ -5,10 +5,8 @@
 //! [`Expr`](crate::expr::Expr)essions.
 //!
 //! ```text
+//! graph, taint ──▶ plans ──▶ checks, agents ──▶ programs, costs, failures ──▶ expr ──▶ json
 //! goal ──▶ schedule
-//! graph, taint ──▶ plans ─┬─▶ checks ─┬─▶ programs ──▶ expr ──▶ json
-//!                         │           └─▶ failures
-//!                         └─▶ agents ──▶ costs
 //! ```
 //!
 //! Each room uses those to its right:
@@ -49,7 +47,7 @@ pub mod taint;
 pub use agents::agent_skill::{AgentSkill, AgentSkillScript};
 pub use agents::interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
 pub use agents::mcp_server::McpServer;
-pub use agents::model_definition::{ModelApi, ModelDefinition, ModelTable};
+pub use agents::model_definition::{ModelApi, ModelChoice, ModelDefinition, ModelTable};
 pub use agents::mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
 pub use agents::persona::{Persona, PersonaAxes, PersonaContext};
 pub use autonomy::AutonomyThresholds;
@@ -81,29 +79,27 @@ pub use json::path::{BoundedJsonPath, JsonPathError};
 pub use json::schema::{SchemaError, ValueSchema};
 pub use json::vocabulary::{SubschemaKind, VOCABULARY};
 pub use plans::agent::{
-    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, ModelChoice, UntrustedRule,
-    WorktreeMerge,
+    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, UntrustedRule, WorktreeMerge,
 };
 pub use plans::agent_dispatch::{AgentDispatch, ChildPlan};
 pub use plans::claim::{UNMEANT_PATHS, claimed_path};
 pub use plans::definition;
 pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
 pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params};
-pub use plans::plan::{
-    OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,
-};
+pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy};
 pub use plans::planner::{OnStuck, Planner, PlannerSource};
 pub use plans::replan::ReplanSettings;
 pub use plans::resumption::ResumeMode;
-pub use plans::step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use plans::step::{Alternative, OnStepError, Step, StepCache, StepIx, StepRepetition};
 pub use plans::step_lock::{LockBusyPolicy, StepLock};
 pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
 pub use plans::undo::UndoPlan;
-pub use plans::work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
+pub use plans::work::{HttpCall, NestedPlan, StepWork, WaitCondition};
 pub use programs::fetch_host::FetchHost;
 pub use programs::sandbox::{
     DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits, SandboxPermissions,
 };
+pub use programs::script::{EnvVar, RequiredOutput, SecretDeclaration, SecretSource, ShellScript};
 pub use programs::skill::{
     SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
 };

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::JsonObject;
 use crate::expr::Template;
-use crate::plans::step::RequiredOutput;
 use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
+use crate::programs::script::RequiredOutput;
 use crate::programs::skill::{SkillCall, arg_mistake};
 use wf_base::name::{ArgName, SkillName};
 

@@ -7,7 +7,8 @@ use wf_base::name::Name;
 
 use crate::agents::mcp_server::McpServer;
 use crate::costs::model_price::ModelPrice;
-use crate::plans::{agent::ModelChoice, plan::SecretSource};
+use crate::programs::script::SecretSource;
+use crate::summary::{RecordView, SummaryBuilder};
 
 /// A model that a workspace may call, as `wf.yaml` defines it.
 #[derive(Clone, Debug, Serialize)]
@@ -57,6 +58,25 @@ keywords! {
         OpenaiResponses = "openai_responses",
         /// Replies from a file of the workspace, for tests and examples.
         Scripted = "scripted",
+    }
+}
+
+/// The choice of a model. A model never makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// A model by its name in `wf.yaml`.
+    Model(Name),
+    /// A role, which `wf.yaml` gives a model.
+    Role(Name),
+}
+
+impl RecordView for ModelChoice {
+    fn view(&self, sheet: &mut SummaryBuilder) {
+        match self {
+            Self::Model(name) => lines!(sheet in Work { plain "model" = name }),
+            Self::Role(name) => lines!(sheet in Work { plain "role" = name }),
+        }
     }
 }
 

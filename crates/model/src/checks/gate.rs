@@ -8,7 +8,7 @@ use crate::checks::check::{
 };
 use crate::checks::escalation::{Escalation, show_escalations};
 use crate::json::path::BoundedJsonPath;
-use crate::plans::work::EnvVar;
+use crate::programs::script::EnvVar;
 use crate::summary::{RecordView, SummaryBuilder, exact_bytes, weight};
 use std::sync::Arc;
 use wf_base::keywords;

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-use crate::agents::{agent_skill::AgentSkill, interaction::AgentInteraction, persona::Persona};
+use crate::agents::agent_skill::AgentSkill;
+use crate::agents::interaction::AgentInteraction;
+use crate::agents::model_definition::ModelChoice;
+use crate::agents::persona::Persona;
 use crate::expr::Template;
 use crate::plans::agent_dispatch::AgentDispatch;
 use crate::programs::fetch_host::FetchHost;
@@ -158,25 +161,6 @@ impl AgentWork {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_default_questions(count: &u32) -> bool {
     *count == AgentWork::MAX_QUESTIONS
-}
-
-/// The choice of a model. A model never makes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelChoice {
-    /// A model by its name in `wf.yaml`.
-    Model(Name),
-    /// A role, which `wf.yaml` gives a model.
-    Role(Name),
-}
-
-impl RecordView for ModelChoice {
-    fn view(&self, sheet: &mut SummaryBuilder) {
-        match self {
-            Self::Model(name) => lines!(sheet in Work { plain "model" = name }),
-            Self::Role(name) => lines!(sheet in Work { plain "role" = name }),
-        }
-    }
 }
 
 keywords! {

@@ -17,10 +17,10 @@ use crate::plans::resumption::ResumeMode;
 use crate::plans::step::{Alternative, Step, StepIx};
 use crate::plans::suggestion::SuggestionSource;
 use crate::plans::undo::UndoPlan;
-use crate::plans::work::EnvVar;
 use crate::plans::{planner, replan};
+use crate::programs::script::{EnvVar, SecretDeclaration};
 use crate::summary::{show_plan_outputs, show_secrets, time_limit};
-use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
+use wf_base::name::{Name, PlanId, SkillName};
 
 /// Steps and the criteria of their success.
 pub struct Plan {
@@ -148,43 +148,6 @@ pub struct PlanOutput {
     pub schema: ValueSchema,
     /// The template of its value.
     pub value: Template,
-}
-
-/// A secret value and its source.
-#[derive(Clone, Debug, Serialize)]
-pub struct SecretDeclaration {
-    /// Its name in templates.
-    pub name: EnvName,
-    /// Its source.
-    pub source: SecretSource,
-    /// True if it is masked in output and stored text.
-    pub masked: bool,
-}
-
-/// The source of a secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SecretSource {
-    /// A variable of the engine's own environment.
-    Env(String),
-    /// A file, relative to the workspace; one trailing line end is cut.
-    File(String),
-    /// The output of a program; one trailing line end is cut.
-    Command(Vec<String>),
-    /// An entry in the keyring of the user.
-    Keyring {
-        /// The service of the entry.
-        service: String,
-        /// The account of the entry.
-        account: String,
-    },
-    /// A secret of a connection of this workspace.
-    Connection {
-        /// The connection.
-        name: PlanId,
-        /// The name of the secret in the connection.
-        secret: RefId,
-    },
 }
 
 /// The policy for parallelism and failures.

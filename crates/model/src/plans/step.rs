@@ -12,9 +12,9 @@ use crate::failures::retry::{RetryPolicy, show_retries};
 use crate::failures::rule::{FailureClassRule, show_failure_rules};
 use crate::json::schema::ValueSchema;
 use crate::plans::step_lock::{LockBusyPolicy, StepLock};
-use crate::plans::work::{EnvVar, StepWork};
-use crate::plans::{plan::Plan, planner, planner::OnStuck};
+use crate::plans::{plan::Plan, planner, planner::OnStuck, work::StepWork};
 use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
+use crate::programs::script::{EnvVar, RequiredOutput};
 use crate::summary::{RecordView, SummaryBuilder, show_about, show_execution, time_limit};
 use serde_json::Value;
 use wf_base::name::Name;
@@ -336,15 +336,6 @@ impl RecordView for StepRepetition {
         };
         lines!(sheet in Graph { plain (key) = text });
     }
-}
-
-/// A required output of a step.
-#[derive(Clone, Debug, Serialize)]
-pub struct RequiredOutput {
-    /// Its name.
-    pub name: Name,
-    /// The schema that it must satisfy.
-    pub schema: ValueSchema,
 }
 
 fn show_outputs(step: &Step, sheet: &mut SummaryBuilder) {

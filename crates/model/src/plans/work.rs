@@ -6,10 +6,10 @@ use crate::checks::approve::{ApprovalStep, show_approval};
 use crate::checks::check::{CheckProbe, show_argv};
 use crate::expr::Template;
 use crate::plans::{agent::AgentWork, generated::GeneratedPlan, plan::Plan};
-use crate::programs::skill::SkillCall;
-use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words, show_use};
+use crate::programs::{script::ShellScript, skill::SkillCall};
+use crate::summary::{RecordView, SummaryBuilder, exact_duration, show_use};
 use serde::Serialize;
-use wf_base::name::{EnvName, Name};
+use wf_base::name::Name;
 use wf_base::time::Moment;
 
 /// The work that a step executes.
@@ -105,30 +105,6 @@ impl StepWork {
             _ => Vec::new(),
         }
     }
-}
-
-/// A script and the shell that reads it.
-#[derive(Clone, Debug, Serialize)]
-pub struct ShellScript {
-    /// The program and its arguments before the script, for example `["sh", "-c"]`.
-    pub shell: Vec<String>,
-    /// The script, never a template.
-    pub text: String,
-}
-
-// A script in full, and the shell that reads it.
-view! { script: ShellScript in Work {
-    plain shell = shell_words(shell),
-    plain text as "run",
-} }
-
-/// An environment variable.
-#[derive(Clone, Debug, Serialize)]
-pub struct EnvVar {
-    /// Its name.
-    pub name: EnvName,
-    /// Its value.
-    pub value: Template,
 }
 
 /// An HTTP request and the response it must get.

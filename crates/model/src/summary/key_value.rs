@@ -7,8 +7,8 @@ use super::exact::{exact_duration, weight};
 use crate::expr::{Expr, Template};
 use crate::failures::retry::FailureClass;
 use crate::json::{path::BoundedJsonPath, schema::ValueSchema};
-use crate::plans::{agent::AgentTool, generated::EnvelopeExecutor, work::EnvVar};
-use crate::programs::fetch_host::FetchHost;
+use crate::plans::{agent::AgentTool, generated::EnvelopeExecutor};
+use crate::programs::{fetch_host::FetchHost, script::EnvVar};
 use crate::schedule::ScheduleExclusion;
 use wf_base::name::{Name, PlanId, SkillName};
 

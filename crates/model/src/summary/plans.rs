@@ -5,8 +5,9 @@ use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternati
 use crate::agents::interaction::{InteractionMode, WorkItemType};
 use crate::checks::{gate, gate::Gate};
 use crate::goal::Goal;
-use crate::plans::plan::{Plan, PlanOutput, SecretDeclaration, SecretSource};
+use crate::plans::plan::{Plan, PlanOutput};
 use crate::plans::{agent_dispatch::ChildPlan, resumption::ResumeMode, step, step::Step, work::NestedPlan};
+use crate::programs::script::{SecretDeclaration, SecretSource};
 use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
 
 /// The plans that are shown already, or will be.

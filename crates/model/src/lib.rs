@@ -30,7 +30,6 @@
 pub mod summary;
 
 mod agents;
-mod autonomy;
 mod checks;
 mod connection;
 mod costs;
@@ -46,11 +45,9 @@ pub mod taint;
 
 pub use agents::agent_skill::{AgentSkill, AgentSkillScript};
 pub use agents::interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
-pub use agents::mcp_server::McpServer;
-pub use agents::model_definition::{ModelApi, ModelChoice, ModelDefinition, ModelTable};
+pub use agents::model_definition::{McpServer, ModelApi, ModelChoice, ModelDefinition, ModelTable};
 pub use agents::mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
 pub use agents::persona::{Persona, PersonaAxes, PersonaContext};
-pub use autonomy::AutonomyThresholds;
 pub use checks::approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
 pub use checks::check::{
     Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests, ResultBefore,
@@ -68,28 +65,26 @@ pub use costs::budget::{BudgetResource, RunBudget};
 pub use costs::model_price::{ModelPrice, TokenUsage};
 pub use costs::money::{Money, MoneyError};
 pub use failures::engine_failure::{EngineFailure, is_evidence};
-pub use failures::retry::{FailureClass, RetryPolicy};
-pub use failures::rule::FailureClassRule;
+pub use failures::retry::{FailureClass, FailureClassRule, RetryPolicy};
 pub use goal::{
-    Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
-    NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
+    AutonomyThresholds, Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice,
+    MissedTimesPolicy, NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
 pub use json::once::UniqueKeyJson;
 pub use json::path::{BoundedJsonPath, JsonPathError};
 pub use json::schema::{SchemaError, ValueSchema};
 pub use json::vocabulary::{SubschemaKind, VOCABULARY};
 pub use plans::agent::{
-    AgentEngine, AgentTool, AgentWork, AgentWorkspace, ConversationUse, UntrustedRule, WorktreeMerge,
+    AgentDispatch, AgentEngine, AgentTool, AgentWork, AgentWorkspace, ChildPlan, ConversationUse,
+    UntrustedRule, WorktreeMerge,
 };
-pub use plans::agent_dispatch::{AgentDispatch, ChildPlan};
 pub use plans::claim::{UNMEANT_PATHS, claimed_path};
 pub use plans::definition;
 pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
 pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params};
-pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy};
+pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, ResumeMode};
 pub use plans::planner::{OnStuck, Planner, PlannerSource};
 pub use plans::replan::ReplanSettings;
-pub use plans::resumption::ResumeMode;
 pub use plans::step::{Alternative, OnStepError, Step, StepCache, StepIx, StepRepetition};
 pub use plans::step_lock::{LockBusyPolicy, StepLock};
 pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};

@@ -10,7 +10,6 @@
 
 pub(crate) mod agent_skill;
 pub(crate) mod interaction;
-pub(crate) mod mcp_server;
 pub(crate) mod model_definition;
 pub(crate) mod mood;
 pub(crate) mod persona;

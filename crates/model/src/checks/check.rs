@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::checks::phase::CheckPhase;
 use crate::expr::Template;
-use crate::failures::rule::{FailureClassRule, show_failure_rules};
+use crate::failures::retry::{FailureClassRule, show_failure_rules};
 use crate::json::schema::ValueSchema;
 use crate::programs::sandbox::ResourceLimits;
 use crate::programs::script::{EnvVar, ShellScript};

@@ -1,14 +1,12 @@
 //! JSON values in plans: their schemas, their order, paths into them.
 //!
-//! A schema ([`schema`]) has a bounded vocabulary ([`vocabulary`]) and is strict about integers ([`exact_type`]). Comparisons
-//! are the same in expressions and in checks ([`order`]). A path is bounded in length and depth ([`path`]), and a document
-//! has no key twice ([`once`]).
+//! A schema ([`schema`]) has a bounded vocabulary ([`vocabulary`]) and is strict about integers. Comparisons are the same in
+//! expressions and in checks ([`order`]). A document has no key twice ([`once`]).
 //!
-//! **Invariant:** every question about a value takes bounded time, and nothing here knows a plan.
+//! **Invariant:** a path is bounded in length and depth ([`path`]); nothing here knows a plan.
 //!
 //! Start at [`schema`].
 
-pub(crate) mod exact_type;
 pub(crate) mod once;
 pub(crate) mod order;
 pub(crate) mod path;

@@ -4,7 +4,7 @@ use wf_base::name::Name;
 
 use crate::costs::budget::RunBudget;
 use crate::expr::Template;
-use crate::plans::{agent::AgentTool, agent_dispatch::ChildPlan};
+use crate::plans::agent::{AgentTool, ChildPlan};
 use crate::programs::fetch_host::FetchHost;
 use crate::programs::sandbox::{SandboxPermissions, show_permissions};
 use crate::summary::{SummaryBuilder, show_child_plans};

@@ -1,9 +1,9 @@
 //! Plans and their steps: the graph of work, the work of each step, the settings of both.
 //!
 //! A plan has steps, and the work of a step may be another plan: used ([`work`]), made by a run ([`generated`]) or started by
-//! an agent ([`agent_dispatch`]). So plans and steps are one room.
+//! an agent ([`agent`]). So plans and steps are one room.
 //!
-//! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`resumption`], [`suggestion`], [`undo`]: settings of it.
+//! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`suggestion`], [`undo`]: settings of it.
 //! - [`step`]: a step; [`step_lock`] and [`claim`]: the rights that it takes turns for.
 //! - [`work`]: the work of a step; [`agent`]: that of an agent.
 //! - [`definition`]: the answer to the question if two steps are the same.
@@ -13,7 +13,6 @@
 //! Start at [`plan`], then [`step`] and [`work`].
 
 pub(crate) mod agent;
-pub(crate) mod agent_dispatch;
 pub(crate) mod claim;
 pub mod definition;
 pub(crate) mod generated;
@@ -21,7 +20,6 @@ pub(crate) mod param;
 pub(crate) mod plan;
 pub(crate) mod planner;
 pub(crate) mod replan;
-pub(crate) mod resumption;
 pub(crate) mod step;
 pub(crate) mod step_lock;
 pub(crate) mod suggestion;

@@ -1,8 +1,10 @@
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+
+use serde::Serialize;
 use wf_base::keywords;
+use wf_base::name::{Name, PlanId, SkillName};
 
 use crate::agents::interaction::{InteractionMode, WorkItemType};
 use crate::checks::check::{Check, show_checks};
@@ -12,15 +14,10 @@ use crate::expr::Template;
 use crate::json::schema::ValueSchema;
 use crate::plans::param::{PlanParam, show_params};
 use crate::plans::planner::{OnStuck, Planner};
-use crate::plans::replan::ReplanSettings;
-use crate::plans::resumption::ResumeMode;
 use crate::plans::step::{Alternative, Step, StepIx};
-use crate::plans::suggestion::SuggestionSource;
-use crate::plans::undo::UndoPlan;
-use crate::plans::{planner, replan};
+use crate::plans::{planner, replan, replan::ReplanSettings, suggestion::SuggestionSource, undo::UndoPlan};
 use crate::programs::script::{EnvVar, SecretDeclaration};
 use crate::summary::{show_plan_outputs, show_secrets, time_limit};
-use wf_base::name::{Name, PlanId, SkillName};
 
 /// Steps and the criteria of their success.
 pub struct Plan {
@@ -365,5 +362,18 @@ impl Plan {
             next.extend(self.dependents(ix).iter().filter(|later| found.insert(**later)));
         }
         found
+    }
+}
+
+keywords! {
+    listed
+    /// The way in which a suspended run of a plan goes on once what it waits for is answered or over.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum ResumeMode {
+        /// A process of `wf` that notices it resumes the run.
+        #[default]
+        Automatic = "automatic",
+        /// A person resumes it.
+        Manual = "manual",
     }
 }

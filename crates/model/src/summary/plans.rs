@@ -5,8 +5,8 @@ use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternati
 use crate::agents::interaction::{InteractionMode, WorkItemType};
 use crate::checks::{gate, gate::Gate};
 use crate::goal::Goal;
-use crate::plans::plan::{Plan, PlanOutput};
-use crate::plans::{agent_dispatch::ChildPlan, resumption::ResumeMode, step, step::Step, work::NestedPlan};
+use crate::plans::plan::{Plan, PlanOutput, ResumeMode};
+use crate::plans::{agent::ChildPlan, step, step::Step, work::NestedPlan};
 use crate::programs::script::{SecretDeclaration, SecretSource};
 use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
 

@@ -1,8 +1,9 @@
-use super::{FileDiagnostics, RuleContext};
-use super::{
-    agents, alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
-    names, never, open_steps, order, scripts, secrets, skills, unused, upstream, uses,
-};
+use crate::check::{FileDiagnostics, RuleContext};
+
+use super::declarations::{defaults, duplicates, unused};
+use super::graph::{cycles, depends, locks, never, order, upstream};
+use super::reads::{axes, literals, names, scripts, secrets};
+use super::work::{agents, alternatives, cache, gates, http, open_steps, skills, uses};
 
 /// A rule, which looks at a file and notes the violations.
 type SpecRule = fn(&RuleContext<'_>, &mut FileDiagnostics);

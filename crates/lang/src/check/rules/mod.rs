@@ -1,31 +1,18 @@
-//! The rules, one a file.
+//! The rules, one a file, and the list of all of them.
+//!
+//! - `declarations`: declared names, their uses and defaults.
+//! - `reads`: the reads of expressions, and texts that look like them.
+//! - `graph`: the order of steps.
+//! - `work`: the work of steps, and its settings.
 //!
 //! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
+//!
+//! Start at `all`: a new rule is a file in one of the rooms, and a line there.
 
-mod agents;
 mod all;
-mod alternatives;
-mod axes;
-mod cache;
-mod cycles;
-mod defaults;
-mod depends;
-mod duplicates;
-mod gates;
-mod http;
-mod literals;
-mod locks;
-mod names;
-mod never;
-mod open_steps;
-mod order;
-mod scripts;
-mod secrets;
-mod skills;
-mod unused;
-mod upstream;
-mod uses;
-
-use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
+mod declarations;
+mod graph;
+mod reads;
+mod work;
 
 pub(super) use all::ALL;

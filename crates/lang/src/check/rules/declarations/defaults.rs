@@ -1,4 +1,4 @@
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use serde_json::Value;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
@@ -6,7 +6,7 @@ use wf_base::source::Spanned;
 use wf_model::ValueSchema;
 
 /// Checks that a default satisfies its own parameter or output.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for (name, param) in scene.plan.params.iter() {
         fits(name, &param.schema, param.default.as_ref(), notes);
     }

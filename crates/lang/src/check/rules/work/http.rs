@@ -1,8 +1,8 @@
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a step declares the outputs that its request takes from the answer.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         let Some(http) = &step.http else { continue };
         for (name, _) in http.outputs.iter() {

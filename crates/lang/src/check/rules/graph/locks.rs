@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::{FileDiagnostics, RuleContext};
 use crate::LoadedSpec;
 use crate::ast::StepSpec;
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that no plan waits for a lock that the step using it holds until that plan has ended.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in &scene.steps {
         let Some(lock) = step.concurrency.as_ref().map(|own| &own.0.lock) else {
             continue;

@@ -1,11 +1,11 @@
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::{CheckSpec, StepSpec};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 use wf_model::expr::templates_in_script;
 
 /// Checks that a literal key contains no template, which would be taken for text.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         of_step(step, notes);
         step.checks().for_each(|check| of_check(check, notes));

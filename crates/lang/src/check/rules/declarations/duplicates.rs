@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
 
 /// Checks that names are unique: those of main and `finally` steps together, those of a step's
 /// checks of all phases, and those of the plan's own checks.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     if !scene.ids_differ() {
         distinct("step", scene.steps.iter().map(|step| &step.id), notes);
     }

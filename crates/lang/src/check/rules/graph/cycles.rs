@@ -1,4 +1,4 @@
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 
@@ -6,7 +6,7 @@ use wf_base::source::Span;
 const MAX_SHOWN: usize = 40;
 
 /// Checks that steps do not depend on each other in a circle.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for circle in scene.graph.cycles() {
         notes.note(describe(&circle, scene));
     }

@@ -1,5 +1,5 @@
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::StepSpec;
+use crate::check::{FileDiagnostics, RuleContext};
 use crate::decode::{PathGlob, WorkspacePath};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Spanned;
@@ -7,7 +7,7 @@ use wf_model::expr::{ExprReference, Template};
 
 /// Checks that the files of a step, and its working directory, are in the workspace, and that each
 /// item of a repeated step has its own files.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         let fixed = step.cwd.as_ref().filter(|cwd| cwd.value.refs().is_empty());
         if let Some(cwd) = fixed

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::{Span, Spanned};
 use wf_model::expr::{Expr, ExprReference};
@@ -11,7 +11,7 @@ use wf_model::expr::{Expr, ExprReference};
 const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 
 /// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let enums = enums(scene);
     let domain = |name: &ExprReference| match name {
         ExprReference::Param(name) => enums.get(name.as_str()).cloned(),

@@ -1,11 +1,11 @@
-use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
+use crate::check::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::expr::ExprReference;
 
 /// Checks that a step reads only from steps that have ended when it starts: a main step from its
 /// dependencies, a `finally` step from main steps and the `finally` steps before it. A check of a
 /// step runs after its work, and reads its outputs.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let mut reads = Vec::new();
     let mut questions = Vec::new();
     for read in &scene.reads {

@@ -1,15 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::{GateRef, GateSpec};
 use crate::check::escalations::{self, KnownEscalations};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 use wf_model::GateTrigger;
 
 /// Checks that gates are where their triggers apply, have unique names, and lead to escalations
 /// that exist; and that every escalation of the plan is used.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     places(scene, notes);
     distinct(scene, notes);
     escalate(scene, notes);

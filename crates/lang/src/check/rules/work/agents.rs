@@ -1,5 +1,5 @@
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::{AgentSpec, StepSpec};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword as _;
 use wf_base::name::PlanId;
@@ -8,7 +8,7 @@ use wf_model::expr::{ScriptReference, templates_in_script};
 use wf_model::{AgentSkill, AgentTool};
 
 /// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         if let Some(agent) = step.agent.as_deref() {
             check_writing_tools(step, agent, notes);

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::GoalSpec;
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::expr::{ExprReference, Template};
 
 /// Checks that declarations are used: parameters by an expression or as a variable in a script,
 /// secrets by an expression or a goal's notification. Parameters of every goal need no use.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let goal = scene.loaded.goals.get(&scene.file);
     let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
     let nothing = declared.is_empty() && scene.plan.secrets.is_empty();

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use super::{FileDiagnostics, RuleContext};
 use crate::LoadedSkill;
 use crate::ast::{AllowSpec, PlanSpec, ScriptArg, SkillArgs, SkillScript, SkillUse, StepSpec};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::name::SkillName;
 use wf_base::source::{Span, Spanned};
@@ -12,7 +12,7 @@ use wf_skill::disk::LEFT_OUT;
 
 /// Checks that a script of a skill exists, is given its arguments, and may reach no more than its
 /// skill asks for; and that no step uses a skill that a plan above does not allow.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         if let Some(used) = step.skill.as_deref()
             && let Some((_, skill)) = scene.loaded.skill(&used.value.name.value)

@@ -1,11 +1,11 @@
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use crate::part;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Spanned;
 use wf_model::expr::{ExprReference, ScriptReference, templates_in_script};
 
 /// Checks that a script contains no template: text never becomes code.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         if let Some(script) = &step.run {
             check_script(script, step_help, scene, notes);

@@ -1,10 +1,10 @@
-use super::{ExprSite, FileDiagnostics, RuleContext};
+use crate::check::{ExprSite, FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::expr::ExprReference;
 
 /// Checks that a secret is read only in places seen by the work alone: in the `env` of a step, and
 /// in the headers and the body of a request.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for read in &scene.reads {
         let ExprReference::Secret(name) = &read.reference.name else {
             continue;

@@ -1,12 +1,12 @@
-use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 use crate::ast::{MatrixSpec, StepSpec};
+use crate::check::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_model::expr::ExprReference;
 
 /// Checks that `item` and `matrix` are read inside a repeated step only, and that an axis is one of
 /// the step's own.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for read in &scene.reads {
         let name = &read.reference.name;
         let is_item = matches!(name, ExprReference::Item | ExprReference::ItemKey | ExprReference::ItemIndex);

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::{PlanSpec, StepSpec};
+use crate::check::{FileDiagnostics, RuleContext};
 use crate::decode::ArgumentTemplate;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
@@ -10,7 +10,7 @@ use wf_model::ValueSchema;
 
 /// Checks that what uses a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
 /// and of the right type as far as that is known.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways().chain(scene.plan.undo_step()) {
         let Some((file, plan)) = scene.used(step) else {
             continue;

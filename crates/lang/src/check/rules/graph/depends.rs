@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
 
 /// Checks that a main step depends on existing main steps, on each once; a `finally` step on none.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for (at, step) in scene.steps.iter().enumerate() {
         if scene.is_finally(at) {
             if let Some(first) = step.depends_on.first() {

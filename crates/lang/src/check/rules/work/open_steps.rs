@@ -1,11 +1,11 @@
-use super::{FileDiagnostics, RuleContext};
 use crate::ast::StepSpec;
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::OnStuck;
 
 /// Checks that there is a planner that can write the plan of each open step, and that nothing relies on it: it may stay
 /// unwritten.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let plan = scene.plan;
     let has_planner = plan.planner.is_some() && plan.on_stuck != Some(OnStuck::Abandon);
     for (at, step) in scene.steps.iter().enumerate().filter(|(_, step)| is_open(step)) {

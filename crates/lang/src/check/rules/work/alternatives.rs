@@ -1,9 +1,9 @@
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a step with alternatives can use them: the controller of a plan with `replan`
 /// chooses among them, and leaves `finally` steps alone.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let replans = scene.plan.replan.is_some() || !scene.is_absent("replan");
     let replans = replans || scene.plan.replans_stuck_agents();
     for (at, step) in scene.steps.iter().enumerate() {

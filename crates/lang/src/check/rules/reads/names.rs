@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::{ExprSite, FileDiagnostics, RuleContext};
 use crate::ast::StepSpec;
+use crate::check::{ExprSite, FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 use wf_model::expr::ExprReference;
 
 /// Checks that every parameter, secret, step and output that an expression reads is declared.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let params = scene.plan.params.iter().map(|(name, _)| name.value.as_str());
     let secrets = scene.plan.secrets.iter().map(|(name, _)| name.value.as_str());
     let params = DeclaredNames {

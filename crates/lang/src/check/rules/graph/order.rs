@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::{FileDiagnostics, RuleContext};
+use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 
 /// Checks that the order expected by the author of a dag is one that `depends_on` allows: every
 /// node once, in a layer after those it needs.
-pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let Some(layers) = &scene.plan.layers else {
         return;
     };

@@ -1,0 +1,14 @@
+//! Rules about the work of steps, a kind of work or a setting each.
+//!
+//! **Invariant:** a rule for one kind of work says nothing about the others.
+//!
+//! Start at `uses` and `skills`, which compare a step with the declaration of another file; then `agents` and `gates`.
+
+pub(super) mod agents;
+pub(super) mod alternatives;
+pub(super) mod cache;
+pub(super) mod gates;
+pub(super) mod http;
+pub(super) mod open_steps;
+pub(super) mod skills;
+pub(super) mod uses;

@@ -106,7 +106,7 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
 }
 
 /// Extensions of files that are read as text, whatever their content.
-static TEXTS: WordList = WordList::of(include_str!("tables/text_endings.txt"));
+static TEXTS: WordList = WordList::of(include_str!("tables/words/text_endings.txt"));
 
 fn is_text(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -9,13 +9,14 @@ use crate::inspect::shell::{CommandWord, ShellCommand};
 use crate::inspect::tables::{ProgramTable, WordList};
 
 /// Programs that print a credential, by the name of its usual variable.
-static CREDENTIALS: ProgramTable = ProgramTable::of(include_str!("../tables/credential_printers.txt"));
+static CREDENTIALS: ProgramTable =
+    ProgramTable::of(include_str!("../tables/programs/credential_printers.txt"));
 
 /// Programs whose output reveals nothing about the files in their arguments.
-static QUIET: WordList = WordList::of(include_str!("../tables/quiet_programs.txt"));
+static QUIET: WordList = WordList::of(include_str!("../tables/words/quiet_programs.txt"));
 
 /// Programs that encode or pack their input.
-static PACKERS: WordList = WordList::of(include_str!("../tables/packers.txt"));
+static PACKERS: WordList = WordList::of(include_str!("../tables/words/packers.txt"));
 
 /// A started program, with its arguments and input.
 pub(super) struct ProgramCall<'a> {

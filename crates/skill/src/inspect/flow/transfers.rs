@@ -36,7 +36,7 @@ const OTHER: [&str; 10] =
     ["-X", "--request", "-A", "--user-agent", "-m", "--max-time", "--retry", "-w", "-e", "-P"];
 
 /// Extensions that files have and hosts do not.
-static OF_FILES: WordList = WordList::of(include_str!("../tables/file_endings.txt"));
+static OF_FILES: WordList = WordList::of(include_str!("../tables/words/file_endings.txt"));
 
 impl ShellFactReader<'_, '_> {
     /// Handles `curl`, `wget` and similar programs.

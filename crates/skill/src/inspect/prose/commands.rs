@@ -11,7 +11,7 @@ pub(super) type PassageFinding = (Rule, usize, String);
 
 /// Harmful commands in any text.
 static COMMANDS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/commands.txt"), "(?im)"));
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/commands.txt"), "(?im)"));
 
 static WRITES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?im)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n;&|]*").ok());

@@ -9,7 +9,7 @@ use crate::inspect::{Rule, private};
 
 /// Commands that send credentials off the machine.
 static SENDS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/leaks.txt"), "(?im)"));
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/leaks.txt"), "(?im)"));
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b((?:[A-Z][A-Z0-9]*_)+(?:TOKEN|KEY|SECRET|PASSWORD|PASS|URL|CREDENTIALS)(?:_ID)?)\b").ok()
@@ -18,10 +18,10 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Credentials whose name reveals their owner: the prefix of the name, and the words of which a
 /// host must contain one; those without words belong to no host.
 static OWNERS: LazyLock<Vec<(&str, &str)>> =
-    LazyLock::new(|| pairs(include_str!("../tables/owners.txt")).collect());
+    LazyLock::new(|| pairs(include_str!("../tables/words/owners.txt")).collect());
 
 /// First words of names that do not name an owner.
-static NOBODY: WordList = WordList::of(include_str!("../tables/nobody.txt"));
+static NOBODY: WordList = WordList::of(include_str!("../tables/words/nobody.txt"));
 
 /// Returns the words in the hosts of a credential's owner, if its name reveals the owner.
 fn hosts_of(name: &str) -> Option<&'static str> {

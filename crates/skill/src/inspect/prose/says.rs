@@ -7,7 +7,7 @@ use crate::inspect::tables::PatternTable;
 
 /// Harmful instructions in prose.
 static INSTRUCTIONS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/instructions.txt"), "(?i)"));
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/instructions.txt"), "(?i)"));
 
 /// Returns every harmful instruction of a text.
 pub(super) fn harmful_instructions(text: &str) -> Vec<PassageFinding> {

@@ -6,10 +6,10 @@ use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::ProgramTable;
 
 /// Programs that break a rule by their arguments.
-static RULES: ProgramTable = ProgramTable::of(include_str!("../tables/program_rules.txt"));
+static RULES: ProgramTable = ProgramTable::of(include_str!("../tables/programs/program_rules.txt"));
 
 /// Programs that install packages.
-static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/installers.txt"));
+static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/installers.txt"));
 
 /// Programs that write to the paths in their arguments.
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];

@@ -1,7 +1,7 @@
 use crate::inspect::tables::WordList;
 
 /// Variables available to every script, and those that a shell sets by itself.
-static GIVEN: WordList = WordList::of(include_str!("../tables/given_variables.txt"));
+static GIVEN: WordList = WordList::of(include_str!("../tables/words/given_variables.txt"));
 
 /// True if a variable needs no declaration.
 pub(super) fn is_known(name: &str) -> bool {

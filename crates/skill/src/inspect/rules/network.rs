@@ -2,16 +2,16 @@ use super::program::ExecutedProgram;
 use crate::inspect::tables::{ProgramTable, WordList};
 
 /// Programs that reach the network.
-static PROGRAMS: ProgramTable = ProgramTable::of(include_str!("../tables/network_programs.txt"));
+static PROGRAMS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/network_programs.txt"));
 
 /// Programs that print what they fetch.
-static FETCHERS: WordList = WordList::of(include_str!("../tables/fetchers.txt"));
+static FETCHERS: WordList = WordList::of(include_str!("../tables/words/fetchers.txt"));
 
 /// Modules of Python that reach the network.
-static PYTHON: WordList = WordList::of(include_str!("../tables/network_python.txt"));
+static PYTHON: WordList = WordList::of(include_str!("../tables/words/network_python.txt"));
 
 /// Modules of other languages that reach the network, by the name used to load them.
-pub(super) static OTHER: WordList = WordList::of(include_str!("../tables/network_modules.txt"));
+pub(super) static OTHER: WordList = WordList::of(include_str!("../tables/words/network_modules.txt"));
 
 /// Returns the part of a command that reaches the network, if any.
 pub(super) fn reaches(program: &ExecutedProgram<'_>) -> Option<String> {

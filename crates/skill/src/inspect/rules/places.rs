@@ -2,7 +2,7 @@ use crate::inspect::shell::UNKNOWN;
 use crate::inspect::tables::WordList;
 
 /// Parts of paths whose files are started later, or trusted.
-static STARTED: WordList = WordList::of(include_str!("../tables/started_later.txt"));
+static STARTED: WordList = WordList::of(include_str!("../tables/words/started_later.txt"));
 
 /// The same, for whole file names only.
 const WHOLE: [&str; 4] = [".profile", ".gitconfig", ".login", ".kshrc"];

@@ -1,7 +1,7 @@
 use crate::inspect::tables::pairs;
 
 /// Private places of users and their programs: parts of a path, and a description of the content.
-const PRIVATE: &str = include_str!("../tables/private.txt");
+const PRIVATE: &str = include_str!("../tables/words/private.txt");
 
 /// Returns the private content of a path, if any: the part of the path, and the description. A home
 /// folder as a whole has all of it.

@@ -2,7 +2,7 @@ use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::WordList;
 
 /// Programs that execute the program in their arguments.
-static BEFORE: WordList = WordList::of(include_str!("../tables/wrappers.txt"));
+static BEFORE: WordList = WordList::of(include_str!("../tables/words/wrappers.txt"));
 
 /// The ones among them whose program is the first argument that is not an option.
 pub(in crate::inspect) const SHIFTS: [&str; 7] =

@@ -14,13 +14,13 @@ use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::WordList;
 
 /// Functions that start a program from a text or a list.
-static STARTS: WordList = WordList::of(include_str!("../tables/python_starts.txt"));
+static STARTS: WordList = WordList::of(include_str!("../tables/words/python_starts.txt"));
 
 /// Functions that always pass a text to a shell.
-static SHELLS: WordList = WordList::of(include_str!("../tables/python_shells.txt"));
+static SHELLS: WordList = WordList::of(include_str!("../tables/words/python_shells.txt"));
 
 /// Functions that load data that can execute code.
-static UNPICKLES: WordList = WordList::of(include_str!("../tables/python_unpickles.txt"));
+static UNPICKLES: WordList = WordList::of(include_str!("../tables/words/python_unpickles.txt"));
 
 /// Checks a program of Python. `base` is its offset in its file.
 pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, text: &str, base: usize) {

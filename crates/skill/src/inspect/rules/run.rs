@@ -10,7 +10,7 @@ use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
 use crate::inspect::tables::ProgramTable;
 
 /// Programs that print what they decode.
-static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/decoders.txt"));
+static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/decoders.txt"));
 
 /// Checks programs that execute a text: shells, `eval`, other languages.
 pub(super) fn runs(

@@ -1,10 +1,15 @@
 //! The tables of the rules: text files, so that a rule that needs no code of its own is a line.
 //!
-//! - [`WordList`]: words, any number in a line.
-//! - [`ProgramTable`]: programs, the arguments that they must have, and a text about them.
-//! - [`PatternTable`]: a rule, a reason, and the patterns that must all occur in a text.
+//! Each kind has a folder for its texts, and a reader of the same name:
 //!
-//! A line that begins with `#` is a comment. The tables are part of the program, and a test reads all of them.
+//! - `words`, a [`WordList`] or [`pairs`]: words, any number in a line, or pairs.
+//! - `programs`, a [`ProgramTable`]: programs, the arguments that they must have, and a text about them.
+//! - `patterns`, a [`PatternTable`]: a rule, a reason, and the patterns that must all occur in a text.
+//!
+//! A line that begins with `#` is a comment. **Invariant:** the tables are part of the program, and a test reads those of
+//! programs and patterns as a whole.
+//!
+//! Start at `words`.
 
 mod patterns;
 mod programs;

@@ -4,7 +4,7 @@ use super::words::rows;
 use crate::inspect::Rule;
 
 /// The parts of patterns that have a name.
-const FRAGMENTS: &str = include_str!("fragments.txt");
+const FRAGMENTS: &str = include_str!("patterns/fragments.txt");
 
 /// A row of a [`PatternTable`] that occurs in a text.
 pub(in crate::inspect) struct PatternHit<'t> {
@@ -77,9 +77,11 @@ mod tests {
 
     #[test]
     fn every_row_of_the_tables_is_a_rule_with_patterns() {
-        for text in
-            [include_str!("commands.txt"), include_str!("instructions.txt"), include_str!("leaks.txt")]
-        {
+        for text in [
+            include_str!("patterns/commands.txt"),
+            include_str!("patterns/instructions.txt"),
+            include_str!("patterns/leaks.txt"),
+        ] {
             let PatternTable(read) = PatternTable::read(text, "(?im)");
             let (patterns, rules): (Vec<&str>, Vec<&str>) =
                 rows(text).partition(|row| row.starts_with("    "));

@@ -128,13 +128,13 @@ mod tests {
             "likeholds",
             "beyond",
         ];
-        let rules = include_str!("program_rules.txt");
+        let rules = include_str!("programs/program_rules.txt");
         for text in [
             rules,
-            include_str!("installers.txt"),
-            include_str!("network_programs.txt"),
-            include_str!("decoders.txt"),
-            include_str!("credential_printers.txt"),
+            include_str!("programs/installers.txt"),
+            include_str!("programs/network_programs.txt"),
+            include_str!("programs/decoders.txt"),
+            include_str!("programs/credential_printers.txt"),
         ] {
             let written = super::rows(text).filter_map(|row| row.split('|').nth(1));
             let written: Vec<&str> = written.flat_map(str::split_whitespace).collect();

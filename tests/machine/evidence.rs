@@ -252,6 +252,7 @@ fn what_was_kept_can_become_stale() {
         kept: vec![ReusedResult {
             step: name("a"),
             item: item.map(str::to_owned),
+            item_digest: None,
             outputs: JsonObject::new(),
             standing: Standing::Verified,
             from: run_id(),

@@ -15,6 +15,7 @@ mod exchange_approvals;
 mod exchanges;
 mod found;
 mod going_on;
+mod item_keys;
 mod killed;
 mod laws;
 mod looks;

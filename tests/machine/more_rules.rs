@@ -182,6 +182,7 @@ fn kept_results_are_not_made_again() {
     let mut play = Play::new(plan);
     let kept = ReusedResult {
         item: None,
+        item_digest: None,
         step: super::world::name("a"),
         outputs: JsonObject::new(),
         standing: Standing::Verified,
@@ -213,6 +214,7 @@ fn kept_items_are_not_made_again() {
     let kept = |key: &str| ReusedResult {
         step: super::world::name("each"),
         item: Some(key.into()),
+        item_digest: None,
         outputs: json!({ "rows": 1 }).as_object().cloned().unwrap(),
         standing: Standing::Verified,
         from: run_id(),

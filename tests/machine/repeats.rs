@@ -22,6 +22,7 @@ fn kept(step: &str, item: Option<&str>) -> ReusedResult {
     ReusedResult {
         step: name(step),
         item: item.map(str::to_owned),
+        item_digest: None,
         outputs: JsonObject::new(),
         standing: Standing::Verified,
         from: run_id(),

@@ -35,6 +35,7 @@ impl World {
             kept.push(ReusedResult {
                 step: place.step.clone(),
                 item: key,
+                item_digest: None,
                 outputs: end.outputs.clone(),
                 standing: end.standing,
                 from: from.id.clone(),

@@ -81,6 +81,7 @@ pub use plans::agent::{
 pub use plans::claim::{UNMEANT_PATHS, claimed_path};
 pub use plans::definition;
 pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
+pub use plans::item_key::{ItemKeyError, ItemKeyPath};
 pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params};
 pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, ResumeMode};
 pub use plans::planner::{OnStuck, Planner, PlannerSource};

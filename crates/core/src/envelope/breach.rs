@@ -175,6 +175,7 @@ impl EnvelopeCheck<'_> {
             depends_on: _,
             when: _,
             fan: _,
+            key: _,
             max_parallel: _,
             env: _,
             cwd: _,

@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::advance::NOT_CHOSEN;
+use super::reusable::ReusableResult;
 use super::scope::TaskScope;
-use super::state::{self, ReusableResult, TaskIx};
+use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::{EventKind, Machine, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
 use wf_model::{JsonObject, StepRepetition};
 
 impl Machine {
@@ -33,7 +35,19 @@ impl Machine {
                 }
             }
         };
-        self.expand(task, keyed(values, readable));
+        let Some(path) = &self.plan.step(task.ix()).key else {
+            return self.expand(task, keyed(values, readable));
+        };
+        match path.keys(&values) {
+            Ok(keys) => {
+                let items = keys.into_iter().zip(values).map(|(key, value)| StepItem { key, value });
+                self.expand(task, items.collect());
+            }
+            Err(error) => {
+                let reason = format!("`key: {}`: {error}; {}", path.source(), error.remedy());
+                self.end_unstartable(task, &reason);
+            }
+        }
     }
 
     /// Queues the items of a step.
@@ -50,31 +64,50 @@ impl Machine {
         self.end_repeated_step(task.step);
     }
 
-    /// Ends the items of a step whose results were reused from an earlier run.
+    /// Ends the items of a step whose results are reused. The result of an item that has another value now is dropped.
     fn reuse_items(&mut self, step: u32) {
         let Some(many) = &self.state.step_record(step).many else {
             return;
         };
-        let keys = (0_u32..).zip(many.items.iter().map(|item| item.key.clone()));
-        let taken: Vec<(u32, ReusableResult)> = keys
-            .filter_map(|(item, key)| Some((item, self.state.offers.get(&(step, key))?.clone())))
-            .collect();
-        for (item, offer) in taken {
-            let item = Some(item);
-            let reason = match &offer.from {
-                Some(from) => format!("reused from run {}", from.short()),
-                None => "reused from the previous round".to_owned(),
-            };
-            self.emit(EventKind::StepEnded {
-                place: state::task_id(&self.plan, TaskIx { step, item }),
-                state: StepState::Succeeded,
-                standing: offer.standing,
-                reason,
-                failure_class: None,
-                allowed_to_fail: false,
-                cache_key: None,
-                outputs: offer.outputs,
-                reused_from: offer.from,
+        let known = (0_u32..).zip(&many.items).filter_map(|(number, item)| {
+            let earlier = self.state.earlier_result(step, item)?;
+            let changed_key = (!earlier.is_of(item)).then(|| item.key.clone());
+            Some((TaskIx { step, item: Some(number) }, earlier.clone(), changed_key))
+        });
+        let known: Vec<(TaskIx, ReusableResult, Option<String>)> = known.collect();
+        for (task, earlier, changed_key) in known {
+            match changed_key {
+                None => self.reuse_item(task, earlier),
+                Some(key) => self.drop_result(task, key, earlier.from),
+            }
+        }
+    }
+
+    fn reuse_item(&mut self, task: TaskIx, earlier: ReusableResult) {
+        let reason = match &earlier.from {
+            Some(from) => format!("reused from run {}", from.short()),
+            None => "reused from the previous round".to_owned(),
+        };
+        self.emit(EventKind::StepEnded {
+            place: state::task_id(&self.plan, task),
+            state: StepState::Succeeded,
+            standing: earlier.standing,
+            reason,
+            failure_class: None,
+            allowed_to_fail: false,
+            cache_key: None,
+            outputs: earlier.outputs,
+            reused_from: earlier.from,
+        });
+    }
+
+    fn drop_result(&mut self, task: TaskIx, key: String, from: Option<RunId>) {
+        if let Some(from) = from {
+            self.emit(EventKind::ResultDropped {
+                step: self.plan.step(task.ix()).id.clone(),
+                item_key: Some(key),
+                reason: format!("the item has another value than in run {}", from.short()),
+                reused_from: from,
             });
         }
     }

@@ -183,10 +183,11 @@ impl MachineState {
         let record = |item| self.made.get(&task(item)).cloned().unwrap_or_default();
         let records = (0..open).map(record).collect();
         let with_evidence = (0_u32..).zip(items).filter(|(_, item)| {
-            let offer = self.offers.get(&(ix.0, item.key.clone()));
-            offer.is_some_and(|offer| offer.has_evidence)
+            let earlier = self.earlier_result(ix.0, item);
+            earlier.is_some_and(|earlier| earlier.has_evidence && earlier.is_of(item))
         });
-        self.evidence.extend(with_evidence.map(|(item, _)| task(item)));
+        let with_evidence: Vec<TaskIx> = with_evidence.map(|(item, _)| task(item)).collect();
+        self.evidence.extend(with_evidence);
         let many = StepItems { items: items.to_vec(), records, open, next: room };
         let record = self.step_record_mut(ix.0);
         record.many = Some(Box::new(many));

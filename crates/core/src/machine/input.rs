@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentBriefing, ApprovalOutcome, Artifact, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd,
     ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
-    MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, RunApproval, ShownContent, StaleFile,
-    Standing, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, ReusedResult, RunApproval, ShownContent,
+    StaleFile, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
@@ -224,44 +224,6 @@ impl From<PlannerReply> for Result<String, String> {
     }
 }
 
-/// A result reused from an earlier run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ReusedResult {
-    /// The step.
-    pub step: Name,
-    /// The key of one of its items; `None`: the whole step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<String>,
-    /// Its outputs.
-    pub outputs: JsonObject,
-    /// The verification status of the result.
-    pub standing: Standing,
-    /// The run that did the work.
-    pub from: RunId,
-    /// The files that it was checked with, if it is verified.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Artifact>,
-}
-
-/// The result of an item, reused from an earlier run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ReusedItem {
-    /// The step.
-    pub step: Name,
-    /// The key of the item.
-    pub item_key: String,
-    /// Its outputs.
-    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-    pub outputs: JsonObject,
-    /// The verification status of the result.
-    pub standing: Standing,
-    /// The run that did the work.
-    pub reused_from: RunId,
-    /// The files that it was checked with, if it is verified.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Artifact>,
-}
-
 /// A result of an earlier run that has changed since, so that its step runs again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedResult {
@@ -368,18 +330,6 @@ impl InputKind {
                 | Self::Looked { .. }
                 | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
         )
-    }
-}
-
-impl From<ReusedResult> for EventKind {
-    fn from(kept: ReusedResult) -> Self {
-        let ReusedResult { step, item, outputs, standing, from: reused_from, evidence } = kept;
-        match item {
-            None => Self::StepReused { step, outputs, standing, reused_from, evidence },
-            Some(item_key) => {
-                Self::ItemReused(ReusedItem { step, item_key, outputs, standing, reused_from, evidence })
-            }
-        }
     }
 }
 

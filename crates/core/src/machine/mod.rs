@@ -105,6 +105,7 @@ mod request;
 mod restore;
 mod restrictions;
 mod resume;
+mod reusable;
 mod round;
 mod rounds;
 mod run_approval;
@@ -161,7 +162,7 @@ pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRe
 pub use in_flight::InFlight;
 pub use input::{
     CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
-    PlannerReply, ReusedItem, ReusedResult, RunOutcome,
+    PlannerReply, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
 pub use left_process::{LeftProcess, LeftProcesses};
@@ -180,6 +181,7 @@ pub use request::{
     AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions, PreferredTool,
 };
 pub use restore::RestoreError;
+pub use reusable::{ReusedItem, ReusedResult};
 pub use round::{
     AlternativeSwitch, CriteriaCount, FailureTally, Round, RoundExhaustion, RoundFailureClass,
     forget_round_time,

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::history::AttemptHistory;
-use super::state::{MachineState, ReusableResult, StepRecord, TaskIx, TaskRecord};
-use super::{ReusedItem, RunPhase, StepState};
+use super::reusable::ReusableResult;
+use super::state::{MachineState, StepRecord, TaskIx, TaskRecord};
+use super::{RunPhase, StepState};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepIx};
@@ -51,19 +52,6 @@ impl MachineState {
         }
     }
 
-    /// Stores the reused result of an item until its list is known.
-    pub(super) fn offer_item(&mut self, plan: &Plan, item: &ReusedItem) {
-        if let Some(ix) = plan.find(item.step.as_str()) {
-            let result = ReusableResult {
-                outputs: item.outputs.clone(),
-                standing: item.standing,
-                from: Some(item.reused_from.clone()),
-                has_evidence: !item.evidence.is_empty(),
-            };
-            self.offers.insert((ix.0, item.item_key.clone()), result);
-        }
-    }
-
     /// Removes the end of a step from the tally.
     fn uncount(&mut self, step: u32) {
         let record = &self.steps[step as usize];
@@ -99,8 +87,9 @@ impl MachineState {
             if same && record.ended() == Some(StepState::Succeeded) {
                 let outputs = record.result.map(|result| result.outputs).unwrap_or_default();
                 let (standing, from) = (record.standing, None);
-                // The state still knows of its evidence.
-                let offer = ReusableResult { outputs, standing, from, has_evidence: false };
+                // The state still knows of its evidence, and the list is the same.
+                let offer =
+                    ReusableResult { outputs, standing, from, has_evidence: false, item_digest: None };
                 self.offers.insert((step, item.key), offer);
             } else {
                 self.offers.remove(&(step, item.key));

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 
 /// An item of a repeated step.
@@ -10,6 +11,15 @@ pub struct StepItem {
     pub key: String,
     /// Its value.
     pub value: Value,
+}
+
+impl StepItem {
+    /// Returns the digest of its value, in whatever order objects have their fields.
+    pub fn digest(&self) -> Sha256Digest {
+        let mut value = self.value.clone();
+        value.sort_all_objects();
+        Sha256Digest::of_bytes(value.to_string().as_bytes())
+    }
 }
 
 /// The phases of a run, in order.

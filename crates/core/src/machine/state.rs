@@ -8,6 +8,7 @@ use super::escalation::StandingBlock;
 use super::guidance::TaskGuidance;
 use super::history::AttemptHistory;
 use super::merging::TaskMerge;
+use super::reusable::ReusableResult;
 use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
 use super::{
@@ -122,18 +123,6 @@ pub struct MachineState {
 pub(super) struct CancelRequest {
     pub(super) reason: String,
     pub(super) force: bool,
-}
-
-/// The result of an item, reused from an earlier run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ReusableResult {
-    pub(super) outputs: JsonObject,
-    pub(super) standing: Standing,
-    /// The run that did the work, if it was another one.
-    pub(super) from: Option<RunId>,
-    /// True if it was checked there against files whose digests came with it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) has_evidence: bool,
 }
 
 /// The state of a step.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use crate::reuse::{RepeatedRun, items, nested_run};
+use crate::reuse::{RepeatedRun, add_item_digests, items, nested_run};
 use crate::run::declarations::Declarations;
 use crate::run::evidence_record::EvidenceRecord;
 use wf_base::name::{Name, RunId};
@@ -292,6 +292,7 @@ pub(crate) fn reused_results(
     params: &JsonObject,
 ) -> Result<Vec<ReusedResult>, StoreError> {
     let mut kept = past.reused_results();
+    add_item_digests(reader, past, &mut kept)?;
     RecordedResults::new(reader).add_evidence(past, &mut kept)?;
     if kept.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
         let declarations = Declarations::of(past.plan(), params);

@@ -107,6 +107,7 @@ pub(super) fn reused_result(row: &StepRow, run: &RunId) -> ReusedResult {
     ReusedResult {
         step: row.step.clone(),
         item: row.item_key.clone(),
+        item_digest: None,
         outputs: row.outputs.clone(),
         standing: row.standing,
         from: row.reused_from.clone().unwrap_or_else(|| run.clone()),

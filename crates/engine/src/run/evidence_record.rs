@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, StepItem, TaskId};
 
@@ -15,6 +16,8 @@ pub(crate) struct EvidenceRecord {
     tasks: BTreeMap<TaskId, Vec<Artifact>>,
     /// The files of reused items, by step and key, for when the items are known.
     items: BTreeMap<(Name, String), Vec<Artifact>>,
+    /// The reused items of which only one with the same value has those files.
+    digests: BTreeMap<(Name, String), Sha256Digest>,
     /// The tasks with a file that a step or an item releases.
     releasable: BTreeMap<TaskId, BTreeSet<TaskId>>,
     turns: TaskTurns,
@@ -38,8 +41,12 @@ impl EvidenceRecord {
             EventKind::StepReused { step, evidence, .. } if !evidence.is_empty() => {
                 self.set(&TaskId::of_step(step), evidence.clone());
             }
-            EventKind::ItemReused(ReusedItem { step, item_key, evidence, .. }) if !evidence.is_empty() => {
-                self.items.insert((step.clone(), item_key.clone()), evidence.clone());
+            EventKind::ItemReused(ReusedItem { step, item_key, item_digest, evidence, .. })
+                if !evidence.is_empty() =>
+            {
+                let item = (step.clone(), item_key.clone());
+                self.digests.extend(item_digest.map(|digest| (item.clone(), digest)));
+                self.items.insert(item, evidence.clone());
             }
             EventKind::StepExpanded { step, items } if !self.items.is_empty() => self.expand(step, items),
             _ => {}
@@ -48,7 +55,9 @@ impl EvidenceRecord {
 
     fn expand(&mut self, step: &Name, items: &[StepItem]) {
         for (number, item) in (0..).zip(items) {
-            if let Some(files) = self.items.get(&(step.clone(), item.key.clone())).cloned() {
+            let named = (step.clone(), item.key.clone());
+            let is_same = self.digests.get(&named).is_none_or(|digest| *digest == item.digest());
+            if let Some(files) = self.items.get(&named).filter(|_| is_same).cloned() {
                 self.set(&TaskId { step: step.clone(), item: Some(number) }, files);
             }
         }

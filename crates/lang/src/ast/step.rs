@@ -2,7 +2,7 @@ use super::{
     AgentSpec, AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec,
     ConcurrencySpec, ForEachSpec, GateRef, GeneratedSpec, HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec,
     RetrySpec, ShellSpec, SkillUse, StepOutputSpec, UsesSpec, WaitSpec, agent::check_agent_keys,
-    alternative::check_literal_word, foreign, sound, stuck,
+    alternative::check_literal_word, foreign, repeat::check_item_key, sound, stuck,
 };
 use crate::decode::{
     ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
@@ -11,7 +11,7 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name, SkillName};
 use wf_base::source::Spanned;
 use wf_model::expr::{Expr, Template};
-use wf_model::{OnStepError, OnStuck};
+use wf_model::{ItemKeyPath, OnStepError, OnStuck};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `agent`, `http`, `uses`, `wait` and `approve`;
@@ -27,6 +27,8 @@ record! {
         optional when: Box<Spanned<Expr>>,
         /// A list, or an expression that gives one: the step is repeated for every item.
         optional for_each: Box<Spanned<ForEachSpec>>,
+        /// The part of each item of `for_each` that is its key: `item`, or a property of it, such as `item.path`.
+        optional key: Box<Spanned<ItemKeyPath>>,
         /// Axes: the step is repeated for every combination.
         optional matrix: Box<Spanned<MatrixSpec>>,
         /// The maximum number of concurrent items: that of the plan if absent.
@@ -233,6 +235,7 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
             decoder.emit(if inside { mistake.with_help("put it inside `agent`") } else { mistake });
         }
     }
+    check_item_key(fields, decoder);
     check_loops(fields, decoder);
     check_container(step, fields, decoder);
     check_detach(step, fields, decoder);

@@ -49,6 +49,7 @@ pub(super) fn step(
         depends_on,
         when: step.when.as_ref().map(|when| Box::new(when.value.clone())),
         fan: fan(step),
+        key: step.key.as_ref().map(|key| Box::new(key.value.clone())),
         max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
         work,
         container: container.map(|image| image.value.clone()),

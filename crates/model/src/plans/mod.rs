@@ -4,7 +4,7 @@
 //! an agent ([`agent`]). So plans and steps are one room.
 //!
 //! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`suggestion`], [`undo`]: settings of it.
-//! - [`step`]: a step; [`step_lock`] and [`claim`]: the rights that it takes turns for.
+//! - [`step`]: a step; [`item_key`]: the names of its items; [`step_lock`] and [`claim`]: the rights that it takes turns for.
 //! - [`work`]: the work of a step; [`agent`]: that of an agent.
 //! - [`definition`]: the answer to the question if two steps are the same.
 //!
@@ -16,6 +16,7 @@ pub(crate) mod agent;
 pub(crate) mod claim;
 pub mod definition;
 pub(crate) mod generated;
+pub(crate) mod item_key;
 pub(crate) mod param;
 pub(crate) mod plan;
 pub(crate) mod planner;

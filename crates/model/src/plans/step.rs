@@ -10,6 +10,7 @@ use crate::checks::{gate, gate::Gate};
 use crate::expr::{Expr, Template};
 use crate::failures::retry::{FailureClassRule, RetryPolicy, show_failure_rules, show_retries};
 use crate::json::schema::ValueSchema;
+use crate::plans::item_key::ItemKeyPath;
 use crate::plans::step_lock::{LockBusyPolicy, StepLock};
 use crate::plans::{plan::Plan, planner, planner::OnStuck, work::StepWork};
 use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
@@ -48,6 +49,8 @@ pub struct Step {
     pub when: Option<Box<Expr>>,
     /// The items it is repeated over.
     pub fan: StepRepetition,
+    /// The part of each item of a list that is its key; `None`: a key is made of the whole item.
+    pub key: Option<Box<ItemKeyPath>>,
     /// The maximum number of parallel items; `None`: the limit of the plan.
     #[serde(skip)]
     pub max_parallel: Option<u32>,
@@ -143,6 +146,7 @@ view! { step: Step in Effort {
     plain when in Graph = when.as_deref(),
     guard on_escalation in Graph = on_escalation.then_some("it runs only if a gate blocks and escalates to it"),
     own fan = RecordView::view,
+    plain key in Graph = key.as_deref().map(ItemKeyPath::source),
     most max_parallel = max_parallel.filter(|_| step.is_repeated()),
     own gates = gate::show_gate_names,
     whole work = show_execution,
@@ -204,6 +208,7 @@ impl Step {
             depends_on: Vec::new(),
             when: None,
             fan: StepRepetition::Once,
+            key: None,
             max_parallel: None,
             work,
             container: None,

@@ -216,6 +216,9 @@ fn marks(step: &Step, claims: &[String]) -> Vec<String> {
         StepRepetition::List(items) => marks.push(format!("for each of {} items", items.len())),
         StepRepetition::Matrix(cells) => marks.push(format!("matrix of {}", cells.len())),
     }
+    if let Some(key) = &step.key {
+        marks.push(format!("key {}", key.source()));
+    }
     if step.retry.max > 0 {
         marks.push(format!("retry {}", step.retry.max));
     }

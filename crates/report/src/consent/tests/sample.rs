@@ -168,14 +168,14 @@ steps:
   - id: second
     depends_on: [first]
     for_each: [item-one, item-two]
+    key: item
     max_parallel: 46
     writes: [written/further.txt]
     exec: [prog, "an argument"]
     alternatives: [{id: by_program, exec: [other-prog]}, {id: by_request, http: {url: "https://other.example.com"}},
       {id: by_plan, uses: parts.md, with: {what: another}}, {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}]
-  - id: third
-    matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
-    exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]
+  - {id: third, matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]},
+    exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]}
   - id: fourth
     http:
       method: POST

@@ -74,6 +74,7 @@ codes! {
     UnusedParam "plan/unused-param" Warning "A parameter is declared but never used."
     UnusedSecret "plan/unused-secret" Error "A secret is declared but never used."
     NumberRewritten "plan/rewritten-number" Warning "A step is repeated for a number that is used otherwise than it is written."
+    ItemKeyUndeclared "plan/undeclared-key" Warning "A step names its items by a property that the schema of its list does not declare."
     UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that are never used."
     UnknownGate "gate/unknown" Error "A gate does not exist or cannot be loaded."
     GateMisnamed "gate/wrong-name" Error "The id of a gate does not match its file name."

@@ -2,7 +2,7 @@ use crate::check::{FileDiagnostics, RuleContext};
 
 use super::declarations::{defaults, duplicates, unused};
 use super::graph::{cycles, depends, locks, never, order, upstream};
-use super::reads::{axes, literals, names, scripts, secrets};
+use super::reads::{axes, item_keys, literals, names, scripts, secrets};
 use super::work::{agents, alternatives, cache, gates, http, open_steps, skills, uses};
 
 /// A rule, which looks at a file and notes the violations.
@@ -14,6 +14,7 @@ pub(in crate::check) const ALL: &[SpecRule] = &[
     depends::check,
     names::check,
     axes::check,
+    item_keys::check,
     cache::check,
     upstream::check,
     cycles::check,

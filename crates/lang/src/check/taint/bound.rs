@@ -26,7 +26,7 @@ fn has_blunt_fields(schema: &Value) -> bool {
 }
 
 /// Returns the schema of a part of a value, if that of the whole names it.
-pub(super) fn part_of<'s>(schema: &'s Value, path: &[LookupKey]) -> Option<&'s Value> {
+pub(in crate::check) fn part_of<'s>(schema: &'s Value, path: &[LookupKey]) -> Option<&'s Value> {
     path.iter().try_fold(schema, |schema, key| match key {
         LookupKey::Field(name) => schema.get("properties")?.get(name),
         LookupKey::Index(_) => any_item_of(schema),
@@ -34,7 +34,7 @@ pub(super) fn part_of<'s>(schema: &'s Value, path: &[LookupKey]) -> Option<&'s V
 }
 
 /// Returns the schema of every item of a list, if that of the list has one for all.
-fn any_item_of(schema: &Value) -> Option<&Value> {
+pub(in crate::check) fn any_item_of(schema: &Value) -> Option<&Value> {
     schema.get("items").filter(|_| schema.get("prefixItems").is_none())
 }
 

@@ -14,4 +14,5 @@ mod bound;
 mod lint;
 mod site;
 
+pub(super) use bound::{any_item_of, part_of};
 pub(super) use lint::check;

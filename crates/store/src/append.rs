@@ -78,6 +78,7 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
 
 /// Refuses a run that may not begin, and records what it is begun for.
 fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+    row_log::limit_fold(writing, new.created)?;
     // A nested run is part of a step under way, which may end.
     if let (Some(session), None) = (&new.session, &new.parent) {
         sessions::require_active(writing, session)?;

@@ -113,6 +113,30 @@ pub(super) fn change<T>(
     Ok(done)
 }
 
+/// Keeps a snapshot before the first event of a run, where the log has grown past a multiple of [`row_snapshot::SPAN`]
+/// since the last such event: a fold reads the first events of all runs since a snapshot, also where none of them is about
+/// these tables.
+pub(super) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let connection = writing.connection;
+    let ends = "SELECT (SELECT max(run) FROM events), (SELECT max(seq) FROM events)";
+    let (first, last): (Option<i64>, Option<i64>) = connection
+        .prepare_cached(ends)
+        .and_then(|mut query| query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(failed)?;
+    let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
+    if first / row_snapshot::SPAN == (last + 1) / row_snapshot::SPAN {
+        return Ok(());
+    }
+    let path = writing.writer.path.clone();
+    fold(connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
+    if row_snapshot::is_worth(connection, row_snapshot::SPAN).map_err(failed)? {
+        let whole = Some(row_snapshot::keep(connection).map_err(failed)?);
+        record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
+    }
+    Ok(())
+}
+
 /// Replaces the snapshot, if there is one.
 pub(super) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);

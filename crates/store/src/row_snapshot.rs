@@ -13,6 +13,9 @@ use wf_base::digest::Sha256Digest;
 const EVENTS: i64 = if cfg!(test) { 64 } else { 1024 };
 const ROWS: i64 = 8;
 
+/// The number of events, of any kind, in which there is a snapshot, if it has less rows than events times [`ROWS`].
+pub(super) const SPAN: i64 = if cfg!(test) { 256 } else { 4096 };
+
 /// The beginning of each snapshot, which no spec file has.
 pub(super) const HEAD: &str = "rows_recorded\n";
 
@@ -21,9 +24,11 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let events: i64 =
         connection.prepare_cached("SELECT events FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     // Counting the rows takes time, too.
-    if events < EVENTS || events % EVENTS != 0 {
-        return Ok(false);
-    }
+    Ok(events >= EVENTS && events % EVENTS == 0 && is_worth(connection, events)?)
+}
+
+/// True if a snapshot has few rows, compared with a number of events.
+pub(super) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result<bool> {
     let mut rows = 0;
     for table in &RECORDED_TABLES {
         let sql = format!("SELECT count(*) FROM temp.{}", table.name);

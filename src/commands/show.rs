@@ -112,6 +112,11 @@ fn artifact(
             _ => failure.hint(format!("its artifacts are {}", known.join(", "))),
         });
     };
+    if !reader.pruned_artifacts([row.artifact.digest])?.is_empty() {
+        let gone = format!("`{path}` of run {} was removed by `retention`; its record is kept", run.short());
+        let hint = "run the plan again to make it anew; `max_artifact_bytes` in wf.yaml says how much stays";
+        return Err(CommandError::new(CliExitCode::State, gone).hint(hint));
+    }
     let mut file = blobs.open(&row.artifact.digest)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {

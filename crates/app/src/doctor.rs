@@ -4,10 +4,10 @@ use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
-use walkdir::WalkDir;
 
 use crate::CONFIG;
 use crate::goals::{FileLock, LEADER_LOCK};
+use crate::history_size::history_finding;
 use crate::kept_checkpoint::{keep_database, read_checkpoint};
 use crate::load::read_config;
 use crate::logs::damaged_logs;
@@ -69,7 +69,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     let dir = host.workspace().state;
     let mut findings = vec![check_integrity(host, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
-    findings.extend(measure_history(host, &dir));
+    findings.extend(history_finding(host, &dir));
     findings.extend(find_killed_restores(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
@@ -93,37 +93,6 @@ pub fn configured_retention(host: &Host) -> Option<RunRetention> {
 /// True if a daemon works on the state of the workspace.
 pub fn has_leader(host: &Host) -> bool {
     FileLock::is_locked(&host.workspace().state, LEADER_LOCK)
-}
-
-/// Reports what the history takes on the disk, and what the limits on it would free.
-fn measure_history(host: &Host, dir: &Path) -> Option<DoctorFinding> {
-    let size_of = |name: &str| {
-        let files =
-            WalkDir::new(dir.join(name)).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
-        files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>()
-    };
-    let parts = [
-        ("stored files", "blobs"),
-        ("logs", "runs"),
-        ("audit log", "audit"),
-        ("copies from before upgrades", "upgrades"),
-    ];
-    let parts = parts.map(|(part, name)| (part, size_of(name)));
-    let shown: Vec<String> = parts
-        .iter()
-        .filter(|(_, bytes)| *bytes > 0)
-        .map(|(part, bytes)| format!("{part} {}", size(*bytes)))
-        .collect();
-    let reader = StoreReader::open(dir).ok()?;
-    let limits = match configured_retention(host) {
-        None => "kept for ever: wf.yaml sets `retention: {}`".into(),
-        Some(keep) => match reader.count_exceeding(keep, host.now()).ok()? {
-            0 => "nothing is beyond `retention`".into(),
-            count => format!("{} beyond `retention`: the next run frees them", plural(count, "run")),
-        },
-    };
-    let found = format!("database {} · {} · {limits}", size(reader.size().ok()?), shown.join(" · "));
-    Some(DoctorFinding::new("history", DoctorStatus::Good, found))
 }
 
 /// Finds what a restore left that was killed: copies of a state, which no other command uses or removes.

@@ -30,6 +30,7 @@ mod failure;
 pub mod git;
 pub mod given;
 pub mod goals;
+mod history_size;
 mod host;
 pub mod keep;
 mod kept_checkpoint;

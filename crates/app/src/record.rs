@@ -1,5 +1,6 @@
 //! The stored record of a run, read from the state.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::CommandError;
@@ -62,6 +63,8 @@ fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<Run
     record.gaps = GapTrajectory::of_checks(&record.checks);
     record.loops = LoopedAttempt::from_events(&facts);
     record.artifacts = artifacts_of_run(reader, run)?;
+    record.pruned_artifacts =
+        reader.pruned_artifacts(record.artifacts.iter().map(|row| row.artifact.digest))?;
     Ok(record.with_waiting_tasks())
 }
 
@@ -132,6 +135,7 @@ fn record_of_facts(
         models: ModelSpending::from_events(facts),
         ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: Vec::new(),
+        pruned_artifacts: BTreeSet::new(),
         nested,
     })
 }

@@ -241,10 +241,16 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) 
     if !ready.config.retention.is_written && session.store.folder().has_way_back(now) {
         return;
     }
-    let is_due = session.store.reader().and_then(|reader| reader.may_exceed(keep, now));
-    if is_due == Ok(false) {
-        return;
-    }
+    let due = session.store.reader().and_then(|reader| {
+        // The run that has just ended is the last one, by its own clock.
+        let keep = keep.counted_to(reader.last_end(1)?, now);
+        Ok(reader.may_exceed(keep, now)?.then_some(keep))
+    });
+    let keep = match due {
+        Ok(Some(keep)) => keep,
+        Ok(None) => return,
+        Err(error) => return report_prune_failure(caller, &error),
+    };
     match session.store.prune(keep, caller.host().now()) {
         Ok(pruned) if pruned.runs > 0 => {
             let runs = pruned.runs as u64;

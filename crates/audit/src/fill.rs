@@ -122,6 +122,7 @@ pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool,
                     StateFact::RowsRecorded { .. }
                         | StateFact::RowsErased { .. }
                         | StateFact::StateMigrated { .. }
+                        | StateFact::ArtifactsPruned { .. }
                         | StateFact::ConnectionApproved(_)
                         | StateFact::ResultCached { .. }
                 )

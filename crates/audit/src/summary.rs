@@ -1,7 +1,9 @@
 use serde_json::{Map, Value};
 
 use super::record::{AuditEntry, AuditSource};
-use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED};
+use super::words::{
+    ARTIFACTS_PRUNED, CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED,
+};
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact};
@@ -121,6 +123,9 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
     match row.state.as_ref().map(|event| &event.fact) {
         Some(StateFact::RunsPruned { runs, .. }) => {
             AuditEntry::new(at, "pruned").with_summary(&serde_json::json!({ "runs": runs.len() }))
+        }
+        Some(StateFact::ArtifactsPruned { runs }) => {
+            AuditEntry::new(at, ARTIFACTS_PRUNED).with_summary(&serde_json::json!({ "runs": runs.len() }))
         }
         Some(StateFact::UsesCarried { uses, .. }) => {
             AuditEntry::new(at, "uses_carried").with_summary(&serde_json::json!({ "uses": uses.len() }))

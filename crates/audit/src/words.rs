@@ -33,9 +33,11 @@ pub(super) const STATE_MIGRATED: &str = "state_migrated";
 pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 /// A result was stored for reuse.
 pub(super) const RESULT_CACHED: &str = "result_cached";
+/// The stored files of runs were removed.
+pub(super) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
 /// The events that no bus has: an auditor reads them in the database.
-pub(super) const UNPUBLISHED: [&str; 5] =
-    [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED];
+pub(super) const UNPUBLISHED: [&str; 6] =
+    [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED, ARTIFACTS_PRUNED];
 /// A new file of the log begins: what the records before it come to.
 pub(super) const SEGMENT_STARTED: &str = "segment_started";
 /// The oldest files of the log were pruned.

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,21 @@ impl BlobStore {
             }
         }
         Ok(digests)
+    }
+
+    /// Returns the sizes of the stored files that can be read, by digest.
+    pub(super) fn sizes(&self) -> BTreeMap<String, u64> {
+        let mut sizes = BTreeMap::new();
+        for shelf in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            for file in fs::read_dir(shelf.path()).into_iter().flatten().flatten() {
+                if let (Some(first), Some(rest), Ok(found)) =
+                    (shelf.file_name().to_str(), file.file_name().to_str(), file.metadata())
+                {
+                    sizes.insert(format!("{first}{rest}"), found.len());
+                }
+            }
+        }
+        sizes
     }
 
     /// Opens a stored file for reading.

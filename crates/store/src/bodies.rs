@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::fold::GoneBodiesOnDemand;
 use super::{BlobStore, StoreDurability, StoreReader, state_event};
 use wf_base::digest::Sha256Digest;
 
@@ -126,8 +127,9 @@ fn named_files(
     faults: &mut Vec<BodyFault>,
 ) -> rusqlite::Result<()> {
     let blobs = BlobStore::new(reader.folder().blobs(), StoreDurability::Normal);
+    let mut gone = GoneBodiesOnDemand::default();
     let sql = format!(
-        "SELECT id, artifacts.path, digest FROM main.artifacts JOIN main.runs ON key = run WHERE {RUN_GOES_ON}"
+        "SELECT id, artifacts.path, digest, key FROM main.artifacts JOIN main.runs ON key = run WHERE {RUN_GOES_ON}"
     );
     let mut statement = reader.connection().prepare(&sql)?;
     let mut rows = statement.query([after])?;
@@ -139,7 +141,7 @@ fn named_files(
             if after > 0 && !kept.contains(&path) && digest_of(&path) != digest {
                 faults.push(BodyFault::FileAltered(path));
             }
-        } else {
+        } else if !gone.get(reader.connection())?.files.contains(&row.get(3)?) {
             let (run, path) = (row.get(0)?, row.get(1)?);
             faults.push(BodyFault::FileGone { run, path });
         }

@@ -15,6 +15,7 @@ pub mod feed;
 
 mod answers;
 mod append;
+mod artifact_limit;
 mod backfill;
 mod backup;
 mod batch;
@@ -54,6 +55,7 @@ mod log_row;
 mod mark;
 mod memory;
 mod migrate;
+mod needed;
 mod notes;
 mod opinions;
 mod outbox;
@@ -126,13 +128,15 @@ pub use page::{ArtifactPage, StepPage, StepSelection, StepTimes};
 pub use permits::{PermitAnswer, PermitTask};
 pub use planning::{PlanningLog, PlanningStore};
 pub use process::{ProcessIdentity, ProcessLiveness};
-pub use prune::PruneResult;
+pub use prune::{PRUNED_AT_ONCE, PruneResult};
 pub use reader::StoreReader;
 pub use reader_pool::{ReaderPool, ViewReader};
 pub use reserve::SpaceReserve;
 pub use restore::{RESTORE_PREFIX, restore};
 pub use schema::SchemaFault;
-pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval};
+pub use state_event::{
+    ApprovalUse, PrunedArtifacts, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval,
+};
 pub use store::{RunRetention, Store, StoreDurability};
 pub use suggestions::SUGGESTION;
 pub use summary::RunSummary;

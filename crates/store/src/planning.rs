@@ -181,7 +181,7 @@ mod tests {
                 log.append(&ended(hour)).unwrap();
             }
         }
-        let keep = |max_age, max_runs| RunRetention { max_age, max_runs };
+        let keep = |max_age, max_runs| RunRetention { max_age, max_runs, ..RunRetention::default() };
         store.prune(keep(None, None), at(100)).unwrap();
         assert_eq!(store.numbers().unwrap(), [1, 2, 3, 4]);
         store.prune(keep(Some(Duration::from_hours(50)), None), at(100)).unwrap();

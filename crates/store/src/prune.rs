@@ -5,9 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
+use super::artifact_limit::ArtifactLimit;
+use super::needed::needed;
 use super::rebuild::PROJECTIONS;
 use super::row_snapshot::HEAD;
-use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
+use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
 use super::summary::summarize;
 use super::upgrade::COPY_AGE;
 use super::writer::WriteContext;
@@ -22,11 +24,16 @@ use wf_base::time::Moment;
 /// The age below which files and folders stay, since no recorded event may name them yet.
 const GRACE: Duration = Duration::from_hours(1);
 
+/// The most runs that are pruned at once, without those nested in them: other processes wait for the transaction.
+pub const PRUNED_AT_ONCE: usize = 200;
+
 /// The result of pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PruneResult {
     /// The number of runs.
     pub runs: usize,
+    /// The number of runs whose stored files alone are removed.
+    pub shortened: usize,
     /// The number of stored files that no run or cached result names any more.
     pub blobs: usize,
     /// The position of the record in the log, if any runs were pruned.
@@ -58,19 +65,29 @@ pub(super) fn rows(
 impl StoreReader {
     /// True unless a lookup shows that no run is beyond the limits.
     pub fn may_exceed(&self, keep: RunRetention, now: Moment) -> Result<bool, StoreError> {
-        let Some(age) = keep.max_age.filter(|_| keep.max_runs.is_none()) else {
-            return Ok(keep.max_runs.is_some());
-        };
+        if keep.max_runs.is_some() || ArtifactLimit::exceeded(self.folder(), keep).is_some() {
+            return Ok(true);
+        }
+        let Some(age) = keep.max_age else { return Ok(false) };
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let sql = "SELECT 1 FROM main.runs WHERE ended < ?1 AND parent IS NULL LIMIT 1";
         let mut query = self.connection().prepare_cached(sql).map_err(|error| self.failed(&error))?;
         query.exists([now.millis().saturating_sub(age)]).map_err(|error| self.failed(&error))
     }
 
-    /// Returns the number of runs beyond the limits, without those nested in them.
-    pub fn count_exceeding(&self, keep: RunRetention, now: Moment) -> Result<usize, StoreError> {
+    /// Returns the runs beyond the limits, without those nested in them.
+    pub fn runs_exceeding(&self, keep: RunRetention, now: Moment) -> Result<Vec<RunId>, StoreError> {
         let exceeding = beyond(self.connection(), keep, now).map_err(|error| self.failed(&error))?;
-        Ok(exceeding.len())
+        Ok(exceeding.into_iter().map(RunId::from_stored).collect())
+    }
+
+    /// Returns the last end of a run that is not nested, or the one that so many runs ended after.
+    pub fn last_end(&self, after: usize) -> Result<Option<Moment>, StoreError> {
+        let sql = "SELECT ended FROM main.runs WHERE ended IS NOT NULL AND parent IS NULL
+                   ORDER BY ended DESC LIMIT 1 OFFSET ?1";
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let end: Option<i64> = self.query_one(sql, [after], |row| row.get(0))?;
+        Ok(end.map(Moment::from_millis))
     }
 }
 
@@ -81,7 +98,7 @@ fn has_accounts(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached(sql)?.exists([])
 }
 
-/// Prunes runs; returns them, and the uses of approvals that their events recorded.
+/// Prunes the oldest runs; returns them, and the uses of approvals that their events recorded.
 fn forget_all(
     writing: &WriteContext<'_>,
     keep: RunRetention,
@@ -89,7 +106,7 @@ fn forget_all(
 ) -> Result<(Vec<PrunedRun>, Vec<ApprovalUse>), StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
-    let (mut forgotten, mut uses) = (Vec::new(), Vec::new());
+    let (mut count, mut forgotten, mut uses) = (0, Vec::new(), Vec::new());
     for root in beyond(connection, keep, now).map_err(failed)? {
         let owner = owners::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
         if owner.is_some_and(|lease| !lease.may_be_taken) {
@@ -101,6 +118,7 @@ fn forget_all(
         if !run_end::all_ended(writing, runs)? {
             continue;
         }
+        count += 1;
         let outer = tree.iter().find(|(_, id)| *id == root);
         let summary = outer.map_or(Ok(None), |(key, _)| summarize(writing, *key))?;
         for (key, id) in &tree {
@@ -112,6 +130,9 @@ fn forget_all(
             let summary = if id == root { summaries.next() } else { None };
             PrunedRun { key, id: RunId::from_stored(id), summary }
         }));
+        if count == PRUNED_AT_ONCE {
+            break;
+        }
     }
     if !forgotten.is_empty() {
         sweep_rows(connection, now).map_err(failed)?;
@@ -150,7 +171,7 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
     Ok(())
 }
 
-/// Returns the ended, not nested runs beyond the retention.
+/// Returns the ended, not nested runs beyond the retention, from the oldest.
 pub(super) fn beyond(
     connection: &Connection,
     keep: RunRetention,
@@ -159,16 +180,21 @@ pub(super) fn beyond(
     let age = keep.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
     let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
     let most = keep.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
-    connection
+    let mut found: Vec<String> = connection
         .prepare(
             "SELECT id FROM
                  (SELECT id, ended, row_number() OVER (ORDER BY key DESC) AS place
                   FROM runs WHERE outcome IS NOT NULL AND parent IS NULL
                       AND id NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))
-             WHERE ended < ?1 OR place > ?2",
+             WHERE ended < ?1 OR place > ?2 ORDER BY place DESC",
         )?
         .query_map((oldest, most), |row| row.get(0))?
-        .collect()
+        .collect::<Result<_, _>>()?;
+    if !found.is_empty() {
+        let needed = needed(connection, now)?;
+        found.retain(|run| !needed.contains(run));
+    }
+    Ok(found)
 }
 
 /// Returns a run and all nested in it; nothing if one of them has not ended.
@@ -234,10 +260,11 @@ fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
 }
 
 /// Removes the folders of pruned runs and the files that nothing names; returns the number of
-/// files. A file that cannot be removed now is left for the next time.
-pub(super) fn files(folder: &StateFolder, now: Moment) -> Result<usize, StoreError> {
+/// files. Where the limit on stored files is exceeded, runs beyond it name none. A file that cannot be removed now is left for
+/// the next time.
+pub(super) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Result<usize, StoreError> {
     let reader = StoreReader::open(folder.path())?;
-    let named = named(&reader).map_err(|error| reader.failed(&error))?;
+    let named = named(&reader, is_limited).map_err(|error| reader.failed(&error))?;
     // The files that a live run has written since it was taken may not be recorded yet, even if the
     // clock was set since.
     let begun = reader.owned_runs()?.into_iter().map(|(_, lease)| lease.acquired_at);
@@ -275,12 +302,23 @@ pub(super) fn files(folder: &StateFolder, now: Moment) -> Result<usize, StoreErr
     Ok(removed)
 }
 
-/// Returns the ids of runs and the digests of files that the database names.
-fn named(reader: &StoreReader) -> rusqlite::Result<BTreeSet<String>> {
-    let all = "SELECT id FROM runs UNION SELECT digest FROM artifacts
-         UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
+/// Returns the ids of runs and the digests of files that the database names, except, if the files are limited, those of the
+/// artifacts of runs that lost them.
+fn named(reader: &StoreReader, is_limited: bool) -> rusqlite::Result<BTreeSet<String>> {
+    let connection = reader.connection();
+    let gone = if is_limited { gone(connection)?.files } else { BTreeSet::new() };
+    let all = "SELECT id FROM runs UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
          UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.files)";
-    reader.connection().prepare(all)?.query_map([], |row| row.get(0))?.collect()
+    let mut named: BTreeSet<String> =
+        connection.prepare(all)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut artifacts = connection.prepare("SELECT run, digest FROM artifacts")?;
+    let mut rows = artifacts.query([])?;
+    while let Some(row) = rows.next()? {
+        if !gone.contains(&row.get(0)?) {
+            named.insert(row.get(1)?);
+        }
+    }
+    Ok(named)
 }
 
 fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {

@@ -34,6 +34,11 @@ pub enum StateFact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         uses: Vec<ApprovalUse>,
     },
+    /// The stored files of runs were removed; all else of the runs stays.
+    ArtifactsPruned {
+        /// The runs.
+        runs: Vec<PrunedArtifacts>,
+    },
     /// Uses of approvals were carried over from the state that a backup replaced.
     UsesCarried {
         /// The uses.
@@ -114,6 +119,15 @@ pub struct PrunedRun {
     pub summary: Option<RunSummary>,
 }
 
+/// A run whose stored files were removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedArtifacts {
+    /// The key: the number of its first event in the log.
+    pub key: i64,
+    /// Its id.
+    pub id: RunId,
+}
+
 /// A use of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ApprovalUse {
@@ -146,6 +160,7 @@ impl StateFact {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
             Self::ConnectionApproved(one) => std::slice::from_ref(one),
             Self::ApprovalWithdrawn(_)
+            | Self::ArtifactsPruned { .. }
             | Self::ResultCached { .. }
             | Self::RowsErased { .. }
             | Self::StateMigrated { .. }
@@ -157,6 +172,7 @@ impl StateFact {
     pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
             Self::RunsPruned { .. }
+            | Self::ArtifactsPruned { .. }
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
             | Self::RowsErased { .. }
@@ -180,7 +196,8 @@ impl StateFact {
     pub(super) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
-            Self::UsesCarried { .. }
+            Self::ArtifactsPruned { .. }
+            | Self::UsesCarried { .. }
             | Self::ApprovalWithdrawn(_)
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
@@ -198,6 +215,8 @@ pub(super) struct GoneBodies {
     pub(super) keys: BTreeSet<i64>,
     /// The rest of each erased event, by its number.
     pub(super) rows: BTreeMap<i64, ErasedRows>,
+    /// The keys of the runs whose stored files were removed.
+    pub(super) files: BTreeSet<i64>,
 }
 
 /// Reads which bodies were removed.
@@ -205,12 +224,16 @@ pub(super) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
     let mut gone = GoneBodies::default();
     for event in all(connection)? {
         gone.keys.extend(event.fact.pruned().iter().map(|run| run.key));
-        if let StateFact::RowsErased { events } = event.fact {
-            for erased in events {
-                let seq = i64::try_from(erased.seq).unwrap_or(i64::MAX);
-                gone.keys.insert(seq);
-                gone.rows.insert(seq, erased);
+        match event.fact {
+            StateFact::RowsErased { events } => {
+                for erased in events {
+                    let seq = i64::try_from(erased.seq).unwrap_or(i64::MAX);
+                    gone.keys.insert(seq);
+                    gone.rows.insert(seq, erased);
+                }
             }
+            StateFact::ArtifactsPruned { runs } => gone.files.extend(runs.iter().map(|run| run.key)),
+            _ => {}
         }
     }
     Ok(gone)
@@ -252,9 +275,10 @@ pub(super) fn query(columns: &str) -> String {
         "{KEYS} SELECT {columns} FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
                  OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"')
-                 OR instr(body, '\"rows_erased\"') OR instr(body, '\"state_migrated\"'))
+                 OR instr(body, '\"rows_erased\"') OR instr(body, '\"state_migrated\"')
+                 OR instr(body, '\"artifacts_pruned\"'))
              AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved',
-                 'rows_erased', 'state_migrated')"
+                 'rows_erased', 'state_migrated', 'artifacts_pruned')"
     )
 }
 

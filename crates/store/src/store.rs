@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use super::artifact_limit::ArtifactLimit;
 use super::column::JsonColumn;
 use super::holder::LeaseHolder;
 use super::leases::HeldLeases;
@@ -54,6 +55,18 @@ pub struct RunRetention {
     pub max_age: Option<Duration>,
     /// The number of ended runs kept; nested runs are kept and pruned with the outer run.
     pub max_runs: Option<usize>,
+    /// The size of the stored files beyond which those of the oldest runs are removed, in bytes.
+    pub max_artifact_bytes: Option<u64>,
+}
+
+impl RunRetention {
+    /// Returns the limits with the age counted to the end of another run, if that was earlier than now: one run of a machine
+    /// whose clock is wrong, or the first one after a long pause, prunes nothing for its age.
+    #[must_use]
+    pub fn counted_to(self, end: Option<Moment>, now: Moment) -> Self {
+        let more = end.map_or(Duration::ZERO, |end| now.since(end));
+        Self { max_age: self.max_age.map(|age| age.saturating_add(more)), ..self }
+    }
 }
 
 /// The open state. Dropping it writes what is queued, releases all that it holds, and stops its thread.
@@ -236,9 +249,9 @@ impl Store {
         })
     }
 
-    /// Prunes ended runs beyond the retention: their rows, folders and files. The log keeps the hashes of
-    /// their events, and records which runs they were. Runs in use stay, and while a backup is made all runs
-    /// do. Blocks the calling thread.
+    /// Prunes ended runs beyond the retention: their rows, folders and files; and of runs beyond the limit on stored files
+    /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
+    /// a backup is made all runs do. Blocks the calling thread.
     pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
         let Some(_turn) = connect::try_lock_schema(&self.folder) else {
             return Ok(PruneResult::default());
@@ -251,7 +264,16 @@ impl Store {
             let _ = std::fs::remove_dir_all(self.folder.run(run));
             failpoint::point("forget.after");
         }
-        Ok(PruneResult { runs: runs.len(), blobs: prune::files(&self.folder, now)?, place })
+        let shortened = self.remove_artifacts(keep, now)?;
+        let blobs = prune::files(&self.folder, now, shortened.is_some())?;
+        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, place })
+    }
+
+    /// Records that the files of the oldest runs beyond the limit on stored files are removed; returns the number of runs, or
+    /// `None`: the limit is not exceeded.
+    fn remove_artifacts(&self, keep: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
+        let Some(limit) = ArtifactLimit::exceeded(&self.folder, keep) else { return Ok(None) };
+        self.job(move |writing| limit.apply(writing, now)).wait().map(Some)
     }
 
     /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of

@@ -80,7 +80,8 @@ pub(super) fn summarize(writing: &WriteContext<'_>, key: i64) -> Result<Option<R
 impl StoreReader {
     /// Returns the summaries of pruned runs, newest first.
     pub fn pruned_runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-        let runs = self.pruned()?.into_iter().filter_map(|run| Some(row(run.id, run.summary?)));
+        // Of those with the same time, the one that was pruned last is the newest.
+        let runs = self.pruned()?.into_iter().rev().filter_map(|run| Some(row(run.id, run.summary?)));
         let is_meant = |run: &RunRow| {
             filter.state.is_none_or(|state| run.state == state)
                 && filter.plan.as_ref().is_none_or(|plan| run.plan == plan.as_str())

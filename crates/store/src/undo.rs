@@ -1,6 +1,6 @@
 //! Runs that undo another one: the configuration of such a run names that one.
 
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 use super::column::WordColumn;
@@ -21,15 +21,16 @@ fn run(row: &Row<'_>) -> rusqlite::Result<UndoRun> {
     Ok(UndoRun { run: RunId::from_stored(row.get::<_, String>(0)?), outcome: outcome.map(|word| word.0) })
 }
 
+/// Returns the runs that undo a run.
+pub(super) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<Vec<UndoRun>> {
+    connection.prepare_cached(UNDOS)?.query_map([undone], run)?.collect()
+}
+
 /// Refuses a new run that undoes another one if a run has undone that, or is about to.
 pub(super) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
     let Some(undone) = new.config.get(UNDO_OF).and_then(Value::as_str) else {
         return Ok(());
     };
-    let others = || {
-        let mut query = writing.connection.prepare_cached(UNDOS)?;
-        query.query_map([undone], run)?.collect::<rusqlite::Result<Vec<_>>>()
-    };
-    let others = others().map_err(|error| writing.failed(&error))?;
+    let others = of_run(writing.connection, undone).map_err(|error| writing.failed(&error))?;
     refuse_second(&others).map_err(|refusal| StoreError::Undo(RunId::from_stored(undone.to_owned()), refusal))
 }

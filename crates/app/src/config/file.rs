@@ -36,7 +36,7 @@ record! {
         optional logs: LogsSection,
         /// The names of gates in `gates/` that apply to every plan, before its own.
         default gates: Vec<Spanned<GateId>>,
-        /// The limits on finished runs: those of 90 days are kept if absent.
+        /// The limits on finished runs: those of 90 days are kept, and 10 GiB of stored artifacts, if absent.
         optional retention: RetentionSection,
         /// The reports of the auditor.
         optional audit: AuditSection,
@@ -76,6 +76,9 @@ record! {
         optional max_age: DurationText,
         /// The number of finished runs to keep.
         optional max_runs: u32,
+        /// The size of stored artifacts and cached results beyond which those of the oldest finished runs are deleted, for
+        /// example `10GiB`; the runs stay.
+        optional max_artifact_bytes: ByteSize,
     }
 }
 

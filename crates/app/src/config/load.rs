@@ -79,7 +79,7 @@ mod tests {
     fn everything_can_be_said() {
         let text = "policy: {max_parallel: 2, on_failure: continue, grace: 1s}\n\
                     retry: {max: 3, on: [environmental]}\ndurability: normal\nsandbox: off\n\
-                    logs: {max_bytes: 1MiB}\nretention: {max_age: 30d, max_runs: 7}\n\
+                    logs: {max_bytes: 1MiB}\nretention: {max_age: 30d, max_runs: 7, max_artifact_bytes: 1GiB}\n\
                     planning: {max_tokens: 9000, max_cost_usd: 0.5}\nenv_pass: [CI, GITHUB_*]\n\
                     limits: {max_parallel: 8, max_parallel_per_session: 4, max_parallel_per_run: 2}\n";
         let config = check(text, &[]);
@@ -95,6 +95,7 @@ mod tests {
         assert_eq!(config.logs.max_bytes, 1 << 20);
         assert_eq!(config.retention.max_age, Some(Duration::from_hours(30 * 24)));
         assert_eq!(config.retention.max_runs, Some(7));
+        assert_eq!(config.retention.max_artifact_bytes, Some(1 << 30));
         assert_eq!(config.planning.max_tokens, Some(9000));
         assert_eq!(config.planning.max_cost.map(wf_model::Money::micros), Some(500_000));
         assert_eq!(config.env_pass, ["CI", "GITHUB_*"]);

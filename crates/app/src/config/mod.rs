@@ -29,5 +29,5 @@ pub use load::load;
 pub use mcp::McpServerSection;
 pub use models::{ModelSection, PriceSection};
 pub use planning::PlanningSection;
-pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};
+pub use settings::{DEFAULT_ARTIFACT_BYTES, LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};
 pub use suggestions::SuggestionsSection;

@@ -106,13 +106,23 @@ pub struct RetentionLimits {
     pub max_age: Option<Duration>,
     /// The number of finished runs to keep.
     pub max_runs: Option<u32>,
+    /// The size of stored files beyond which those of the oldest finished runs are deleted, in bytes.
+    pub max_artifact_bytes: Option<u64>,
     /// True if the file says so.
     pub is_written: bool,
 }
 
+/// The size of stored files that is kept by default, in bytes.
+pub const DEFAULT_ARTIFACT_BYTES: u64 = 10 << 30;
+
 impl Default for RetentionLimits {
     fn default() -> Self {
-        Self { max_age: Some(Duration::from_hours(90 * 24)), max_runs: None, is_written: false }
+        Self {
+            max_age: Some(Duration::from_hours(90 * 24)),
+            max_runs: None,
+            max_artifact_bytes: Some(DEFAULT_ARTIFACT_BYTES),
+            is_written: false,
+        }
     }
 }
 
@@ -120,8 +130,9 @@ impl RetentionLimits {
     /// Returns the limits as the store takes them; `None`: finished runs are kept for ever.
     pub fn limits(self) -> Option<RunRetention> {
         let max_runs = self.max_runs.map(|runs| runs as usize);
-        let is_limited = self.max_age.is_some() || max_runs.is_some();
-        is_limited.then_some(RunRetention { max_age: self.max_age, max_runs })
+        let Self { max_age, max_artifact_bytes, .. } = self;
+        let limits = RunRetention { max_age, max_runs, max_artifact_bytes };
+        (limits != RunRetention::default()).then_some(limits)
     }
 }
 
@@ -176,6 +187,7 @@ impl From<ConfigFile> for WorkspaceConfig {
             retention: file.retention.map_or(plain.retention, |limits| RetentionLimits {
                 max_age: limits.max_age.map(|period| period.0),
                 max_runs: limits.max_runs,
+                max_artifact_bytes: limits.max_artifact_bytes.map(|size| size.0),
                 is_written: true,
             }),
             audit_window: file

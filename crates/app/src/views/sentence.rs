@@ -108,6 +108,10 @@ pub fn state_sentence(fact: &StateFact) -> Option<ActivitySentence> {
             let text = format!("the retention rules removed {}", plural(runs.len(), "run"));
             Some(ActivitySentence::of("pruned", text))
         }
+        StateFact::ArtifactsPruned { runs } => {
+            let text = format!("the retention rules removed the artifacts of {}", plural(runs.len(), "run"));
+            Some(ActivitySentence::of("pruned", text))
+        }
         StateFact::StateMigrated { from, to, wf } => {
             let text = format!("wf {wf} brought the state from schema {from} to {to}");
             Some(ActivitySentence::of("upgraded", text))

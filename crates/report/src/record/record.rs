@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -8,6 +9,7 @@ use super::{
     AgentCalls, AskedCall, CallChain, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions,
     RunLifecycle, StaleDependant, UnbegunChild,
 };
+use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, ChildId, StepState, TaskId};
 use wf_core::undo::UndoRun;
@@ -78,6 +80,9 @@ pub struct RunRecord {
     pub ledger: Option<BudgetLedger>,
     /// The files that it left.
     pub artifacts: Vec<ArtifactRow>,
+    /// The digests of artifacts whose stored file the retention removed.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub pruned_artifacts: BTreeSet<Sha256Digest>,
     /// The runs nested in it, each with the attempt that it is nested in.
     pub nested: Vec<NestedRunRecord>,
 }

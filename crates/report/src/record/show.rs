@@ -259,7 +259,9 @@ fn artifacts(record: &RunRecord) -> String {
     for row in &record.artifacts {
         let file = &row.artifact;
         let (bytes, digest) = (size(file.size), file.digest.short());
-        let _ = writeln!(text, "  {} · {bytes} · {digest} · from {}", untrusted(&file.path), row.step);
+        let gone =
+            if record.pruned_artifacts.contains(&file.digest) { " · removed by `retention`" } else { "" };
+        let _ = writeln!(text, "  {} · {bytes} · {digest} · from {}{gone}", untrusted(&file.path), row.step);
     }
     if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "artifacts")) }
 }

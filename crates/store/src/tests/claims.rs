@@ -88,7 +88,7 @@ fn a_repair_that_was_pruned_has_ended() {
     look(&store, 1);
     repair(&store, 3, 1, vec![run_ended()]).unwrap();
     assert_eq!(end(&store, 1, ReconciliationHealth::Healthy), Ok(true));
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 2);
     look(&store, 2);
     assert_eq!(repair(&store, 4, 2, vec![]), Ok(()));
@@ -135,7 +135,7 @@ fn no_change_of_the_table_of_runs_prunes_one_that_has_not_ended() {
     store.append(first(&run_id(1), new_run("report"), vec![])).wait().unwrap();
     let attack = "UPDATE runs SET outcome = 'succeeded', ended = 1";
     assert_eq!(stranger(dir.path()).execute(attack, []).unwrap(), 1);
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 0);
     assert_eq!(verify_chain(&store.reader().unwrap()).unwrap(), Ok(1));
     // The control: it is pruned once the log says the same.
@@ -184,7 +184,7 @@ fn a_reconciliation_waits_for_a_run_that_ended_since_until_that_is_pruned() {
     // The second event is later than the end of the reconciliation.
     store.append(next(&run_id(1), vec![started("ask"), run_ended()])).wait().unwrap();
     assert_eq!(store.reader().unwrap().waiting_cycles().unwrap().len(), 1);
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
     assert_eq!(store.reader().unwrap().waiting_cycles().unwrap(), []);
 }
@@ -194,7 +194,7 @@ fn no_forged_record_of_pruning_ends_a_repair() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.append(first(&run_id(7), new_run("report"), vec![run_ended()])).wait().unwrap();
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
     look(&store, 1);
     look(&store, 2);

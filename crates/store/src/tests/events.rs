@@ -58,7 +58,7 @@ fn the_events_of_a_run_that_was_pruned_since_it_was_folded_are_not_there() {
     store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
     let reader = store.log_reader().unwrap();
     assert_eq!(reader.events(&run_id(1), 0).unwrap().len(), 21);
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
     assert_eq!(reader.events(&run_id(1), 0), Err(StoreError::UnknownRun(run_id(1))));
 }

@@ -37,7 +37,7 @@ fn child() {
         store.append(batch).wait().unwrap();
         store.folder().create_run(&run_id(number)).unwrap();
     }
-    let keep = RunRetention { max_age: None, max_runs: Some(1) };
+    let keep = RunRetention { max_runs: Some(1), ..RunRetention::default() };
     let log = dir.join("state.db-wal").metadata().unwrap().len();
     let usual = getrlimit(Resource::Fsize);
     let limit = |current| setrlimit(Resource::Fsize, Rlimit { current, ..usual }).unwrap();

@@ -271,7 +271,7 @@ fn what_is_pruned_about_goals_is_recorded() {
         store.end_cycle(end(number)).wait().unwrap();
     }
     decide(&store, 104).unwrap();
-    let keep = RunRetention { max_age: Some(Duration::from_mins(1)), max_runs: None };
+    let keep = RunRetention { max_age: Some(Duration::from_mins(1)), ..RunRetention::default() };
     store.prune(keep, minute(1000)).unwrap();
     let reader = store.reader().unwrap();
     // What follows from the next reconciliation depends on the last ones.
@@ -320,7 +320,7 @@ fn a_snapshot_saves_the_fold_of_what_was_before() {
         store.rebuild().wait().unwrap();
         assert_eq!(differences(dir.path()), [""; 0], "{attack}");
         // Nor does pruning take it away.
-        let keep = RunRetention { max_age: None, max_runs: Some(0) };
+        let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
         assert_eq!(store.prune(keep, minute(3)).unwrap().runs, 1);
         assert_eq!(snapshots(dir.path()), 1);
         assert_eq!(differences(dir.path()), [""; 0], "{attack}");

@@ -100,7 +100,7 @@ fn memory_outlives_runs_and_comes_back_with_a_backup() {
     store.remember(vec![megram(1, MegramState::Accept, 0)]).wait().unwrap();
     let run = first(&run_id(1), new_run("report"), vec![run_ended()]);
     store.append(run).wait().unwrap();
-    let none = RunRetention { max_age: Some(Duration::ZERO), max_runs: Some(0) };
+    let none = RunRetention { max_age: Some(Duration::ZERO), max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(none, ago(-1)).unwrap().runs, 1);
     store.rebuild().wait().unwrap();
     let all = kept(&store.reader().unwrap(), &MegramSelection::All);

@@ -5,16 +5,18 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::{
-    CacheEntry, CacheLookup, FindError, LockAcquisition, RunFilter, RunRetention, RunState, Store,
-    StoreDurability, verify_chain,
+    BodyFault, CacheEntry, CacheLookup, FindError, LockAcquisition, PruneResult, RunFilter, RunRetention,
+    RunState, StateFault, Store, StoreDurability, examine, verify_chain,
 };
 use super::fixture::{
-    LATER, NOW, first, lock, name, new_run, object, open, put, run_ended, run_id, story, stranger,
+    LATER, NOW, answered, attempt, first, lock, name, new_run, next, object, open, put, run_ended, run_id,
+    started, story, stranger,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::{Moment, SystemClock};
-use wf_core::machine::{RunOutcome, TaskId};
+use wf_core::machine::{Artifact, EventKind, RunOutcome, TaskId};
+use wf_core::undo::UndoOffer;
 
 /// Two ended runs, the second with a nested one, and a live one.
 fn four_runs(store: &Store) {
@@ -75,7 +77,7 @@ fn only_ended_runs_beyond_the_retention_go() {
         (age(1), None, vec![4]),
         (age(30 * 365), Some(1), vec![2, 3, 4]),
     ] {
-        let keep = RunRetention { max_age, max_runs };
+        let keep = RunRetention { max_age, max_runs, ..RunRetention::default() };
         assert_eq!(kept(keep), stay, "{keep:?}");
     }
 }
@@ -91,7 +93,7 @@ fn files_go_when_nothing_names_them() {
     keep_result(&store, cached);
     let there = |digest: &Sha256Digest| store.blobs().path(digest).exists();
     let prune = |max_runs, now| {
-        let keep = RunRetention { max_age: None, max_runs: Some(max_runs) };
+        let keep = RunRetention { max_runs: Some(max_runs), ..RunRetention::default() };
         store.prune(keep, now).unwrap().blobs
     };
     let written = store.blobs().path(&nobody).metadata().unwrap().modified().unwrap();
@@ -132,7 +134,7 @@ fn what_is_worked_on_stays() {
     let clock = Arc::new(SystemClock);
     let other = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
     four_runs(&store);
-    let all = RunRetention { max_age: None, max_runs: Some(0) };
+    let all = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     // Its end is recorded, but its owner has not released it yet.
     let fence = other.own_run(&run_id(2), "").wait().unwrap();
     let blob = put(&other, b"not recorded yet");
@@ -163,7 +165,7 @@ fn what_belonged_to_forgotten_runs_goes_with_them() {
         store.unlock(&run, &place).wait().unwrap();
     }
     drop(store.own_run(&run_id(99), "").wait().unwrap());
-    let keep = RunRetention { max_age: None, max_runs: Some(2) };
+    let keep = RunRetention { max_runs: Some(2), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 7);
     for (table, rows) in [("runs", 2), ("source_texts", 2), ("run_leases", 2), ("locks", 0)] {
         let sql = format!("SELECT count(*) FROM {table}");
@@ -179,8 +181,157 @@ fn nothing_is_forgotten_while_a_backup_is_made() {
     four_runs(&store);
     let turn = std::fs::File::open(dir.path()).unwrap();
     turn.lock().unwrap();
-    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 0);
     turn.unlock().unwrap();
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 3);
+}
+
+/// Records a run that has ended, with the file of its only artifact, of 100,000 bytes.
+fn run_with_artifact(store: &Store, number: u8) -> Sha256Digest {
+    let digest = put(store, &[number; 100_000]);
+    let mut answered = answered(attempt("build", None, 1), 0);
+    if let EventKind::AttemptEnded { artifacts, .. } = &mut answered {
+        *artifacts = vec![Artifact { path: "out".into(), digest, size: 100_000, released_by: None }];
+    }
+    let facts = vec![started("build"), answered, run_ended()];
+    store.append(first(&run_id(number), new_run("report"), facts)).wait().unwrap();
+    digest
+}
+
+#[test]
+fn stored_files_beyond_the_limit_go_and_the_runs_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let files = [1, 2, 3].map(|number| run_with_artifact(&store, number));
+    let there = || files.map(|digest| store.blobs().path(&digest).exists());
+    let limit = |bytes| RunRetention { max_artifact_bytes: Some(bytes), ..RunRetention::default() };
+    let reader = store.reader().unwrap();
+    assert_eq!(reader.may_exceed(limit(300_000), LATER), Ok(false));
+    assert_eq!(reader.may_exceed(limit(250_000), LATER), Ok(true));
+    assert_eq!(reader.artifacts_exceeding(limit(250_000), LATER), Ok((1, 100_000)));
+    let pruned = store.prune(limit(250_000), LATER).unwrap();
+    assert_eq!((pruned.runs, pruned.shortened, pruned.blobs), (0, 1, 1));
+    assert_eq!(there(), [false, true, true]);
+    assert_eq!(store.prune(limit(250_000), LATER).unwrap(), PruneResult::default(), "once");
+    // The record says so, and all else of the run is there.
+    assert_eq!(reader.pruned_artifacts(files), Ok([files[0]].into()));
+    assert_eq!(reader.artifacts(&run_id(1)).unwrap().len(), 1);
+    assert_eq!(examine(&reader).unwrap(), []);
+    store.rebuild().wait().unwrap();
+    assert_eq!(examine(&reader).unwrap(), []);
+    assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 3);
+    // What is gone without a record is named.
+    fs::remove_file(store.blobs().path(&files[1])).unwrap();
+    assert!(matches!(examine(&reader).unwrap().as_slice(), [StateFault::Body(BodyFault::FileGone { .. })]));
+    // The newest file stays, whatever the limit is.
+    store.prune(limit(0), LATER).unwrap();
+    assert_eq!(there(), [false, false, true]);
+}
+
+#[test]
+fn cached_results_of_runs_beyond_the_limit_go_unless_others_looked_them_up() {
+    for (looked_up_by, stays) in [(2, false), (3, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let [first, ..] = [1, 2, 3].map(|number| run_with_artifact(&store, number));
+        let place = TaskId::of_step(&name("build"));
+        let key = Sha256Digest::of_bytes(b"key");
+        let artifact = Artifact { path: "out".into(), digest: first, size: 100_000, released_by: None };
+        let entry = CacheEntry {
+            key,
+            run: run_id(1),
+            place: place.clone(),
+            outputs: object(json!({})),
+            artifacts: vec![artifact],
+            files: vec![],
+            created: NOW,
+        };
+        let run = run_id(looked_up_by);
+        let lookup = CacheLookup { run, place, item_key: None, key, hit: true, parts: json!({}) };
+        store.cache_put(entry).wait().unwrap();
+        store.cache_note(lookup).wait().unwrap();
+        let keep = RunRetention { max_artifact_bytes: Some(150_000), ..RunRetention::default() };
+        assert_eq!(store.prune(keep, LATER).unwrap().shortened, if stays { 1 } else { 2 });
+        assert_eq!(store.blobs().path(&first).exists(), stays, "looked up by {looked_up_by}");
+        assert_eq!(store.reader().unwrap().cache_get(&key).unwrap().is_some(), stays);
+        assert_eq!(examine(&store.reader().unwrap()).unwrap(), []);
+    }
+}
+
+#[test]
+fn what_can_be_undone_and_what_a_run_repeats_stays_whatever_the_limits_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let until = Moment::from_millis(LATER.millis() + 1);
+    let mut ended = run_ended();
+    if let EventKind::RunEnded { offers, .. } = &mut ended {
+        let offer = UndoOffer { path: "back.md".into(), params: object(json!({})), until };
+        offers.undo = Some(Box::new(offer));
+    }
+    let mut nested = new_run("part");
+    nested.parent = Some((run_id(2), "build#1".into()));
+    let mut again = new_run("report");
+    again.retry_of = Some(run_id(4));
+    for (number, new, facts) in [
+        (1, new_run("report"), vec![ended.clone()]),
+        (2, new_run("report"), vec![run_ended()]),
+        (3, nested, vec![ended]),
+        (4, new_run("report"), vec![run_ended()]),
+        (5, new_run("report"), vec![run_ended()]),
+        (6, again, vec![]),
+    ] {
+        store.append(first(&run_id(number), new, facts)).wait().unwrap();
+    }
+    let all = RunRetention { max_age: Some(Duration::ZERO), max_runs: Some(0), max_artifact_bytes: Some(0) };
+    let stay = |now| {
+        store.prune(all, now).unwrap();
+        let reader = store.reader().unwrap();
+        let rows = reader.runs(9, &RunFilter { nested: true, ..RunFilter::default() }).unwrap();
+        (1..=6).filter(|number| rows.iter().any(|row| row.id == run_id(*number))).collect::<Vec<u8>>()
+    };
+    assert_eq!(stay(LATER), [1, 2, 3, 4, 6]);
+    assert_eq!(stay(until), [4, 6], "it is too late to undo them");
+    store.append(next(&run_id(6), vec![run_ended()])).wait().unwrap();
+    assert_eq!(stay(until), [0; 0]);
+}
+
+#[test]
+fn runs_that_record_no_rows_bound_what_is_read_for_the_recorded_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    put(&store, b"a,b");
+    for number in 1..=40 {
+        store.append(first(&run_id(number), new_run("report"), story())).wait().unwrap();
+    }
+    let count = |sql: &str| -> i64 { stranger(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(count("SELECT count(*) FROM events WHERE kind = 'rows_recorded'"), 3);
+    assert_eq!(count("SELECT count(*) FROM source_texts WHERE text LIKE 'rows_recorded%'"), 1);
+    let reader = store.reader().unwrap();
+    assert_eq!(examine(&reader).unwrap(), []);
+    store.rebuild().wait().unwrap();
+    assert_eq!(examine(&reader).unwrap(), []);
+    // The first event of the first run is not compared, that of the last run is.
+    let session = |seq: &str| {
+        let forged = format!("UPDATE events SET body = replace(body, 'report', 'forged') WHERE seq = {seq}");
+        stranger(dir.path()).execute(&forged, []).unwrap();
+        store.reader().unwrap().current_session()
+    };
+    assert_eq!(session("1"), Ok(None));
+    assert!(session("(SELECT max(run) FROM events)").is_err());
+}
+
+#[test]
+fn the_age_counts_to_the_end_of_the_run_before_the_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    four_runs(&store);
+    let reader = store.reader().unwrap();
+    let day = RunRetention { max_age: Some(Duration::from_hours(24)), ..RunRetention::default() };
+    assert_eq!(reader.runs_exceeding(day, LATER), Ok(vec![run_id(1), run_id(2)]));
+    let counted = day.counted_to(reader.last_end(1).unwrap(), LATER);
+    assert_eq!(reader.runs_exceeding(counted, LATER), Ok(vec![]), "the clock went on by years");
+    assert_eq!(reader.last_end(2), Ok(None), "a nested run is none");
+    assert_eq!(day.counted_to(None, LATER), day);
+    assert_eq!(day.counted_to(Some(LATER), NOW), day, "an end in the future is no reason");
 }

@@ -151,6 +151,7 @@ pub(crate) fn record() -> RunRecord {
         held: crate::record::RunDecisions::default(),
         ledger: None,
         checks,
+        pruned_artifacts: std::collections::BTreeSet::new(),
         artifacts: vec![ArtifactRow {
             step: name("fetch"),
             item: None,

@@ -13,6 +13,7 @@
     reason = "a benchmark reads the clock, starts programs and prints"
 )]
 
+#[expect(dead_code, reason = "the benchmark of pages uses more of it")]
 #[path = "pages/client.rs"]
 mod client;
 

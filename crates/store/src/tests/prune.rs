@@ -189,7 +189,7 @@ fn nothing_is_forgotten_while_a_backup_is_made() {
 
 /// Records a run that has ended, with the file of its only artifact, of 100,000 bytes.
 fn run_with_artifact(store: &Store, number: u8) -> Sha256Digest {
-    let digest = put(store, &[number; 100_000]);
+    let digest = put(store, &vec![number; 100_000]);
     let mut answered = answered(attempt("build", None, 1), 0);
     if let EventKind::AttemptEnded { artifacts, .. } = &mut answered {
         *artifacts = vec![Artifact { path: "out".into(), digest, size: 100_000, released_by: None }];

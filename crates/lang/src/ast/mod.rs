@@ -2,6 +2,13 @@
 //!
 //! One file for each kind of declaration. Each mapping is declared once, by `record!`.
 //!
+//! ```text
+//! goals ──▶ plans ──▶ steps ──▶ checks ──▶ parts
+//! ```
+//!
+//! Each room uses those to its right: `goals` and `plans` are kinds of files, `steps` and `checks` what these consist of,
+//! `parts` the declarations that all of them share. Start at [`StepSpec`], then [`PlanSpec`].
+//!
 //! # A key of a step
 //!
 //! Two declarations say all about a key, and the rest is derived or asked for:
@@ -14,105 +21,35 @@
 //! A test of the approval view tries other values of every key of the JSON Schemas, and fails for a key that
 //! changes no line.
 
-mod agent;
-mod alternative;
-mod answer;
-mod approve;
-mod budget;
-mod cache;
-mod check;
-mod clamp;
-mod classify;
-mod dag;
-mod dispatch;
-mod escalation;
-mod expect;
-mod foreign;
-mod gate;
-mod generated;
-mod goal;
-mod http;
-mod intent;
-mod interaction;
-mod job;
-mod lock;
-mod loops;
-mod matrix;
-mod needs;
-mod notify;
-mod param;
-mod persona;
-mod persona_file;
-mod plan;
-mod planner;
-mod policy;
-mod repair;
-mod repeat;
-mod replan;
-mod retry;
-mod rule;
-mod sandbox;
-mod schedule;
-mod secret;
-mod shell;
-mod single_agent;
-mod skill;
-mod sound;
-mod step;
-mod stuck;
-mod suggests;
-mod undo;
-mod wait;
+mod checks;
+mod goals;
+mod parts;
+mod plans;
+mod steps;
 
-pub use agent::AgentSpec;
-pub use alternative::AlternativeSpec;
-pub use answer::{AnswerSpec, ChoicesSpec};
-pub use approve::ApproveSpec;
-pub use budget::BudgetSpec;
-pub use cache::CacheSpec;
-pub use check::{CheckSpec, JudgeSpec};
-pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
-pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
-pub use dispatch::DispatchSpec;
-pub use escalation::EscalationSpec;
-pub use expect::{ExpectationSpec, JsonExpectationSpec, LeastTestsText, TestExpectationSpec};
-pub use gate::{GateKind, GateProviderConfig, GateProviderKind, GateRef, GateSpec};
-pub use generated::{EnvelopeSpec, GeneratedSpec, UsesSpec};
-pub use goal::{GoalKind, GoalSpec};
-pub use http::{HttpExpectationSpec, HttpMethod, HttpSpec};
-pub use interaction::InteractionSpec;
-pub use job::JobSpec;
-pub use lock::{ConcurrencySpec, LockSpec};
-pub use loops::LoopsSpec;
-pub use matrix::{MAX_COMBINATIONS, MatrixSpec};
-pub use needs::ApprovalNeedsSpec;
-pub use notify::{NotifySpec, WebhookSpec};
-pub use param::{ParamSpec, PlanOutputSpec, StepOutputSpec};
-pub use persona::{PersonaSpec, PersonaUse};
-pub use persona_file::PersonaFileSpec;
-pub use plan::{DagKind, PlanKind, PlanSpec};
-pub use planner::PlannerSpec;
-pub use policy::PolicySpec;
-pub use repair::RepairSpec;
-pub use repeat::ForEachSpec;
-pub use replan::ReplanSpec;
-pub use retry::RetrySpec;
-pub use rule::{
-    FileValidConfig, GuardrailConfig, JsonPathConfig, LlmConfig, NumericRangeConfig, PredicateKind,
-    PredicateRangeSpec, PredicateRule, RegexConfig, StringMatchConfig,
+pub use checks::{
+    CheckSpec, EscalationSpec, ExpectationSpec, FileValidConfig, GateKind, GateProviderConfig,
+    GateProviderKind, GateRef, GateSpec, GuardrailConfig, JsonExpectationSpec, JsonPathConfig, JudgeSpec,
+    LeastTestsText, LlmConfig, NumericRangeConfig, PredicateKind, PredicateRangeSpec, PredicateRule,
+    RegexConfig, StringMatchConfig, TestExpectationSpec,
 };
-pub use sandbox::{AllowSpec, CheckAllowSpec, LimitsSpec};
-pub use schedule::{
-    DstSpec, ExclusionSpec, HoursExclusionSpec, MissedTimesSpec, RuleTimeSpec, ScheduleRuleSpec,
-    TimedRuleSpec,
+pub use goals::{
+    DstSpec, ExclusionSpec, GoalKind, GoalSpec, HoursExclusionSpec, JobSpec, MissedTimesSpec, NotifySpec,
+    RepairSpec, RuleTimeSpec, ScheduleRuleSpec, TimedRuleSpec, WebhookSpec,
 };
-pub use secret::{SecretSourceKind, SecretSpec};
-pub use shell::{KnownShell, ShellSpec};
-pub use skill::{
-    ConnectionPermissions, DryRunSpec, ScriptArg, SkillArgs, SkillConnection, SkillExtension, SkillScript,
-    SkillUse,
+pub use parts::{
+    AllowSpec, ApprovalNeedsSpec, AssignedFailureClass, BudgetSpec, CheckAllowSpec, ClassifyRuleSpec,
+    KnownShell, LimitsSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSourceKind, SecretSpec, ShellSpec,
+    StepOutputSpec,
 };
-pub use step::StepSpec;
-pub use suggests::SuggestsSpec;
-pub use undo::UndoSpec;
-pub use wait::WaitSpec;
+pub use plans::{
+    DagKind, DagNodeSpec, DagPolicySpec, DagSpec, PlanKind, PlanSpec, PlannerSpec, PolicySpec, ReplanSpec,
+    SuggestsSpec, UndoSpec,
+};
+pub use steps::{
+    AgentSpec, AlternativeSpec, AnswerSpec, ApproveSpec, CacheSpec, ChoicesSpec, ConcurrencySpec,
+    ConnectionPermissions, DispatchSpec, DryRunSpec, EnvelopeSpec, ForEachSpec, GeneratedSpec,
+    HttpExpectationSpec, HttpMethod, HttpSpec, InteractionSpec, LockSpec, LoopsSpec, MAX_COMBINATIONS,
+    MatrixSpec, PersonaFileSpec, PersonaSpec, PersonaUse, ScriptArg, SkillArgs, SkillConnection,
+    SkillExtension, SkillScript, SkillUse, StepSpec, UsesSpec, WaitSpec,
+};

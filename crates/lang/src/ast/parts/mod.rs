@@ -1,0 +1,25 @@
+//! Declarations and rules that several kinds of files share: parameters, outputs, secrets, permissions, limits, retries.
+//!
+//! **Invariant:** nothing here knows a step or a plan.
+//!
+//! Start at `param`. `sound` has the shared rules, `foreign` the keys of other tools for all records.
+
+mod budget;
+mod classify;
+pub(super) mod foreign;
+pub(super) mod needs;
+mod param;
+mod retry;
+mod sandbox;
+mod secret;
+mod shell;
+pub(super) mod sound;
+
+pub use budget::BudgetSpec;
+pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
+pub use needs::ApprovalNeedsSpec;
+pub use param::{ParamSpec, PlanOutputSpec, StepOutputSpec};
+pub use retry::RetrySpec;
+pub use sandbox::{AllowSpec, CheckAllowSpec, LimitsSpec};
+pub use secret::{SecretSourceKind, SecretSpec};
+pub use shell::{KnownShell, ShellSpec};

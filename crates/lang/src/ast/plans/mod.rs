@@ -1,0 +1,25 @@
+//! The declarations of plans: one with steps, one that is a single agent, a dag of other plans.
+//!
+//! A dag and a single agent become a plan with steps as they are decoded, so that later code knows plans alone.
+//!
+//! **Invariant:** `PlanSpec` has the keys of a plan with their locations, whatever kind of file it came from.
+//!
+//! Start at `plan`, then `dag` and `single_agent`; `planner`, `policy`, `replan`, `suggests`, `undo` are settings of a plan.
+
+mod dag;
+mod intent;
+mod plan;
+pub(super) mod planner;
+mod policy;
+mod replan;
+mod single_agent;
+mod suggests;
+mod undo;
+
+pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
+pub use plan::{DagKind, PlanKind, PlanSpec};
+pub use planner::PlannerSpec;
+pub use policy::PolicySpec;
+pub use replan::ReplanSpec;
+pub use suggests::SuggestsSpec;
+pub use undo::UndoSpec;

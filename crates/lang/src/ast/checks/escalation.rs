@@ -1,4 +1,3 @@
-use crate::ast::steps::StepSpec;
 use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
@@ -30,17 +29,6 @@ record! {
 }
 
 words!(EscalationAction);
-
-/// Returns the steps for the plans of escalations, to be run after all others.
-pub(in crate::ast) fn spawned_steps(
-    escalations: &OrderedEntries<Name, EscalationSpec>,
-) -> impl Iterator<Item = StepSpec> {
-    escalations.iter().filter_map(|(name, one)| {
-        let plan = one.plan.as_ref().filter(|_| one.action.value == EscalationAction::SpawnTask)?;
-        let step = StepSpec::using(name.value.as_str(), plan, &one.with)?;
-        Some(StepSpec { id: name.clone(), on_escalation: true, ..step })
-    })
-}
 
 /// The required keys of each action.
 const NEEDED: &[(EscalationAction, &str)] = &[

@@ -9,7 +9,7 @@
 
 pub(super) mod check;
 mod clamp;
-pub(super) mod escalation;
+mod escalation;
 mod expect;
 mod gate;
 mod rule;

@@ -1,5 +1,5 @@
+use super::plan::spawned_steps;
 use super::{DagKind, PlanKind, PlanSpec, PolicySpec};
-use crate::ast::checks::escalation::spawned_steps;
 use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef};
 use crate::ast::parts::{ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, sound};
 use crate::ast::steps::{SkillUse, StepSpec, UsesSpec};

@@ -4,10 +4,12 @@
 //!
 //! **Invariant:** `PlanSpec` has the keys of a plan with their locations, whatever kind of file it came from.
 //!
-//! Start at `plan`, then `dag` and `single_agent`; `planner`, `policy`, `replan`, `suggests`, `undo` are settings of a plan.
+//! Start at `plan`, then `dag` and `single_agent`; `planner`, `policy`, `replan`, `suggests`, `undo` are settings
+//! of a plan, `intent` and `interaction` the rules for two more.
 
 mod dag;
 mod intent;
+mod interaction;
 mod plan;
 pub(super) mod planner;
 mod policy;

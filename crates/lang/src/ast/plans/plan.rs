@@ -1,16 +1,18 @@
-use super::{PlannerSpec, PolicySpec, ReplanSpec, SuggestsSpec, UndoSpec, intent, planner, single_agent};
-use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check, escalation};
+use super::{
+    PlannerSpec, PolicySpec, ReplanSpec, SuggestsSpec, UndoSpec, intent, interaction, planner, single_agent,
+};
+use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check};
 use crate::ast::parts::{
     AllowSpec, BudgetSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, foreign, sound,
 };
-use crate::ast::steps::{AgentSpec, StepSpec, interaction};
+use crate::ast::steps::{AgentSpec, StepSpec};
 use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
-use wf_model::{InteractionMode, OnStuck, ResumeMode, WorkItemType};
+use wf_model::{EscalationAction, InteractionMode, OnStuck, ResumeMode, WorkItemType};
 
 record! {
     /// A plan: steps and the proof that they worked.
@@ -104,7 +106,7 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     if let Some(suggests) = &plan.suggests {
         suggests.check_output(&plan.outputs, decoder);
     }
-    plan.finally.extend(escalation::spawned_steps(&plan.escalation));
+    plan.finally.extend(spawned_steps(&plan.escalation));
     if let Some(budget) = &plan.budget {
         budget.check_main_attempts(plan.finally.len(), decoder);
     }
@@ -176,4 +178,15 @@ impl PlanSpec {
     pub fn all_steps(&self) -> impl Iterator<Item = &StepSpec> {
         self.steps().iter().chain(&self.finally)
     }
+}
+
+/// Returns the steps for the plans of escalations, to be run after all others.
+pub(super) fn spawned_steps(
+    escalations: &OrderedEntries<Name, EscalationSpec>,
+) -> impl Iterator<Item = StepSpec> {
+    escalations.iter().filter_map(|(name, one)| {
+        let plan = one.plan.as_ref().filter(|_| one.action.value == EscalationAction::SpawnTask)?;
+        let step = StepSpec::using(name.value.as_str(), plan, &one.with)?;
+        Some(StepSpec { id: name.clone(), on_escalation: true, ..step })
+    })
 }

@@ -1,4 +1,6 @@
+use super::PlanSpec;
 use crate::ast::parts::sound;
+use crate::ast::steps::stuck::ENOUGH;
 use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
 use crate::yaml::YamlNode;
 use wf_base::diag::{Code, Diagnostic};
@@ -51,9 +53,34 @@ impl DecodeSpec for OnStuck {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::ast) struct StuckAgents {
     /// True if one asks the planner, also without `replan`.
-    pub(in crate::ast) guided: bool,
+    pub(super) guided: bool,
     /// True if one asks people.
-    pub(in crate::ast) escalating: bool,
+    pub(super) escalating: bool,
+}
+
+impl PlanSpec {
+    /// Returns which of its agents ask somebody when they are stuck.
+    pub(super) fn stuck_agents(&self) -> StuckAgents {
+        let mut agents = StuckAgents::default();
+        for step in self.steps.iter().flatten().chain(&self.finally) {
+            let on_stuck = step.own_on_stuck(self.on_stuck);
+            let consults = match on_stuck {
+                OnStuck::ConsultPlanner => true,
+                OnStuck::Escalate => self.planner.as_ref().is_some_and(|planner| planner.role.is_some()),
+                OnStuck::Abandon => false,
+            };
+            agents.guided |= consults && step.most_attempts() >= ENOUGH;
+            agents.escalating |= on_stuck == OnStuck::Escalate;
+        }
+        agents
+    }
+
+    /// True if the planner is asked for alternatives once an agent has used up its attempts and guidance, although
+    /// the plan does not say how often: its agents ask the planner that it names.
+    pub fn replans_stuck_agents(&self) -> bool {
+        let consults = self.on_stuck.is_none_or(|said| said == OnStuck::ConsultPlanner);
+        self.replan.is_none() && self.planner.is_some() && consults && self.stuck_agents().guided
+    }
 }
 
 /// Notes a planner or an `on_stuck` without `replan`, and one that asks nobody.

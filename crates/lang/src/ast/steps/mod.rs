@@ -17,7 +17,7 @@ mod cache;
 mod dispatch;
 mod generated;
 mod http;
-pub(super) mod interaction;
+mod interaction;
 mod lock;
 mod loops;
 mod matrix;
@@ -26,7 +26,7 @@ mod persona_file;
 mod repeat;
 mod skill;
 mod step;
-mod stuck;
+pub(super) mod stuck;
 mod wait;
 
 pub use agent::AgentSpec;

@@ -1,14 +1,12 @@
-//! Agents that ask a planner or people when they are stuck: which do, and whether they ever can.
+//! Steps whose agents ask a planner or people when they are stuck: which do, and whether they ever can.
 
 use super::StepSpec;
-use crate::ast::plans::PlanSpec;
-use crate::ast::plans::planner::StuckAgents;
 use crate::decode::{MappingFields, SpecDecoder};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::{FailureClass, OnStuck, ReworkLimit};
 
 /// The number of failed attempts after which a planner is asked.
-const ENOUGH: u32 = 3;
+pub(in crate::ast) const ENOUGH: u32 = 3;
 
 impl StepSpec {
     /// Returns the reaction when its agent keeps failing, given what its plan says. No other step has one.
@@ -23,7 +21,7 @@ impl StepSpec {
     }
 
     /// Returns the number of attempts that failed checks can lead to.
-    fn most_attempts(&self) -> u32 {
+    pub(in crate::ast) fn most_attempts(&self) -> u32 {
         let retry = self.retry.as_deref();
         let logical = |on: &Vec<FailureClass>| on.contains(&FailureClass::Logical);
         let retry = retry.filter(|retry| retry.on.as_ref().is_none_or(logical));
@@ -32,31 +30,6 @@ impl StepSpec {
         let reworked = !self.inspect.is_empty() || !self.test.is_empty();
         let loops = if reworked { loops } else { 0 };
         retry.map_or(0, |retry| retry.max).saturating_add(loops).saturating_add(1)
-    }
-}
-
-impl PlanSpec {
-    /// Returns which of its agents ask somebody when they are stuck.
-    pub(in crate::ast) fn stuck_agents(&self) -> StuckAgents {
-        let mut agents = StuckAgents::default();
-        for step in self.steps.iter().flatten().chain(&self.finally) {
-            let on_stuck = step.own_on_stuck(self.on_stuck);
-            let consults = match on_stuck {
-                OnStuck::ConsultPlanner => true,
-                OnStuck::Escalate => self.planner.as_ref().is_some_and(|planner| planner.role.is_some()),
-                OnStuck::Abandon => false,
-            };
-            agents.guided |= consults && step.most_attempts() >= ENOUGH;
-            agents.escalating |= on_stuck == OnStuck::Escalate;
-        }
-        agents
-    }
-
-    /// True if the planner is asked for alternatives once an agent has used up its attempts and guidance, although
-    /// the plan does not say how often: its agents ask the planner that it names.
-    pub fn replans_stuck_agents(&self) -> bool {
-        let consults = self.on_stuck.is_none_or(|said| said == OnStuck::ConsultPlanner);
-        self.replan.is_none() && self.planner.is_some() && consults && self.stuck_agents().guided
     }
 }
 

@@ -5,7 +5,6 @@
 //! Start at `param`. `sound` has the shared rules, `foreign` the keys of other tools for all records.
 
 mod budget;
-mod classify;
 pub(super) mod foreign;
 pub(super) mod needs;
 mod param;
@@ -16,10 +15,9 @@ mod shell;
 pub(super) mod sound;
 
 pub use budget::BudgetSpec;
-pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
 pub use needs::ApprovalNeedsSpec;
 pub use param::{ParamSpec, PlanOutputSpec, StepOutputSpec};
-pub use retry::RetrySpec;
+pub use retry::{AssignedFailureClass, ClassifyRuleSpec, RetrySpec};
 pub use sandbox::{AllowSpec, CheckAllowSpec, LimitsSpec};
 pub use secret::{SecretSourceKind, SecretSpec};
 pub use shell::{KnownShell, ShellSpec};

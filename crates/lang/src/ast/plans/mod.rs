@@ -4,7 +4,7 @@
 //!
 //! **Invariant:** `PlanSpec` has the keys of a plan with their locations, whatever kind of file it came from.
 //!
-//! Start at `plan`, then `dag` and `single_agent`; `planner`, `policy`, `replan`, `suggests`, `undo` are settings
+//! Start at `plan`, then `dag` and `single_agent`; `planner`, `replan`, `suggests`, `undo` are settings
 //! of a plan, `intent` and `interaction` the rules for two more.
 
 mod dag;
@@ -12,16 +12,14 @@ mod intent;
 mod interaction;
 mod plan;
 pub(super) mod planner;
-mod policy;
 mod replan;
 mod single_agent;
 mod suggests;
 mod undo;
 
 pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
-pub use plan::{DagKind, PlanKind, PlanSpec};
+pub use plan::{DagKind, PlanKind, PlanSpec, PolicySpec};
 pub use planner::PlannerSpec;
-pub use policy::PolicySpec;
 pub use replan::ReplanSpec;
 pub use suggests::SuggestsSpec;
 pub use undo::UndoSpec;

@@ -1,6 +1,6 @@
-use super::{
-    PlannerSpec, PolicySpec, ReplanSpec, SuggestsSpec, UndoSpec, intent, interaction, planner, single_agent,
-};
+//! A plan with steps.
+
+use super::{PlannerSpec, ReplanSpec, SuggestsSpec, UndoSpec, intent, interaction, planner, single_agent};
 use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check};
 use crate::ast::parts::{
     AllowSpec, BudgetSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, foreign, sound,
@@ -12,7 +12,7 @@ use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
-use wf_model::{EscalationAction, InteractionMode, OnStuck, ResumeMode, WorkItemType};
+use wf_model::{EscalationAction, InteractionMode, OnStepFailure, OnStuck, ResumeMode, WorkItemType};
 
 record! {
     /// A plan: steps and the proof that they worked.
@@ -189,4 +189,23 @@ pub(super) fn spawned_steps(
         let step = StepSpec::using(name.value.as_str(), plan, &one.with)?;
         Some(StepSpec { id: name.clone(), on_escalation: true, ..step })
     })
+}
+
+record! {
+    /// The concurrency of steps and the effect of a failure.
+    pub struct PolicySpec as "a policy" {
+        /// The maximum number of concurrent attempts: the number of processors if absent.
+        optional max_parallel: Spanned<u32>,
+        /// The effect of a step's failure on the others: `stop` if absent.
+        optional on_failure: OnStepFailure,
+        /// The time between asking a process to exit and killing it.
+        optional grace: DurationText,
+    }
+    finish some_parallel;
+}
+
+words!(OnStepFailure);
+
+fn some_parallel(policy: &mut PolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::at_least_one(policy.max_parallel.as_ref(), decoder);
 }

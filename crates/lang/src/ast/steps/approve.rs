@@ -1,11 +1,14 @@
-use super::AnswerSpec;
+//! The approval of a person, and the answer that a person gives.
+
 use crate::ast::parts::ApprovalNeedsSpec;
-use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use crate::decode::{DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::inline_schema;
 use wf_base::name::Name;
 use wf_base::source::Spanned;
-use wf_model::AnswerKind;
 use wf_model::expr::Template;
+use wf_model::{AnswerChoices, AnswerKind};
 
 record! {
     /// A decision by approvers: the step waits for it, and the run can be suspended meanwhile.
@@ -61,5 +64,110 @@ impl ApproveSpec {
             timeout: self.timeout.clone(),
             escalate_to: self.escalate_to.clone(),
         }
+    }
+}
+
+record! {
+    /// The answer that is asked for. Exactly one kind.
+    pub struct AnswerSpec as "an `answer`" {
+        /// Exactly one of these words: a list, or a template that evaluates to one.
+        optional choose: Spanned<ChoicesSpec>,
+        /// A text that the approver may change: a template.
+        optional edit: Spanned<Template>,
+        /// The maximum number of characters of the text: 20000 if absent.
+        optional max_length: Spanned<u32>,
+        /// A list of which the approver takes all, or some in its order: a template.
+        optional select: Spanned<Template>,
+    }
+    finish check_kind;
+}
+
+/// The words to choose from.
+#[derive(Clone, Debug)]
+pub enum ChoicesSpec {
+    /// A list in the plan.
+    List(Vec<String>),
+    /// A list computed in the run.
+    Computed(Template),
+}
+
+impl DecodeSpec for ChoicesSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        match &node.value {
+            YamlValue::List(_) => Vec::<String>::decode(node, decoder).map(Self::List),
+            YamlValue::Text(_) => Template::decode(node, decoder).map(Self::Computed),
+            _ => {
+                decoder.wrong_type(node, "a list of words, or a template that evaluates to one");
+                None
+            }
+        }
+    }
+}
+
+inline_schema!(ChoicesSpec, "Choices", { "type": ["array", "string"], "items": { "type": "string" } });
+
+fn check_kind(answer: &mut AnswerSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let kinds = ["choose", "edit", "select"];
+    let mut given = kinds.into_iter().filter(|key| fields.has(key));
+    match (given.next(), given.next()) {
+        (None, _) => {
+            let message = "an `answer` needs `choose`, `edit` or `select`";
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
+            decoder.emit(mistake.with_help("for yes or no, leave `answer` out"));
+        }
+        (Some(one), Some(other)) => {
+            let message = format!("an `answer` is of one kind, not `{one}` and `{other}`");
+            let mistake = Diagnostic::new(Code::ValueWrong, fields.key(other), message);
+            decoder.emit(mistake.with_help("ask each in a step of its own"));
+        }
+        (Some(_), None) => {}
+    }
+    if fields.has("max_length") && !fields.has("edit") {
+        let message = "`max_length` is only valid with `edit`";
+        decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("max_length"), message));
+    }
+    check_words(answer, decoder);
+}
+
+/// Notes words that nobody could choose.
+fn check_words(answer: &AnswerSpec, decoder: &mut SpecDecoder<'_>) {
+    let Some(Spanned { value: ChoicesSpec::List(words), span }) = &answer.choose else {
+        return;
+    };
+    let twice = words.iter().enumerate().find(|(at, word)| words.iter().take(*at).any(|one| one == *word));
+    let message = match twice {
+        _ if words.len() < 2 => "one word is no choice".to_owned(),
+        _ if words.iter().any(String::is_empty) => "an empty word is no choice".to_owned(),
+        Some((_, word)) => format!("`{word}` is listed twice"),
+        None => return,
+    };
+    decoder.emit(
+        Diagnostic::new(Code::ValueWrong, *span, message).with_help("list two different words or more"),
+    );
+}
+
+impl AnswerSpec {
+    /// Returns the template of what is answered, if it is computed.
+    pub fn template(&self) -> Option<&Template> {
+        let computed = self.choose.as_ref().and_then(|choices| match &choices.value {
+            ChoicesSpec::List(_) => None,
+            ChoicesSpec::Computed(list) => Some(list),
+        });
+        let text = self.edit.as_ref().or(self.select.as_ref());
+        computed.or(text.map(|text| &text.value))
+    }
+
+    /// Returns the kind of the answer; `None`: it is not sound.
+    pub fn kind(&self) -> Option<AnswerKind> {
+        let choose = self.choose.as_ref().map(|choices| {
+            AnswerKind::Choose(match &choices.value {
+                ChoicesSpec::List(words) => AnswerChoices::List(words.clone()),
+                ChoicesSpec::Computed(list) => AnswerChoices::Computed(list.clone()),
+            })
+        });
+        let max_length = self.max_length.as_ref().map_or(AnswerKind::MAX_LENGTH, |max| max.value);
+        let edit = self.edit.as_ref().map(|text| AnswerKind::Edit { text: text.value.clone(), max_length });
+        let select = self.select.as_ref().map(|list| AnswerKind::Select(list.value.clone()));
+        choose.or(edit).or(select)
     }
 }

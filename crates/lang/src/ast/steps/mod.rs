@@ -2,7 +2,7 @@
 //!
 //! - `step`: the step itself; `alternative`: another way to do it.
 //! - `agent`, `dispatch`, `persona`, `persona_file`, `interaction`, `stuck`: an agent.
-//! - `approve`, `answer`, `generated`, `http`, `skill`, `wait`: other work.
+//! - `approve`, `generated`, `http`, `skill`, `wait`: other work.
 //! - `cache`, `lock`, `loops`, `matrix`, `repeat`: settings of a step.
 //!
 //! **Invariant:** a step has one kind of work, and no key without an effect on it.
@@ -11,7 +11,6 @@
 
 mod agent;
 mod alternative;
-mod answer;
 mod approve;
 mod cache;
 mod dispatch;
@@ -31,8 +30,7 @@ mod wait;
 
 pub use agent::AgentSpec;
 pub use alternative::AlternativeSpec;
-pub use answer::{AnswerSpec, ChoicesSpec};
-pub use approve::ApproveSpec;
+pub use approve::{AnswerSpec, ApproveSpec, ChoicesSpec};
 pub use cache::CacheSpec;
 pub use dispatch::DispatchSpec;
 pub use generated::{EnvelopeSpec, GeneratedSpec, UsesSpec};

@@ -12,7 +12,7 @@ use super::parse::AgentCall;
 use super::session::AgentSession;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
-use crate::session::UnitResult;
+use crate::session::{EngineError, UnitResult};
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ChildrenReport, ToolCall, cut_result, estimate_tokens, source_of_result};
 use wf_core::machine::{InputKind, PersonAnswer, ToolCallEnd, ToolCallId};
@@ -54,7 +54,7 @@ pub(crate) async fn call_tool(
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
     let Some(call) = calls.and_then(|calls| calls.get(id.position as usize)).cloned() else {
-        return Err(crate::session::EngineError::Stuck);
+        return Err(EngineError::Stuck);
     };
     let began = run.session.clock.now();
     let interrupted = dialogue.interrupted.take() == Some(id.position);

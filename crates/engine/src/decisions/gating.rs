@@ -18,9 +18,11 @@ use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
 use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork};
 
+use crate::agent::{answer_exchange, put_exchange, tool_call};
 use crate::files::copies;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
+use crate::run::current_step::{PlanStep, step_of};
 use crate::run::scope::{TemplateValues, secrets_read};
 use crate::session::UnitResult;
 
@@ -64,7 +66,7 @@ impl GateEvaluation {
         self.run.session.executor.ensure_supervised()?;
         let GateQuestion { place, point, tool_call, exchange, .. } = self.question;
         let exchange = match exchange {
-            Some(question) => Some(crate::agent::answer_exchange(&self.run, *question, &gated).await?),
+            Some(question) => Some(answer_exchange(&self.run, *question, &gated).await?),
             None => None,
         };
         let exchange = exchange.map(Box::new);
@@ -74,7 +76,7 @@ impl GateEvaluation {
     /// Adds the part of an agent's conversation that the gates are about.
     async fn put_exchange(&self, context: &mut GateContext) -> Result<(), WorkError> {
         match &self.question.exchange {
-            Some(question) => crate::agent::put_exchange(&self.run, question, context).await,
+            Some(question) => put_exchange(&self.run, question, context).await,
             None => Ok(()),
         }
     }
@@ -82,7 +84,7 @@ impl GateEvaluation {
     /// Adds the tool call of an agent that is to begin. Returns its arguments, for approvers.
     async fn put_tool_call(&self, context: &mut GateContext) -> Option<Box<ShownContent>> {
         let id = self.question.tool_call.as_ref()?;
-        let call = crate::agent::tool_call(&self.run, id).await?;
+        let call = tool_call(&self.run, id).await?;
         let digest = Sha256Digest::of_bytes(call.arguments.as_bytes());
         let args = exact_json::read(&call.arguments).unwrap_or(Value::String(call.arguments));
         let mut shown = args.clone();
@@ -136,10 +138,10 @@ impl GateEvaluation {
         gates_at(&self.run.plan, step, self.question.point)
     }
 
-    fn step(&self) -> Option<(wf_model::StepIx, crate::run::current_step::PlanStep)> {
+    fn step(&self) -> Option<(wf_model::StepIx, PlanStep)> {
         let place = self.question.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
-        Some((ix, crate::run::current_step::step_of(&self.run, place)))
+        Some((ix, step_of(&self.run, place)))
     }
 
     /// Returns the subject of the gates.

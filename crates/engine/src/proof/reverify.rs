@@ -20,6 +20,7 @@ use crate::files::recorded_results::evidence_of_run;
 use crate::files::view;
 use crate::run::RunContext;
 use crate::run::context::{RunInputs, RunOwnership};
+use crate::run::current_step::written_step;
 use crate::run::recorded_config::is_elsewhere;
 use crate::session::waiting::{self, block_on};
 use crate::session::{EngineError, EngineSession};
@@ -190,7 +191,7 @@ impl ReverifyContext {
 
     fn checks(&self, place: Option<&TaskId>) -> &[Check] {
         match place {
-            Some(place) => &crate::run::current_step::written_step(&self.run, place).verify,
+            Some(place) => &written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
     }

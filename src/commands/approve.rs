@@ -59,7 +59,12 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         if let Some(skill) = name.strip_prefix("skill:") {
             return skill::approve(ui, skill, &args.plan.for_skill());
         }
-        if args.reason.is_none() && !args.typed.is_given() && is_plan(&ui.host, name)? {
+        if is_plan(&ui.host, name)? {
+            if args.reason.is_some() || args.typed.is_given() {
+                let message = format!("{name} is a plan: reasons and answers are for runs that wait");
+                let hint = "approve the plan without them, or name the run: `wf inbox` lists those that wait";
+                return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+            }
             return plan::approve_plan(ui, Path::new(name), &args.plan);
         }
     }

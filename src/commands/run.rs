@@ -12,7 +12,7 @@ use wf_app::load::LoadedPlan;
 use wf_app::run_start::RunStart;
 use wf_app::run_worktree::RunWorktree;
 use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError, RunOptions, load, normalize_path, relative_path, watch};
+use wf_app::{CliExitCode, CommandError, RunOptions, load, normalize_path, plans, relative_path, watch};
 use wf_base::name::SessionName;
 use wf_report::Forecast;
 use wf_store::StoreDurability;
@@ -126,9 +126,18 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
 
 /// Makes the worktree of a run of a plan.
 fn worktree_of(ui: &Ui, plan: &Path) -> Result<RunWorktree, CommandError> {
-    let file = normalize_path(&ui.host.cwd().join(plan));
+    let file = plan_file(ui, plan)?;
     let folder = file.parent().filter(|_| file.is_file()).unwrap_or(ui.host.cwd());
     RunWorktree::make(&ui.host, ui.host.workspace_of(folder))
+}
+
+/// Returns the file of a plan that is named by it or by its id; another name is that of no file.
+fn plan_file(ui: &Ui, plan: &Path) -> Result<PathBuf, CommandError> {
+    let file = normalize_path(&ui.host.cwd().join(plan));
+    if file.is_file() {
+        return Ok(file);
+    }
+    Ok(plans::find_by_id(&ui.host, plan.as_os_str())?.unwrap_or(file))
 }
 
 /// Loads a plan as it is committed.
@@ -140,7 +149,7 @@ fn load_committed(
 ) -> Result<LoadedPlan, CommandError> {
     let mut inner = ui.clone();
     inner.host = worktree.host(&ui.host);
-    let file = normalize_path(&ui.host.cwd().join(&args.plan));
+    let file = plan_file(ui, &args.plan)?;
     let plan = if file.is_file() { worktree.place(&file) } else { args.plan.clone() };
     if file.is_file() && !plan.is_file() {
         let message = format!("{} is not committed, and `--worktree` runs what is", args.plan.display());

@@ -94,6 +94,7 @@ fn what_cannot_run_in_a_worktree_is_refused_and_leaves_none() {
         .file("alone/plan.md", plan("alone", false))
         .file("alone/wf.yaml", "");
     wf(&house, "repo", &["run", "--worktree", "new.md"]).exits(2).says("new.md is not committed");
+    wf(&house, "repo", &["run", "--worktree", "new"]).exits(2).says("new is not committed");
     wf(&house, "alone", &["run", "--worktree", "plan.md"]).exits(2).says("needs a git repository");
     sh(&house, "alone", "git init -q .").exits(0);
     wf(&house, "alone", &["run", "--worktree", "plan.md"]).exits(6).says("checks out the last commit");

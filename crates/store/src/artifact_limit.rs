@@ -104,7 +104,24 @@ impl ArtifactLimit {
     }
 }
 
+/// The number of runs after which stored files are measured, whatever their size.
+const MEASURED_RUNS: i64 = 32;
+
 impl StoreReader {
+    /// True if the stored files exceed the limit. To measure them takes a look at each, so that is done after some runs, or
+    /// after these have stored a part of the limit that counts.
+    pub(super) fn may_exceed_artifacts(&self, keep: RunRetention) -> Result<bool, StoreError> {
+        let Some(most) = keep.max_artifact_bytes else { return Ok(false) };
+        let sql = "WITH newest AS (SELECT max(key) AS key FROM main.runs)
+                   SELECT newest.key % ?1 = 0 OR
+                       (SELECT total(size) FROM main.artifacts WHERE run > newest.key - ?1) >= ?2
+                   FROM newest WHERE newest.key IS NOT NULL";
+        #[expect(clippy::cast_precision_loss, reason = "only the order of magnitude counts")]
+        let part = most as f64 / MEASURED_RUNS as f64;
+        let is_due: Option<bool> = self.query_one(sql, (MEASURED_RUNS, part), |row| row.get(0))?;
+        Ok(is_due == Some(true) && ArtifactLimit::exceeded(self.folder(), keep).is_some())
+    }
+
     /// Returns the number of runs whose stored files are beyond the limit, and the bytes that their removal frees.
     pub fn artifacts_exceeding(&self, keep: RunRetention, now: Moment) -> Result<(usize, u64), StoreError> {
         let Some(limit) = ArtifactLimit::exceeded(self.folder(), keep) else { return Ok((0, 0)) };

@@ -65,7 +65,7 @@ pub(super) fn rows(
 impl StoreReader {
     /// True unless a lookup shows that no run is beyond the limits.
     pub fn may_exceed(&self, keep: RunRetention, now: Moment) -> Result<bool, StoreError> {
-        if keep.max_runs.is_some() || ArtifactLimit::exceeded(self.folder(), keep).is_some() {
+        if keep.max_runs.is_some() || self.may_exceed_artifacts(keep)? {
             return Ok(true);
         }
         let Some(age) = keep.max_age else { return Ok(false) };

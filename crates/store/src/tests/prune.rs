@@ -230,6 +230,22 @@ fn stored_files_beyond_the_limit_go_and_the_runs_stay() {
 }
 
 #[test]
+fn stored_files_are_measured_once_runs_have_stored_a_part_that_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    run_with_artifact(&store, 1);
+    // Nothing tells of this one but a look at all files.
+    put(&store, &vec![9; 20_000_000]);
+    let exceeds = |number, bytes| {
+        run_with_artifact(&store, number);
+        let limit = RunRetention { max_artifact_bytes: Some(bytes), ..RunRetention::default() };
+        store.reader().unwrap().may_exceed(limit, LATER).unwrap()
+    };
+    assert!(exceeds(2, 3_200_000), "two runs have stored a sixteenth of it");
+    assert!(!exceeds(3, 15_000_000), "three runs have stored a fiftieth of it");
+}
+
+#[test]
 fn cached_results_of_runs_beyond_the_limit_go_unless_others_looked_them_up() {
     for (looked_up_by, stays) in [(2, false), (3, true)] {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
 use clap::Args;
+use serde_json::json;
 
 use crate::Ui;
 use crate::which::{ResolvedTask, StepArg, find_step, open_run, require_step};
@@ -14,6 +15,7 @@ use wf_report::record::{
     CacheExplanation, RunRecord, StepExplanation, deciding_tasks, explain_run, explain_step,
     explain_step_json,
 };
+use wf_report::rounds::rounds_table;
 use wf_report::{decision_json, decision_text};
 use wf_store::StoreReader;
 
@@ -98,9 +100,12 @@ fn explain_round(
         return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     };
     if args.json {
-        ui.print_json(&format!("{:#}\n", decision_json(replan, &round.solved)))?;
+        let document =
+            json!({"v": 1, "run": run, "round": round, "decision": decision_json(replan, &round.solved)});
+        ui.print_json(&format!("{document:#}\n"))?;
     } else {
-        ui.print(&decision_text(replan, &round.solved))?;
+        let outcome = rounds_table(std::slice::from_ref(&**round), true);
+        ui.print(&format!("{outcome}\n{}", decision_text(replan, &round.solved)))?;
     }
     Ok(CliExitCode::Ok)
 }

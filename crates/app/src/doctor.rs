@@ -10,7 +10,7 @@ use crate::goals::{FileLock, LEADER_LOCK};
 use crate::history_size::history_finding;
 use crate::kept_checkpoint::{keep_database, read_checkpoint};
 use crate::load::read_config;
-use crate::logs::damaged_logs;
+use crate::logs::damaged_logs_of_newest;
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::queue::{count_dead, queue_entries};
 use crate::{Host, relative_path};
@@ -73,7 +73,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     findings.extend(find_killed_restores(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
-        findings.extend(find_interrupted_runs(&reader));
+        findings.extend(check_interrupted_runs(&reader));
         findings.extend(check_logs(&reader, is_full));
         findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
         findings.extend(find_detached_processes(&reader));
@@ -194,31 +194,36 @@ fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
     living.iter().take(MAX_NAMED).map(one).collect()
 }
 
-/// Reports the runs that no engine works on any more, though they have not ended.
-pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+/// Reports the runs that no engine works on any more.
+fn check_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+    let runs = find_interrupted_runs(reader);
+    let runs: Vec<&str> = runs.iter().map(RunId::short).collect();
+    let found = format!("{} · for each: `wf resume RUN` or `wf cancel RUN`", runs.join(", "));
+    (!runs.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
+}
+
+/// Returns the newest runs that no engine works on any more, though they have not ended.
+pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Vec<RunId> {
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let dead = |run: &RunRow| {
         let owner = reader.owner(&run.id).ok().flatten();
         // A run that waits for approvals needs no engine.
         run.pending_approvals == 0 && !owner.is_some_and(|owner| owner.alive)
     };
-    let runs = reader.runs(MAX_NAMED, &filter).ok()?;
-    let dead: Vec<&str> = runs.iter().filter(|run| dead(run)).map(|run| run.id.short()).collect();
-    let found = format!("{} · resume with `wf resume`, or cancel with `wf cancel`", dead.join(", "));
-    (!dead.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
+    let runs = reader.runs(MAX_NAMED, &filter).unwrap_or_default();
+    runs.into_iter().filter(dead).map(|run| run.id).collect()
 }
 
 /// Compares the logs of the newest runs with the record, or those of all.
 fn check_logs(reader: &StoreReader, is_full: bool) -> Option<DoctorFinding> {
     let count = if is_full { usize::MAX } else { MAX_COMPARED_RUNS };
-    let runs = reader.runs(count, &RunFilter { nested: true, ..RunFilter::default() }).ok()?;
-    let damaged: Vec<String> = runs
-        .iter()
-        .flat_map(|run| damaged_logs(reader, &run.id, None).unwrap_or_default())
-        .map(|log| log.to_string())
-        .take(MAX_NAMED)
-        .collect();
-    let found = format!("{} · `wf restore` brings back a backup of the state", damaged.join("; "));
+    let damaged = damaged_logs_of_newest(reader, count).ok()?;
+    let named: Vec<String> = damaged.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let more = match damaged.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let found = format!("{}{more} · `wf restore` brings back a backup of the state", named.join("; "));
     (!damaged.is_empty()).then(|| DoctorFinding::new("logs", DoctorStatus::Bad, found))
 }
 

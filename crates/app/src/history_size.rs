@@ -78,10 +78,11 @@ fn limits_text(freeable: FreeableHistory) -> String {
         return "nothing is beyond `retention`".into();
     }
     let by = match runs.div_ceil(PRUNED_AT_ONCE) {
-        0 | 1 => "the next run frees them".into(),
+        0 | 1 => "the next run frees them".to_owned(),
         times => format!("the next {times} runs free them"),
     };
-    format!("{} beyond `retention`: {by}", beyond.join(", and "))
+    let age = if shortened > 0 { ", stored files once they are an hour old" } else { "" };
+    format!("{} beyond `retention`: {by}{age}", beyond.join(", and "))
 }
 
 /// Says that nothing limits the stored files.
@@ -119,11 +120,12 @@ mod tests {
             ),
             (
                 FreeableHistory { shortened: 1, artifacts: 5 << 20, ..none },
-                "5.0 MiB of stored files of 1 run beyond `retention`: the next run frees them",
+                "5.0 MiB of stored files of 1 run beyond `retention`: the next run frees them, stored files once they are an hour old",
             ),
             (
                 FreeableHistory { runs: 1, logs: 1024, shortened: 1, artifacts: 1024 },
-                "1 run with 1.0 KiB of logs, and 1.0 KiB of stored files of 1 run beyond `retention`: the next run frees them",
+                "1 run with 1.0 KiB of logs, and 1.0 KiB of stored files of 1 run beyond `retention`: the next run frees \
+                 them, stored files once they are an hour old",
             ),
         ] {
             assert_eq!(limits_text(freeable), text);

@@ -12,7 +12,7 @@ use wf_base::name::RunId;
 use wf_base::units::size;
 use wf_core::machine::{Attempt, EventKind, LogDigest, TaskId};
 use wf_exec::log::RunLogs;
-use wf_store::{RunState, StoreReader};
+use wf_store::{RunFilter, RunState, StoreReader};
 
 /// A log that differs from the one that its attempt left.
 #[derive(Debug, Serialize)]
@@ -35,6 +35,8 @@ pub struct DamagedLog {
 pub enum LogDamage {
     /// There is none, and there was one.
     Missing,
+    /// There is one, and there was none.
+    Added,
     /// Its bytes are others.
     Altered {
         /// Its size then, in bytes.
@@ -48,12 +50,15 @@ pub enum LogDamage {
 
 impl LogDamage {
     /// Compares a log with its record; `None`: they agree.
-    fn find(logs: &RunLogs, attempt: &Attempt, recorded: LogDigest) -> Option<Self> {
-        match logs.digest(attempt) {
-            Ok(Some(found)) if found == recorded => None,
-            Ok(Some(found)) => Some(Self::Altered { recorded: recorded.size, found: found.size }),
-            Ok(None) => Some(Self::Missing),
-            Err(error) => Some(Self::Unreadable(error.to_string())),
+    fn find(logs: &RunLogs, attempt: &Attempt, recorded: Option<LogDigest>) -> Option<Self> {
+        match (logs.digest(attempt), recorded) {
+            (Ok(found), recorded) if found == recorded => None,
+            (Ok(Some(found)), Some(recorded)) => {
+                Some(Self::Altered { recorded: recorded.size, found: found.size })
+            }
+            (Ok(None), _) => Some(Self::Missing),
+            (Ok(Some(_)), None) => Some(Self::Added),
+            (Err(error), _) => Some(Self::Unreadable(error.to_string())),
         }
     }
 }
@@ -63,6 +68,7 @@ impl fmt::Display for DamagedLog {
         let (name, run) = (&self.name, self.run.short());
         match &self.damage {
             LogDamage::Missing => write!(f, "the log of {name} in run {run} was removed"),
+            LogDamage::Added => write!(f, "the log of {name} in run {run} was added: it wrote none"),
             LogDamage::Altered { recorded, found } if recorded == found => {
                 write!(f, "the log of {name} in run {run} was altered")
             }
@@ -88,11 +94,16 @@ pub fn damaged_logs(
         return Ok(Vec::new());
     }
     let logs = RunLogs::new(reader.folder().run(run));
-    let mut damaged = Vec::new();
+    let (mut damaged, mut is_recorded) = (Vec::new(), false);
     for event in reader.facts(run, &["attempt_ended"])? {
-        let EventKind::AttemptEnded { attempt, log: Some(recorded), .. } = event.fact else {
+        let EventKind::AttemptEnded { attempt, log: recorded, how, .. } = event.fact else {
             continue;
         };
+        // Before an attempt with a digest, another version may have recorded none; and what ended without its work has none.
+        is_recorded |= recorded.is_some();
+        if recorded.is_none() && !(is_recorded && how.is_success()) {
+            continue;
+        }
         if only.is_some_and(|only| !only.contains(&attempt.place)) {
             continue;
         }
@@ -100,6 +111,15 @@ pub fn damaged_logs(
             let name = format!("{}#{}", task_name(reader, run, &attempt.place)?, attempt.attempt);
             damaged.push(DamagedLog { run: run.clone(), attempt, name, damage });
         }
+    }
+    Ok(damaged)
+}
+
+/// Finds the damaged logs of the newest runs, with nested ones.
+pub fn damaged_logs_of_newest(reader: &StoreReader, count: usize) -> Result<Vec<DamagedLog>, CommandError> {
+    let mut damaged = Vec::new();
+    for run in reader.runs(count, &RunFilter { nested: true, ..RunFilter::default() })? {
+        damaged.extend(damaged_logs(reader, &run.id, None)?);
     }
     Ok(damaged)
 }

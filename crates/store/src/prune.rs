@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use super::artifact_limit::ArtifactLimit;
 use super::needed::needed;
 use super::rebuild::PROJECTIONS;
 use super::row_snapshot::HEAD;

@@ -12,4 +12,4 @@ pub use kinds::{
     ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SessionName, SkillName,
 };
 pub use run::{AmbiguousRunError, RunId};
-pub use subject::{TaskPath, TaskPathError, TaskRef};
+pub use subject::{TaskPath, TaskPathError, TaskRef, has_paired_brackets};

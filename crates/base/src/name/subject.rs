@@ -77,16 +77,34 @@ fn spot(text: &str) -> Option<(TaskRef, &str)> {
     let step = Name::parse(step).ok()?;
     let mut item = None;
     if let Some(inner) = after.strip_prefix('[') {
-        let (key, rest) = inner.split_once(']')?;
+        let (key, rest) = inner.split_at_checked(closing_bracket(inner)?)?;
         item = Some(key.to_owned());
-        after = rest;
+        after = rest.strip_prefix(']')?;
     }
     Some((TaskRef { step, item }, after))
 }
 
+/// Returns the place of the bracket that closes one which was opened before the text; brackets in between are in pairs.
+fn closing_bracket(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.char_indices().find_map(|(at, c)| {
+        match c {
+            '[' => open += 1,
+            ']' => open -= 1,
+            _ => {}
+        }
+        (open == 0).then_some(at)
+    })
+}
+
+/// True if the brackets of the key of an item are in pairs, so that it can be named in brackets.
+pub fn has_paired_brackets(key: &str) -> bool {
+    closing_bracket(&format!("{key}]")) == Some(key.len())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{TaskPath, TaskRef};
+    use super::{TaskPath, TaskRef, has_paired_brackets};
     use crate::name::Name;
 
     fn spot(step: &str, item: Option<&str>) -> TaskRef {
@@ -99,6 +117,7 @@ mod tests {
             ("build", vec![], spot("build", None), None),
             ("fetch[2]", vec![], spot("fetch", Some("2")), None),
             ("fetch[a/b]#3", vec![], spot("fetch", Some("a/b")), Some(3)),
+            ("lint[app/[id]/page.tsx]#2", vec![], spot("lint", Some("app/[id]/page.tsx")), Some(2)),
             ("fetch[a#b]", vec![], spot("fetch", Some("a#b")), None),
             ("fetch[a#1]#3", vec![], spot("fetch", Some("a#1")), Some(3)),
             (
@@ -115,8 +134,14 @@ mod tests {
 
     #[test]
     fn other_texts_name_nothing() {
-        for text in ["", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2"] {
+        for text in ["", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2", "a[b[c]", "a[b]c]"] {
             assert!(text.parse::<TaskPath>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_can_be_named_if_its_brackets_are_in_pairs() {
+        assert!(["", "a", "[a]", "a/[b]/[c[d]]"].iter().all(|key| has_paired_brackets(key)));
+        assert!(!["[", "]", "]a[", "[a]]"].iter().any(|key| has_paired_brackets(key)));
     }
 }

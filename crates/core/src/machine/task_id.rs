@@ -4,7 +4,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, TaskPath, TaskPathError};
+use wf_base::name::{Name, TaskPath, TaskPathError, has_paired_brackets};
 use wf_base::untrusted::hides;
 
 /// A task of a run: a step, or one item of a repeated step.
@@ -52,7 +52,7 @@ impl TaskId {
 fn is_name(key: &str) -> bool {
     let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     let is_digest = key.len() == Sha256Digest::SHORT && key.chars().all(is_hex);
-    !key.is_empty() && !is_digest && !hides(key) && !key.contains(['[', ']', '\n', '\t'])
+    !key.is_empty() && !is_digest && !hides(key) && has_paired_brackets(key) && !key.contains(['\n', '\t'])
 }
 
 impl FromStr for TaskId {

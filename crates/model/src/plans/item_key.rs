@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::expr::{EvalError, Expr, ExprReference, ExprScope, LookupKey, StatusFunction};
 use wf_base::inline_schema;
+use wf_base::name::has_paired_brackets;
 
 /// The part of each item of a list that is its key: the item itself, or a property of it.
 ///
@@ -56,6 +57,12 @@ pub enum ItemKeyError {
         "the key of the item at position {position} (from 0) has a control character, such as a line break"
     )]
     Control {
+        /// The position of the item.
+        position: usize,
+    },
+    /// It cannot be named in brackets.
+    #[error("the key of the item at position {position} (from 0) has a bracket without its counterpart")]
+    Bracket {
         /// The position of the item.
         position: usize,
     },
@@ -120,6 +127,7 @@ impl ItemKeyPath {
             0 => Err(ItemKeyError::Empty { position }),
             length if length > Self::MAX => Err(ItemKeyError::TooLong { position, length }),
             _ if key.chars().any(char::is_control) => Err(ItemKeyError::Control { position }),
+            _ if !has_paired_brackets(&key) => Err(ItemKeyError::Bracket { position }),
             _ => Ok(key),
         }
     }
@@ -141,6 +149,7 @@ impl ItemKeyError {
             }
             Self::TooLong { .. } => "name a shorter property",
             Self::Control { .. } => "name a property without line breaks and other control characters",
+            Self::Bracket { .. } => "name a property whose brackets are in pairs",
             Self::Repeated { .. } => "remove one of them, or name a property in which they differ",
         }
     }

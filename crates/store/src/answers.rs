@@ -1,7 +1,8 @@
 use rusqlite::Connection;
 
-use super::writer::WriteContext;
-use super::{StoreError, uses};
+use crate::error::StoreError;
+use crate::uses;
+use crate::writer::WriteContext;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

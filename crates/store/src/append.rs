@@ -2,14 +2,14 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::batch::NewRunRecord;
-use super::log::{FORM, LogTail, RunPosition};
-use super::writer::WriteContext;
-use super::{
-    AppendResult, EventBatch, LogPosition, NewRun, ReconciliationClaim, StateEvent, StoreDurability,
-    StoreError, answers, claim, fence, locks, owners, project, row_log, sessions, state_event, suggestions,
-    tree, undo,
-};
+use crate::batch::{AppendResult, EventBatch, LogPosition, NewRun, NewRunRecord};
+use crate::claim::{self, ReconciliationClaim};
+use crate::error::StoreError;
+use crate::log::{FORM, LogTail, RunPosition};
+use crate::state_event::{self, StateEvent};
+use crate::store::StoreDurability;
+use crate::writer::WriteContext;
+use crate::{answers, fence, locks, owners, project, row_log, sessions, suggestions, tree, undo};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunOffers};

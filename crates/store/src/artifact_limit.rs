@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::needed::{needed, outermost};
-use super::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
-use super::writer::WriteContext;
-use super::{
-    BlobStore, RunRetention, StateFolder, StoreDurability, StoreError, StoreReader, append, owners, run_end,
-};
+use crate::blobs::BlobStore;
+use crate::error::StoreError;
+use crate::folder::StateFolder;
+use crate::needed::{needed, outermost};
+use crate::reader::StoreReader;
+use crate::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
+use crate::store::{RunRetention, StoreDurability};
+use crate::writer::WriteContext;
+use crate::{append, owners, run_end};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::column::{JsonColumn, MomentColumn};
-use super::goals::slot_row;
-use super::{SlotRow, Store, WriteTicket};
+use crate::column::{JsonColumn, MomentColumn};
+use crate::goals::{SlotRow, slot_row};
+use crate::store::Store;
+use crate::ticket::WriteTicket;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationCause;

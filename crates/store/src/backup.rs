@@ -7,8 +7,13 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-use super::log::LogTail;
-use super::{StateFolder, StoreError, StoreReader, connect, examine, verify_chain};
+use crate::chain::verify_chain;
+use crate::connect;
+use crate::error::StoreError;
+use crate::examine::examine;
+use crate::folder::StateFolder;
+use crate::log::LogTail;
+use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_base::{failpoint, program};

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{FencingToken, ReconciliationClaim};
+use crate::claim::ReconciliationClaim;
+use crate::fence::FencingToken;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId, SessionName};
 use wf_base::time::Moment;

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::fold::GoneBodiesOnDemand;
-use super::{BlobStore, StoreDurability, StoreReader, state_event};
+use crate::blobs::BlobStore;
+use crate::fold::GoneBodiesOnDemand;
+use crate::reader::StoreReader;
+use crate::state_event;
+use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 
 /// A body that does not match its digest, or is gone.

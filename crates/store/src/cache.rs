@@ -4,10 +4,12 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::chain::{LINKED, fault};
-use super::column::{ItemColumn, JsonColumn};
-use super::writer::WriteContext;
-use super::{StateEvent, StateFact, StoreError, append, rows};
+use crate::chain::{LINKED, fault};
+use crate::column::{ItemColumn, JsonColumn};
+use crate::error::StoreError;
+use crate::state_event::{StateEvent, StateFact};
+use crate::writer::WriteContext;
+use crate::{append, rows};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

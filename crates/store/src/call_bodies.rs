@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlobStore, StoreDurability, StoreError};
+use crate::blobs::BlobStore;
+use crate::error::StoreError;
+use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::{KnownConversations, ModelRequest};
 

@@ -5,10 +5,15 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::log::{LogTail, RunPosition};
-use super::mark::LogMarkFile;
-use super::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
-use super::{LogPosition, StateFolder, StoreDurability, StoreError, StoreReader, connect, uses};
+use crate::batch::LogPosition;
+use crate::error::StoreError;
+use crate::folder::StateFolder;
+use crate::log::{LogTail, RunPosition};
+use crate::mark::LogMarkFile;
+use crate::reader::StoreReader;
+use crate::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
+use crate::store::StoreDurability;
+use crate::{connect, uses};
 use wf_base::time::Moment;
 
 /// The uses of approvals that were carried over.

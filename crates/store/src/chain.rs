@@ -1,8 +1,11 @@
 use rusqlite::{Connection, Row};
 
-use super::events::EventRange;
-use super::log::{BEGINNING, RunPosition, hash};
-use super::{LogPosition, StoreError, StoreReader, mark};
+use crate::batch::LogPosition;
+use crate::error::StoreError;
+use crate::events::EventRange;
+use crate::log::{BEGINNING, RunPosition, hash};
+use crate::mark;
+use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 

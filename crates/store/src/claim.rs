@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::column::{MomentColumn, WordColumn};
-use super::writer::WriteContext;
-use super::{StoreError, deployment, goals, run_end};
+use crate::column::{MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::writer::WriteContext;
+use crate::{deployment, goals, run_end};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationCause;

@@ -5,9 +5,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::mark::LogMarkFile;
-use super::migrate::{self, SchemaState};
-use super::{StateFolder, StoreDurability, StoreError, mark, own_file, upgrade};
+use crate::error::StoreError;
+use crate::folder::StateFolder;
+use crate::mark::{self, LogMarkFile};
+use crate::migrate::{self, SchemaState};
+use crate::own_file::own_file;
+use crate::store::StoreDurability;
+use crate::upgrade;
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.

@@ -3,11 +3,14 @@
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
-use super::column::{JsonColumn, MomentColumn, WordColumn};
-use super::writer::WriteContext;
-use super::{
-    ApprovalUse, StateEvent, StateFact, Store, StoreError, StoreReader, WriteTicket, append, row_log, uses,
-};
+use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::state_event::{ApprovalUse, StateEvent, StateFact};
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
+use crate::{append, row_log, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RefId};
 use wf_base::time::Moment;

@@ -2,10 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::column::{JsonColumn, MomentColumn, WordColumn};
-use super::run_end::{self, RunEnd, RunEndLog};
-use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket, goals};
+use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::goals;
+use crate::reader::StoreReader;
+use crate::run_end::{self, RunEnd, RunEndLog};
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

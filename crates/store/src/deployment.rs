@@ -3,10 +3,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use super::column::JsonColumn;
-use super::goals::known;
-use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::goals::known;
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::GoalLedgerState;

@@ -4,12 +4,12 @@ use std::fmt;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
-use super::chain::run_of;
-use super::fold::{FoldResult, ShadowProjections};
-use super::rebuild::{FOLDED, OF_STATE};
-use super::row_log::{self, RECORDED_TABLES, RecordedTable};
-use super::state_event;
-use super::{BrokenChain, ChainFault, StoreReader, cache};
+use crate::chain::{BrokenChain, ChainFault, run_of};
+use crate::fold::{FoldResult, ShadowProjections};
+use crate::reader::StoreReader;
+use crate::rebuild::{FOLDED, OF_STATE};
+use crate::row_log::{self, RECORDED_TABLES, RecordedTable};
+use crate::{cache, state_event};
 
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;

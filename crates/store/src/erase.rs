@@ -10,10 +10,12 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::column::JsonColumn;
-use super::state_event::{KEYS, StateEvent, StateFact, TableChange};
-use super::writer::WriteContext;
-use super::{Store, StoreDurability, StoreError, append, connect, row_log};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::state_event::{KEYS, StateEvent, StateFact, TableChange};
+use crate::store::{Store, StoreDurability};
+use crate::writer::WriteContext;
+use crate::{append, connect, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 

@@ -2,7 +2,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::{BrokenChain, FileTypeError, RunLease, StateFault};
+use crate::chain::BrokenChain;
+use crate::examine::StateFault;
+use crate::lease::RunLease;
+use crate::own_file::FileTypeError;
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
 use wf_base::time::Moment;

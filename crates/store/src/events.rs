@@ -2,10 +2,11 @@
 
 use rusqlite::Row;
 
-use super::chain::{COLUMNS, LINKED, broken_at};
-use super::column::JsonColumn;
-use super::fold::{GoneBodiesOnDemand, fault_behind};
-use super::{BrokenChain, ChainFault, StoreError, StoreReader};
+use crate::chain::{BrokenChain, COLUMNS, ChainFault, LINKED, broken_at};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::fold::{GoneBodiesOnDemand, fault_behind};
+use crate::reader::StoreReader;
 use wf_base::name::RunId;
 use wf_core::machine::Event;
 

@@ -1,7 +1,9 @@
-use super::bodies::{self, BodyFault};
-use super::difference::{self, ProjectionDifference};
-use super::schema::{self, SchemaFault};
-use super::{StoreError, StoreReader, mark};
+use crate::bodies::{self, BodyFault};
+use crate::difference::{self, ProjectionDifference};
+use crate::error::StoreError;
+use crate::mark;
+use crate::reader::StoreReader;
+use crate::schema::{self, SchemaFault};
 
 /// A part of the state beside the log that does not match it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

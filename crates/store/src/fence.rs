@@ -1,9 +1,10 @@
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-use super::queue::WriterQueue;
-use super::writer::WriteContext;
-use super::{StoreError, owners};
+use crate::error::StoreError;
+use crate::owners;
+use crate::queue::WriterQueue;
+use crate::writer::WriteContext;
 use wf_base::name::RunId;
 
 /// The number that an owner of a run writes under. Writes under any number but the run's newest are

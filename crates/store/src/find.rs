@@ -1,4 +1,5 @@
-use super::{RunSummary, StoreError};
+use crate::error::StoreError;
+use crate::summary::RunSummary;
 use wf_base::name::{AmbiguousRunError, RunId};
 
 /// An error in finding a run by the text that names it.

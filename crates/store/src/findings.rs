@@ -1,5 +1,5 @@
-use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM};
-use super::project::ProjectionChange;
+use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM};
+use crate::project::ProjectionChange;
 use wf_core::machine::{Attempt, CheckVerdict, StaleFile};
 
 /// The findings of checks and of the user.

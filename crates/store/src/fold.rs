@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::chain::{LINKED, broken_at, fault};
-use super::migrate::MIGRATIONS;
-use super::rebuild::{FOLDED, OF_STATE, apply_event};
-use super::state_event::{GoneBodies, KEYS, gone};
-use super::statements::make_shadow;
-use super::{BrokenChain, ChainFault};
+use crate::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
+use crate::migrate::MIGRATIONS;
+use crate::rebuild::{FOLDED, OF_STATE, apply_event};
+use crate::state_event::{GoneBodies, KEYS, gone};
+use crate::statements::make_shadow;
 use wf_base::name::RunId;
 
 /// Projections that shadow those of the database and are filled from the log, run by run, on

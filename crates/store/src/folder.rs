@@ -2,7 +2,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, connect};
+use crate::connect;
+use crate::error::StoreError;
 use wf_base::failpoint;
 use wf_base::name::{RunId, SessionName};
 

@@ -4,8 +4,12 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::fold::{FoldResult, ShadowProjections, tree};
-use super::{ChainFault, Store, StoreError, StoreReader, difference, row_log, verify_chain};
+use crate::chain::{ChainFault, verify_chain};
+use crate::error::StoreError;
+use crate::fold::{FoldResult, ShadowProjections, tree};
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::{difference, row_log};
 use wf_base::name::RunId;
 
 impl Store {

@@ -3,10 +3,13 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
-use super::column::{JsonColumn, MomentColumn, WordColumn};
-use super::deployment::is_deployed;
-use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket};
+use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::deployment::is_deployed;
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{

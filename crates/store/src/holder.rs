@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::Connection;
 
-use super::process::ProcessIdentity;
+use crate::process::ProcessIdentity;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 

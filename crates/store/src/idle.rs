@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::events::EventRange;
-use super::{AttemptRow, RunRow, StoreError, StoreReader};
+use crate::error::StoreError;
+use crate::events::EventRange;
+use crate::reader::StoreReader;
+use crate::view::{AttemptRow, RunRow};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::WorkExit;

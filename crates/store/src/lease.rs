@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use rusqlite::Row;
 
-use super::column::MomentColumn;
-use super::process::{ProcessIdentity, ProcessLiveness, since_boot};
+use crate::column::MomentColumn;
+use crate::process::{ProcessIdentity, ProcessLiveness, since_boot};
 use wf_base::time::Moment;
 
 /// The time for which a run stays with a process that shows no sign of life and cannot be seen to

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::process::since_boot;
-use super::queue::WriteJob;
-use super::writer::WriteContext;
-use super::{FencingToken, StoreError, owners};
+use crate::error::StoreError;
+use crate::fence::FencingToken;
+use crate::owners;
+use crate::process::since_boot;
+use crate::queue::WriteJob;
+use crate::writer::WriteContext;
 use wf_base::name::RunId;
 
 /// The leases that a store's writer renews. The writer itself does so, so that they run out when

@@ -1,7 +1,8 @@
 //! The processes that attempts left running, over all runs.
 
-use super::column::{ItemColumn, JsonColumn, WordColumn};
-use super::{StoreError, StoreReader};
+use crate::column::{ItemColumn, JsonColumn, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
 use wf_base::name::RunId;
 use wf_core::machine::{LeftProcesses, TaskId};
 

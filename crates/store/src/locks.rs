@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use super::column::WordColumn;
-use super::holder::LeaseHolder;
-use super::owners;
-use super::process::{ProcessIdentity, ProcessLiveness};
+use crate::column::WordColumn;
+use crate::holder::LeaseHolder;
+use crate::owners;
+use crate::process::{ProcessIdentity, ProcessLiveness};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{LockHolder, LockKey, TaskLocks};

@@ -1,8 +1,10 @@
 use rusqlite::Row;
 
-use super::fold::GoneBodiesOnDemand;
-use super::state_event::KEYS;
-use super::{LogPosition, StateEvent, StateFact, StoreError, StoreReader};
+use crate::batch::LogPosition;
+use crate::error::StoreError;
+use crate::fold::GoneBodiesOnDemand;
+use crate::reader::StoreReader;
+use crate::state_event::{KEYS, StateEvent, StateFact};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_core::machine::Event;

@@ -4,9 +4,11 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::log::LogTail;
-use super::process::boot;
-use super::{StateFolder, StoreDurability, StoreError};
+use crate::error::StoreError;
+use crate::folder::StateFolder;
+use crate::log::LogTail;
+use crate::process::boot;
+use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 
 /// The length of a mark's text, with its line end.

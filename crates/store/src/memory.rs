@@ -2,9 +2,13 @@
 
 use rusqlite::{Connection, Params, Row};
 
-use super::column::{MomentColumn, WordColumn};
-use super::erase::MEMORY;
-use super::{Store, StoreError, StoreReader, WriteTicket, erase, notes, row_log};
+use crate::column::{MomentColumn, WordColumn};
+use crate::erase::{self, MEMORY};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::{notes, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, MemoryBundle, dream};

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::log::{LogTail, RunPosition};
-use super::{StateEvent, StateFact, StoreError};
+use crate::error::StoreError;
+use crate::log::{LogTail, RunPosition};
+use crate::state_event::{StateEvent, StateFact};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Clock, Moment, SystemClock};
 use wf_base::{failpoint, program};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::column::JsonColumn;
-use super::undo;
+use crate::column::JsonColumn;
+use crate::undo;
 use wf_base::time::Moment;
 use wf_core::undo::{UndoOffer, UndoRefusal};
 

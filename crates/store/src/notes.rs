@@ -5,8 +5,11 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::column::{JsonColumn, MomentColumn};
-use super::{Store, StoreError, StoreReader, WriteTicket};
+use crate::column::{JsonColumn, MomentColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery, StepDecision, prefer};
 

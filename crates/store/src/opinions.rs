@@ -2,10 +2,16 @@
 
 use rusqlite::Row;
 
-use super::answers::DENIED;
-use super::column::{MomentColumn, WordColumn};
-use super::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
-use super::{LogPosition, RunState, Store, StoreError, StoreReader, WriteTicket, append};
+use crate::answers::DENIED;
+use crate::append;
+use crate::batch::LogPosition;
+use crate::column::{MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::view::RunState;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{ApprovalWithdrawal, RepairOpinion};

@@ -1,8 +1,11 @@
 //! The outbox of notifications: those that were not delivered, and those that are sent again.
 
-use super::column::MomentColumn;
-use super::cycles::notification;
-use super::{NotificationRow, Store, StoreError, StoreReader, WriteTicket};
+use crate::column::MomentColumn;
+use crate::cycles::{NotificationRow, notification};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
 use wf_base::time::Moment;
 
 /// A notification that was not delivered.

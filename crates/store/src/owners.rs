@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::holder::LeaseHolder;
-use super::lease::{self, RunLease};
-use super::{FencingToken, StoreError};
+use crate::error::StoreError;
+use crate::fence::FencingToken;
+use crate::holder::LeaseHolder;
+use crate::lease::{self, RunLease};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
-use super::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow, StoreError, StoreReader, rows};
+use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::rows;
+use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow};
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepState, TaskId};

@@ -8,10 +8,10 @@
 
 use rusqlite::{Connection, Row};
 
-use super::column::WordColumn;
-use super::holder::LeaseHolder;
-use super::process::ProcessIdentity;
-use super::{locks, owners};
+use crate::column::WordColumn;
+use crate::holder::LeaseHolder;
+use crate::process::ProcessIdentity;
+use crate::{locks, owners};
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};

@@ -1,8 +1,8 @@
 use rusqlite::{Connection, Params};
 
-use super::batch::NewRunRecord;
-use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
-use super::log::RunPosition;
+use crate::batch::NewRunRecord;
+use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
+use crate::log::RunPosition;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::machine::{

@@ -5,16 +5,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use super::needed::needed;
-use super::rebuild::PROJECTIONS;
-use super::row_snapshot::HEAD;
-use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
-use super::summary::summarize;
-use super::upgrade::COPY_AGE;
-use super::writer::WriteContext;
-use super::{
-    LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, row_log, run_end, uses,
-};
+use crate::batch::LogPosition;
+use crate::error::StoreError;
+use crate::folder::StateFolder;
+use crate::needed::needed;
+use crate::reader::StoreReader;
+use crate::rebuild::PROJECTIONS;
+use crate::row_snapshot::HEAD;
+use crate::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
+use crate::store::RunRetention;
+use crate::summary::summarize;
+use crate::upgrade::COPY_AGE;
+use crate::writer::WriteContext;
+use crate::{append, owners, row_log, run_end, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::name::RunId;

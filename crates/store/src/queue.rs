@@ -2,8 +2,9 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use super::writer::WriteContext;
-use super::{StoreError, WriteTicket};
+use crate::error::StoreError;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 
 /// The queue to the writer. Unbounded, because a sender waits for the answer before it continues: a
 /// run has one batch in flight.

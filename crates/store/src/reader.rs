@@ -3,14 +3,20 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
-use super::column::{ItemColumn, JsonColumn};
-use super::fold::ShadowProjections;
-use super::log::LogTail;
-use super::{
-    ApprovalAnswer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, LockWait, LogPosition,
-    PermitTask, RunFilter, RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError,
-    UnrecordedResult, answers, cache, connect, lease, locks, owners, permits, rows, uses,
-};
+use crate::answers::{self, ApprovalAnswer};
+use crate::batch::LogPosition;
+use crate::cache::{self, CacheEntry, UnrecordedResult};
+use crate::column::{ItemColumn, JsonColumn};
+use crate::error::StoreError;
+use crate::find::FindError;
+use crate::fold::ShadowProjections;
+use crate::folder::StateFolder;
+use crate::lease::{self, RunLease};
+use crate::locks::{self, LockWait};
+use crate::log::LogTail;
+use crate::permits::{self, PermitTask};
+use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
+use crate::{connect, owners, rows, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
 use wf_core::machine::{Attempt, LockHolder, Standing};

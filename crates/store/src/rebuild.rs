@@ -1,14 +1,14 @@
 use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
-use super::batch::NewRunRecord;
-use super::chain::{COLUMNS, ChainWalk};
-use super::column::JsonColumn;
-use super::fold::{FoldResult, GoneBodiesOnDemand};
-use super::log::RunPosition;
-use super::row_log::{self, RECORDED_TABLES};
-use super::state_event::{self, StateEvent, is_row_change};
-use super::{BrokenChain, ChainFault, cache, project};
+use crate::batch::NewRunRecord;
+use crate::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
+use crate::column::JsonColumn;
+use crate::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::log::RunPosition;
+use crate::row_log::{self, RECORDED_TABLES};
+use crate::state_event::{self, StateEvent, is_row_change};
+use crate::{cache, project};
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.

@@ -4,16 +4,21 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
-use super::carry::{self, CarriedUses};
-use super::folder::create_private;
-use super::log::LogTail;
-use super::mark::LogMarkFile;
-use super::upgrade::{adopt_copy, is_database};
-use super::{
-    MegramSelection, RunFilter, StateFolder, StoreDurability, StoreError, StoreReader, connect, examine,
-    open_regular, verify_chain,
-};
+use crate::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
+use crate::carry::{self, CarriedUses};
+use crate::chain::verify_chain;
+use crate::connect;
+use crate::error::StoreError;
+use crate::examine::examine;
+use crate::folder::{StateFolder, create_private};
+use crate::log::LogTail;
+use crate::mark::LogMarkFile;
+use crate::memory::MegramSelection;
+use crate::own_file::open_regular;
+use crate::reader::StoreReader;
+use crate::store::StoreDurability;
+use crate::upgrade::{adopt_copy, is_database};
+use crate::view::RunFilter;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;
@@ -205,7 +210,7 @@ fn write(from: &mut impl Read, to: &Path, mode: u32) -> io::Result<Sha256Digest>
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     let mut file = File::create_new(to)?;
     io::copy(from, &mut file)?;
-    super::blobs::set_mode(&file, mode)?;
+    crate::blobs::set_mode(&file, mode)?;
     drop(file);
     Sha256Digest::of_reader(File::open(to)?)
 }

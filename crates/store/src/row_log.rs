@@ -11,14 +11,15 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::chain::{LINKED, fault};
-use super::column::JsonColumn;
-use super::fold::{FoldResult, GoneBodiesOnDemand};
-use super::migrate::MIGRATIONS;
-use super::state_event::{StateEvent, StateFact, TableChange, is_row_change};
-use super::statements::{make_shadow, make_shadow_indices};
-use super::writer::WriteContext;
-use super::{BrokenChain, ChainFault, StoreError, append, row_snapshot};
+use crate::chain::{BrokenChain, ChainFault, LINKED, fault};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::migrate::MIGRATIONS;
+use crate::state_event::{StateEvent, StateFact, TableChange, is_row_change};
+use crate::statements::{make_shadow, make_shadow_indices};
+use crate::writer::WriteContext;
+use crate::{append, row_snapshot};
 use wf_base::time::Moment;
 
 /// A table whose rows are events of the log. The first columns are its key.

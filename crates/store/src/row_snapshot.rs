@@ -5,8 +5,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::append;
-use super::row_log::{RECORDED_TABLES, elements};
+use crate::append;
+use crate::row_log::{RECORDED_TABLES, elements};
 use wf_base::digest::Sha256Digest;
 
 /// The number of events that are folded before it is worth a snapshot; at least one for this many rows.

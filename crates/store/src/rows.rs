@@ -1,8 +1,9 @@
 use rusqlite::{Row, RowIndex};
 use serde::de::DeserializeOwned;
 
-use super::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
-use super::{ArtifactRow, AttemptRow, CacheEntry, CheckRow, RunRow, RunState, StepRow};
+use crate::cache::CacheEntry;
+use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
+use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Artifact, RunOutcome, TaskId};

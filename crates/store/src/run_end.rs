@@ -5,12 +5,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use super::batch::NewRunRecord;
-use super::chain::{LINKED, broken_at, fault};
-use super::column::JsonColumn;
-use super::state_event::{self, KEYS, StateEvent};
-use super::writer::WriteContext;
-use super::{PrunedRun, StoreError};
+use crate::batch::NewRunRecord;
+use crate::chain::{LINKED, broken_at, fault};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::state_event::{self, KEYS, PrunedRun, StateEvent};
+use crate::writer::WriteContext;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind};

@@ -2,9 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::column::{MomentColumn, WordColumn};
-use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket, row_log};
+use crate::column::{MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::row_log;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 use wf_base::name::SessionName;
 use wf_base::time::Moment;
 use wf_core::session::{SessionChange, SessionRecord, SessionRefusal};

@@ -4,8 +4,10 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::column::{JsonColumn, MomentColumn};
-use super::{ErasedRows, RunSummary, uses};
+use crate::column::{JsonColumn, MomentColumn};
+use crate::erase::ErasedRows;
+use crate::summary::RunSummary;
+use crate::uses;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

@@ -6,21 +6,28 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::artifact_limit::ArtifactLimit;
-use super::column::JsonColumn;
-use super::holder::LeaseHolder;
-use super::leases::HeldLeases;
-use super::locks::LockRequest;
-use super::mark::LogMarkFile;
-use super::permits::PermitRequest;
-use super::queue::WriterQueue;
-use super::reserve::SpaceReserve;
-use super::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
-use super::{
-    AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
-    LEASE, LockAcquisition, PermitAnswer, PruneResult, RunFence, StateFolder, StoreError, StoreReader,
-    WriteTicket, answers, append, cache, connect, locks, migrate, owners, permits, prune, rebuild, row_log,
-};
+use crate::answers::{self, AnswerEffect, ApprovalAnswer};
+use crate::artifact_limit::ArtifactLimit;
+use crate::batch::{AppendResult, EventBatch};
+use crate::blobs::BlobStore;
+use crate::cache::{self, CacheEntry, CacheLookup};
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::fence::{FencingToken, RunFence};
+use crate::folder::StateFolder;
+use crate::holder::LeaseHolder;
+use crate::lease::LEASE;
+use crate::leases::HeldLeases;
+use crate::locks::{self, LockAcquisition, LockRequest};
+use crate::mark::LogMarkFile;
+use crate::permits::{self, PermitAnswer, PermitRequest};
+use crate::prune::{self, PruneResult};
+use crate::queue::WriterQueue;
+use crate::reader::StoreReader;
+use crate::reserve::SpaceReserve;
+use crate::ticket::WriteTicket;
+use crate::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
+use crate::{append, connect, migrate, owners, rebuild, row_log};
 use wf_base::failpoint;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};

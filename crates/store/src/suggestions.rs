@@ -4,9 +4,14 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use super::column::{JsonColumn, MomentColumn, WordColumn};
-use super::writer::WriteContext;
-use super::{NewRun, Store, StoreError, StoreReader, WriteTicket, row_log};
+use crate::batch::NewRun;
+use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::row_log;
+use crate::store::Store;
+use crate::ticket::WriteTicket;
+use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::suggestion::{

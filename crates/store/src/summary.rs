@@ -4,12 +4,15 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::NewRunRecord;
-use super::chain::LINKED;
-use super::column::JsonColumn;
-use super::run_end::RunEndLog;
-use super::writer::WriteContext;
-use super::{PrunedRun, RunFilter, RunRow, RunState, StoreError, StoreReader};
+use crate::batch::NewRunRecord;
+use crate::chain::LINKED;
+use crate::column::JsonColumn;
+use crate::error::StoreError;
+use crate::reader::StoreReader;
+use crate::run_end::RunEndLog;
+use crate::state_event::PrunedRun;
+use crate::view::{RunFilter, RunRow, RunState};
+use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepCounts};

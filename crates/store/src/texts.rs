@@ -1,4 +1,5 @@
-use super::{StoreError, StoreReader};
+use crate::error::StoreError;
+use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-use super::StoreError;
+use crate::error::StoreError;
 
 /// The promise of an answer, sent once the work is durable. Dropping it does not cancel the work.
 #[must_use = "only an answered ticket says that the work is durable"]

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use super::column::WordColumn;
-use super::writer::WriteContext;
-use super::{NewRun, StoreError};
+use crate::batch::NewRun;
+use crate::column::WordColumn;
+use crate::error::StoreError;
+use crate::writer::WriteContext;
 use wf_base::name::RunId;
 use wf_core::undo::{UndoRun, refuse_second};
 

@@ -8,13 +8,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use walkdir::WalkDir;
 
-use super::backup::{BackupManifest, FOLDERS, FORM, copy_database};
-use super::folder::create_private;
-use super::log::LogTail;
-use super::migrate::{self, MIGRATIONS, SchemaState};
-use super::prune::beyond;
-use super::reserve::free_space;
-use super::{RunRetention, StateFolder, StoreError, connect};
+use crate::backup::{BackupManifest, FOLDERS, FORM, copy_database};
+use crate::connect;
+use crate::error::StoreError;
+use crate::folder::{StateFolder, create_private};
+use crate::log::LogTail;
+use crate::migrate::{self, MIGRATIONS, SchemaState};
+use crate::prune::beyond;
+use crate::reserve::free_space;
+use crate::store::RunRetention;
 use wf_base::name::RunId;
 use wf_base::program;
 use wf_base::time::Moment;
@@ -150,7 +152,7 @@ impl StateFolder {
 /// True if a file is a database, not an archive.
 pub(super) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
-    super::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
+    crate::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
         && head == *DATABASE_HEAD
 }
 

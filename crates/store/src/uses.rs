@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use super::chain::{LINKED, broken_at, fault};
-use super::column::JsonColumn;
-use super::project::ProjectionChange;
-use super::state_event::{ApprovalUse, KEYS, StateEvent, gone};
-use super::{BrokenChain, ChainFault};
+use crate::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
+use crate::column::JsonColumn;
+use crate::project::ProjectionChange;
+use crate::state_event::{ApprovalUse, KEYS, StateEvent, gone};
 use wf_core::machine::{Event, EventKind, RunApproval};
 
 /// The number of first events of a run among which the approval it began by is recorded.

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::holder::LeaseHolder;
-use super::leases::{HeldLeases, LeaseRenewal};
-use super::log::LogTail;
-use super::mark::LogMarkFile;
-use super::queue::{WriteJob, WriterMessage, WriterQueue};
-use super::reserve::SpaceReserve;
-use super::{StoreDurability, StoreError};
+use crate::error::StoreError;
+use crate::holder::LeaseHolder;
+use crate::leases::{HeldLeases, LeaseRenewal};
+use crate::log::LogTail;
+use crate::mark::LogMarkFile;
+use crate::queue::{WriteJob, WriterMessage, WriterQueue};
+use crate::reserve::SpaceReserve;
+use crate::store::StoreDurability;
 use wf_base::failpoint;
 use wf_base::time::Clock;
 

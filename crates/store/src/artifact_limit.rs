@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use crate::blobs::BlobStore;
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::blobs::BlobStore;
+use crate::files::folder::StateFolder;
 use crate::needed::{needed, outermost};
 use crate::reader::StoreReader;
 use crate::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};

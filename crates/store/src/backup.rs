@@ -11,7 +11,7 @@ use crate::chain::verify_chain;
 use crate::connect;
 use crate::error::StoreError;
 use crate::examine::examine;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
 use crate::log::LogTail;
 use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;

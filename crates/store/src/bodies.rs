@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::blobs::BlobStore;
+use crate::files::blobs::BlobStore;
 use crate::fold::GoneBodiesOnDemand;
 use crate::reader::StoreReader;
 use crate::state_event;

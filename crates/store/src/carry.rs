@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::batch::LogPosition;
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
 use crate::log::{LogTail, RunPosition};
 use crate::mark::LogMarkFile;
 use crate::reader::StoreReader;

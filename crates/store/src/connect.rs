@@ -6,10 +6,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
+use crate::files::own_file::own_file;
 use crate::mark::{self, LogMarkFile};
 use crate::migrate::{self, SchemaState};
-use crate::own_file::own_file;
 use crate::store::StoreDurability;
 use crate::upgrade;
 use wf_base::failpoint;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
 use crate::log::LogTail;
 use crate::process::boot;
 use crate::store::StoreDurability;

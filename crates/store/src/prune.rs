@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::batch::LogPosition;
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
 use crate::needed::needed;
 use crate::reader::StoreReader;
 use crate::rebuild::PROJECTIONS;

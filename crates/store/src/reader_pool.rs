@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
-use crate::folder::StateFolder;
+use crate::files::folder::StateFolder;
 use crate::reader::StoreReader;
 use wf_base::name::RunId;
 

@@ -10,11 +10,11 @@ use crate::chain::verify_chain;
 use crate::connect;
 use crate::error::StoreError;
 use crate::examine::examine;
-use crate::folder::{StateFolder, create_private};
+use crate::files::folder::{StateFolder, create_private};
+use crate::files::own_file::open_regular;
 use crate::log::LogTail;
 use crate::mark::LogMarkFile;
 use crate::memory::MegramSelection;
-use crate::own_file::open_regular;
 use crate::reader::StoreReader;
 use crate::store::StoreDurability;
 use crate::upgrade::{adopt_copy, is_database};
@@ -210,7 +210,7 @@ fn write(from: &mut impl Read, to: &Path, mode: u32) -> io::Result<Sha256Digest>
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     let mut file = File::create_new(to)?;
     io::copy(from, &mut file)?;
-    crate::blobs::set_mode(&file, mode)?;
+    crate::files::blobs::set_mode(&file, mode)?;
     drop(file);
     Sha256Digest::of_reader(File::open(to)?)
 }

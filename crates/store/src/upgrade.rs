@@ -11,11 +11,11 @@ use walkdir::WalkDir;
 use crate::backup::{BackupManifest, FOLDERS, FORM, copy_database};
 use crate::connect;
 use crate::error::StoreError;
-use crate::folder::{StateFolder, create_private};
+use crate::files::folder::{StateFolder, create_private};
+use crate::files::reserve::free_space;
 use crate::log::LogTail;
 use crate::migrate::{self, MIGRATIONS, SchemaState};
 use crate::prune::beyond;
-use crate::reserve::free_space;
 use crate::store::RunRetention;
 use wf_base::name::RunId;
 use wf_base::program;
@@ -152,7 +152,7 @@ impl StateFolder {
 /// True if a file is a database, not an archive.
 pub(super) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
-    crate::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
+    crate::files::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
         && head == *DATABASE_HEAD
 }
 

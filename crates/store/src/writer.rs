@@ -8,12 +8,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::error::StoreError;
+use crate::files::reserve::SpaceReserve;
 use crate::holder::LeaseHolder;
 use crate::leases::{HeldLeases, LeaseRenewal};
 use crate::log::LogTail;
 use crate::mark::LogMarkFile;
 use crate::queue::{WriteJob, WriterMessage, WriterQueue};
-use crate::reserve::SpaceReserve;
 use crate::store::StoreDurability;
 use wf_base::failpoint;
 use wf_base::time::Clock;

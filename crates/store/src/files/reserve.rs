@@ -33,12 +33,12 @@ struct KeptSpace {
 
 impl SpaceReserve {
     /// Creates a reserve in a folder, without any space yet.
-    pub(super) fn of(folder: &Path) -> Self {
+    pub(crate) fn of(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), kept: Mutex::default(), is_low: AtomicBool::new(false) }
     }
 
     /// Takes space, if there is some. A file system that cannot set space aside is watched all the same.
-    pub(super) fn fill(&self) {
+    pub(crate) fn fill(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(free) = free_space(&self.folder).filter(|_| kept.is_none()) else {
             return;
@@ -53,7 +53,7 @@ impl SpaceReserve {
     }
 
     /// Gives the space back if the disk is almost full.
-    pub(super) fn watch(&self) {
+    pub(crate) fn watch(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_short = |kept: &KeptSpace| free_space(&self.folder).is_some_and(|free| free < kept.size);
         if kept.as_ref().is_some_and(is_short) {
@@ -75,7 +75,7 @@ impl SpaceReserve {
 }
 
 /// Returns the free space on the disk of a folder, in bytes; `None`: it is unknown.
-pub(super) fn free_space(folder: &Path) -> Option<u64> {
+pub(crate) fn free_space(folder: &Path) -> Option<u64> {
     let disk = statvfs(folder).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }

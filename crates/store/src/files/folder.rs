@@ -33,12 +33,12 @@ impl StateFolder {
     }
 
     /// Returns the path of the mark of the log's last event.
-    pub(super) fn mark(&self) -> PathBuf {
+    pub(crate) fn mark(&self) -> PathBuf {
         self.0.join("state.mark")
     }
 
     /// Returns the folder of the copies of the database from before upgrades.
-    pub(super) fn upgrades(&self) -> PathBuf {
+    pub(crate) fn upgrades(&self) -> PathBuf {
         self.0.join("upgrades")
     }
 
@@ -126,7 +126,7 @@ impl StateFolder {
 
 /// Creates a folder that only its owner may enter: output, requests and answers in it are for nobody else. One that is there
 /// stays as it is.
-pub(super) fn create_private(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     failpoint::point("folder.before");
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);

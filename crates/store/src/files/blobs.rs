@@ -45,7 +45,7 @@ impl BlobStore {
     }
 
     /// Stores bytes under a digest that is not theirs; whoever reads them checks what they stand for.
-    pub(super) fn put_bytes_as(&self, digest: &Sha256Digest, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn put_bytes_as(&self, digest: &Sha256Digest, bytes: &[u8]) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("write in", &self.dir, &error);
         fs::create_dir_all(&self.dir).map_err(failed)?;
         let mut copy = NamedTempFile::new_in(&self.dir).map_err(failed)?;
@@ -87,7 +87,7 @@ impl BlobStore {
     }
 
     /// Returns the sizes of the stored files that can be read, by digest.
-    pub(super) fn sizes(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn sizes(&self) -> BTreeMap<String, u64> {
         let mut sizes = BTreeMap::new();
         for shelf in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             for file in fs::read_dir(shelf.path()).into_iter().flatten().flatten() {
@@ -195,14 +195,14 @@ fn pour(mut from: impl Read, to: &mut File, name: &Path) -> Result<(Sha256Digest
 
 /// Sets the permission bits of a file.
 #[cfg(unix)]
-pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 
 /// Sets the permission bits of a file, on systems that have them.
 #[cfg(not(unix))]
-pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
+pub(crate) fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 

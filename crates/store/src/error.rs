@@ -5,7 +5,7 @@ use rusqlite::ErrorCode;
 use crate::chain::BrokenChain;
 use crate::examine::StateFault;
 use crate::files::own_file::FileTypeError;
-use crate::lease::RunLease;
+use crate::lease::run_lease::RunLease;
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
 use wf_base::time::Moment;

@@ -2,7 +2,7 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
 use crate::error::StoreError;
-use crate::owners;
+use crate::lease::owners;
 use crate::queue::WriterQueue;
 use crate::writer::WriteContext;
 use wf_base::name::RunId;

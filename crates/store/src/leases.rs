@@ -6,8 +6,8 @@ use tokio::sync::oneshot;
 
 use crate::error::StoreError;
 use crate::fence::FencingToken;
-use crate::owners;
-use crate::process::since_boot;
+use crate::lease::owners;
+use crate::lease::process::since_boot;
 use crate::queue::WriteJob;
 use crate::writer::WriteContext;
 use wf_base::name::RunId;

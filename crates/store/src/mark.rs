@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
+use crate::lease::process::boot;
 use crate::log::LogTail;
-use crate::process::boot;
 use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 

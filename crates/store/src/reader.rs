@@ -11,12 +11,13 @@ use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::find::FindError;
 use crate::fold::ShadowProjections;
-use crate::lease::{self, RunLease};
-use crate::locks::{self, LockWait};
+use crate::lease::locks::{self, LockWait};
+use crate::lease::owners;
+use crate::lease::permits::{self, PermitTask};
+use crate::lease::run_lease::{self, RunLease};
 use crate::log::LogTail;
-use crate::permits::{self, PermitTask};
 use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
-use crate::{connect, owners, rows, uses};
+use crate::{connect, rows, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
 use wf_core::machine::{Attempt, LockHolder, Standing};
@@ -170,8 +171,8 @@ impl StoreReader {
     /// Returns all leases of a run, in order; the last one is current, or was the latest. A nested
     /// run has none of its own.
     pub fn owners(&self, run: &RunId) -> Result<Vec<RunLease>, StoreError> {
-        let sql = format!("SELECT {} FROM run_leases WHERE run = ?1 ORDER BY token", lease::COLUMNS);
-        self.all(&sql, [run.as_str()], lease::read)
+        let sql = format!("SELECT {} FROM run_leases WHERE run = ?1 ORDER BY token", run_lease::COLUMNS);
+        self.all(&sql, [run.as_str()], run_lease::read)
     }
 
     /// True if a run that has not ended was given to a supervisor.
@@ -312,11 +313,11 @@ impl StoreReader {
         let sql = format!(
             "SELECT {}, run FROM run_leases AS o WHERE released IS NULL
              AND token = (SELECT max(token) FROM run_leases WHERE run = o.run) ORDER BY acquired_at",
-            lease::COLUMNS
+            run_lease::COLUMNS
         );
         let mut all = self.all(&sql, [], |row| {
             let run = RunId::from_stored(row.get::<_, String>("run")?);
-            Ok((run, lease::read(row)?))
+            Ok((run, run_lease::read(row)?))
         })?;
         all.retain(|(_, lease)| !lease.may_be_taken);
         Ok(all)

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::files::reserve::SpaceReserve;
-use crate::holder::LeaseHolder;
+use crate::lease::holder::LeaseHolder;
 use crate::leases::{HeldLeases, LeaseRenewal};
 use crate::log::LogTail;
 use crate::mark::LogMarkFile;

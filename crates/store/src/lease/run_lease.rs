@@ -4,7 +4,7 @@ use std::time::Duration;
 use rusqlite::Row;
 
 use crate::column::MomentColumn;
-use crate::process::{ProcessIdentity, ProcessLiveness, since_boot};
+use crate::lease::process::{ProcessIdentity, ProcessLiveness, since_boot};
 use wf_base::time::Moment;
 
 /// The time for which a run stays with a process that shows no sign of life and cannot be seen to
@@ -39,14 +39,14 @@ pub struct RunLease {
     pub is_local: bool,
     /// True if another process may take the run.
     pub may_be_taken: bool,
-    pub(super) store: i64,
+    pub(crate) store: i64,
 }
 
 /// The columns that [`read`] reads.
-pub(super) const COLUMNS: &str = "token, pid, start_ticks, boot_id, pid_ns, supervisor, first_event, acquired_at, expires, released, store";
+pub(crate) const COLUMNS: &str = "token, pid, start_ticks, boot_id, pid_ns, supervisor, first_event, acquired_at, expires, released, store";
 
 /// Reads a row, and looks up its process.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
     let process =
         ProcessIdentity { pid: row.get(1)?, start: row.get(2)?, boot: row.get(3)?, ns: row.get(4)? };
     let left = row.get::<_, i64>(8)?.saturating_sub(since_boot());

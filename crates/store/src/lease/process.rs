@@ -92,7 +92,7 @@ fn proc_status(pid: u32) -> ProcStatus {
 }
 
 /// Returns the boot of this machine; empty if unknown.
-pub(super) fn boot() -> String {
+pub(crate) fn boot() -> String {
     ProcessIdentity::current().boot
 }
 
@@ -112,7 +112,7 @@ fn process_exists(pid: u32) -> bool {
 }
 
 /// Returns the milliseconds since the boot, including sleep; this clock cannot be set.
-pub(super) fn since_boot() -> i64 {
+pub(crate) fn since_boot() -> i64 {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]

@@ -9,9 +9,9 @@
 use rusqlite::{Connection, Row};
 
 use crate::column::WordColumn;
-use crate::holder::LeaseHolder;
-use crate::process::ProcessIdentity;
-use crate::{locks, owners};
+use crate::lease::holder::LeaseHolder;
+use crate::lease::process::ProcessIdentity;
+use crate::lease::{locks, owners};
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};
@@ -40,7 +40,7 @@ pub enum PermitAnswer {
 }
 
 /// A request for a permit.
-pub(super) struct PermitRequest<'a> {
+pub(crate) struct PermitRequest<'a> {
     pub limits: ParallelLimits,
     pub run: &'a RunId,
     pub place: &'a str,
@@ -85,7 +85,7 @@ impl PermitRow {
 
 impl PermitRequest<'_> {
     /// Takes a permit, if it is the turn of the step; else notes that it waits.
-    pub(super) fn take(
+    pub(crate) fn take(
         &self,
         connection: &Connection,
         holder: &LeaseHolder,
@@ -204,7 +204,7 @@ impl PermitRequest<'_> {
 }
 
 /// Returns the permit of a task of this holder, or ends its wait.
-pub(super) fn give_back(
+pub(crate) fn give_back(
     connection: &Connection,
     holder: &LeaseHolder,
     run: &RunId,
@@ -214,7 +214,7 @@ pub(super) fn give_back(
 }
 
 /// Returns the living tasks that have a permit, and those that wait for one, each by time.
-pub(super) fn tasks(connection: &Connection) -> rusqlite::Result<(Vec<PermitTask>, Vec<PermitTask>)> {
+pub(crate) fn tasks(connection: &Connection) -> rusqlite::Result<(Vec<PermitTask>, Vec<PermitTask>)> {
     let (mut held, mut waiting) = (Vec::new(), Vec::new());
     for row in rows(connection)? {
         if row.lives(connection)? {

@@ -4,13 +4,13 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::fence::FencingToken;
-use crate::holder::LeaseHolder;
-use crate::lease::{self, RunLease};
+use crate::lease::holder::LeaseHolder;
+use crate::lease::run_lease::{self, RunLease};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
 /// The terms on which a run is taken.
-pub(super) struct LeaseTerms<'a> {
+pub(crate) struct LeaseTerms<'a> {
     /// The supervisor of the step processes.
     pub supervisor: &'a str,
     /// The start.
@@ -20,7 +20,7 @@ pub(super) struct LeaseTerms<'a> {
 }
 
 /// Takes a run; returns the lease of another owner if there is one.
-pub(super) fn take(
+pub(crate) fn take(
     connection: &Connection,
     holder: &LeaseHolder,
     run: &RunId,
@@ -56,7 +56,7 @@ pub(super) fn take(
 }
 
 /// Extends a lease; returns true if its holder still has the run.
-pub(super) fn renew(connection: &Connection, token: &FencingToken, end: i64) -> rusqlite::Result<bool> {
+pub(crate) fn renew(connection: &Connection, token: &FencingToken, end: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
             "UPDATE run_leases SET expires = ?3 WHERE run = ?1 AND token = ?2
@@ -67,7 +67,7 @@ pub(super) fn renew(connection: &Connection, token: &FencingToken, end: i64) -> 
 }
 
 /// Releases a run.
-pub(super) fn give_back(connection: &Connection, token: &FencingToken, now: Moment) -> rusqlite::Result<()> {
+pub(crate) fn give_back(connection: &Connection, token: &FencingToken, now: Moment) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE run_leases SET released = ?3 WHERE run = ?1 AND token = ?2 AND released IS NULL",
@@ -78,7 +78,7 @@ pub(super) fn give_back(connection: &Connection, token: &FencingToken, now: Mome
 
 /// Returns the reason why nothing may be written under a token, if there is one; checked before
 /// each write, in the same transaction.
-pub(super) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite::Result<Option<StoreError>> {
+pub(crate) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite::Result<Option<StoreError>> {
     let newest = connection
         .prepare_cached(
             "SELECT token, pid, released IS NULL FROM run_leases WHERE run = ?1
@@ -96,13 +96,14 @@ pub(super) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite
 }
 
 /// Returns the latest lease of a run.
-pub(super) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunLease>> {
-    let sql = format!("SELECT {} FROM run_leases WHERE run = ?1 ORDER BY token DESC LIMIT 1", lease::COLUMNS);
-    connection.prepare_cached(&sql)?.query_row([run.as_str()], lease::read).optional()
+pub(crate) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunLease>> {
+    let sql =
+        format!("SELECT {} FROM run_leases WHERE run = ?1 ORDER BY token DESC LIMIT 1", run_lease::COLUMNS);
+    connection.prepare_cached(&sql)?.query_row([run.as_str()], run_lease::read).optional()
 }
 
 /// Returns the outermost run that a run is nested in.
-pub(super) fn root(connection: &Connection, run: &str) -> rusqlite::Result<RunId> {
+pub(crate) fn root(connection: &Connection, run: &str) -> rusqlite::Result<RunId> {
     let found = connection
         .prepare_cached(
             "WITH RECURSIVE above (id, parent) AS

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row};
 
 use crate::column::WordColumn;
-use crate::holder::LeaseHolder;
-use crate::owners;
-use crate::process::{ProcessIdentity, ProcessLiveness};
+use crate::lease::holder::LeaseHolder;
+use crate::lease::owners;
+use crate::lease::process::{ProcessIdentity, ProcessLiveness};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{LockHolder, LockKey, TaskLocks};
@@ -48,7 +48,7 @@ pub struct LockWait {
 }
 
 /// A request for the locks of a task.
-pub(super) struct LockRequest<'a> {
+pub(crate) struct LockRequest<'a> {
     pub locks: &'a TaskLocks,
     pub run: &'a RunId,
     pub place: &'a str,
@@ -172,7 +172,7 @@ impl LockRows {
 
 impl LockRequest<'_> {
     /// Takes the locks if it is the turn of the task; else notes that it waits.
-    pub(super) fn take(
+    pub(crate) fn take(
         &self,
         connection: &Connection,
         holder: &LeaseHolder,
@@ -255,7 +255,7 @@ impl LockRequest<'_> {
 
 /// True if a process may still be working on a run. One that cannot be looked up counts as working while the lease of
 /// the run lasts.
-pub(super) fn may_work(
+pub(crate) fn may_work(
     connection: &Connection,
     process: &ProcessIdentity,
     run: &str,
@@ -271,7 +271,7 @@ pub(super) fn may_work(
 }
 
 /// Releases what a task of this holder has, or waits for.
-pub(super) fn give_back(
+pub(crate) fn give_back(
     connection: &Connection,
     holder: &LeaseHolder,
     run: &RunId,
@@ -282,7 +282,7 @@ pub(super) fn give_back(
 
 /// Releases every lock that a run and the runs nested in it have, regardless of the holder, after the run was taken over.
 /// Their tasks that wait keep their turns.
-pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
+pub(crate) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(&format!("DELETE FROM locks WHERE acquired_at IS NOT NULL AND {IN_FAMILY}"))?
         .execute([run.as_str()])
@@ -290,7 +290,7 @@ pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<
 }
 
 /// Removes what tasks of a run that has ended, and of the runs nested in it, wait for.
-pub(super) fn forget_waits(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
+pub(crate) fn forget_waits(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     for table in ["locks", "permits"] {
         connection
             .prepare_cached(&format!("DELETE FROM {table} WHERE acquired_at IS NULL AND {IN_FAMILY}"))?
@@ -300,7 +300,7 @@ pub(super) fn forget_waits(connection: &Connection, run: &RunId) -> rusqlite::Re
 }
 
 /// Returns the locks whose holders are dead.
-pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>> {
+pub(crate) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>> {
     let mut stale = Vec::new();
     for rows in rows(connection)? {
         if rows.entry.is_held && !rows.lives(connection)? {
@@ -312,7 +312,7 @@ pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>
 }
 
 /// Returns the waits of living tasks, in the order in which they are served.
-pub(super) fn waits(connection: &Connection) -> rusqlite::Result<Vec<LockWait>> {
+pub(crate) fn waits(connection: &Connection) -> rusqlite::Result<Vec<LockWait>> {
     let mut all = living(connection, rows(connection)?)?;
     all.retain(|rows| rows.replaced_by.is_none());
     let queue = TicketQueue { entries: all.iter().map(|rows| rows.entry.clone()).collect() };

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::Connection;
 
-use crate::process::ProcessIdentity;
+use crate::lease::process::ProcessIdentity;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
@@ -11,7 +11,7 @@ static STORES: AtomicI64 = AtomicI64::new(1);
 
 /// The holder of runs, locks and permits: one store of one process.
 #[derive(Clone, Debug)]
-pub(super) struct LeaseHolder {
+pub(crate) struct LeaseHolder {
     /// The process.
     pub process: ProcessIdentity,
     /// The number of the store in the process.
@@ -20,12 +20,12 @@ pub(super) struct LeaseHolder {
 
 impl LeaseHolder {
     /// Returns the holder for a store being opened.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { process: ProcessIdentity::current(), store: STORES.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Deletes the row of a task of this holder from a table of what tasks have or wait for.
-    pub(super) fn delete_task(
+    pub(crate) fn delete_task(
         &self,
         connection: &Connection,
         table: &'static str,
@@ -43,7 +43,7 @@ impl LeaseHolder {
     }
 
     /// Releases all that this store holds. Tasks that wait keep their turns until their runs are resumed or end.
-    pub(super) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+    pub(crate) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         let me = &self.process;
         let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";
         let held = (me.pid, me.start, &me.boot, me.ns, self.store);

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-use crate::chain::verify_chain;
 use crate::connect;
 use crate::error::StoreError;
 use crate::examine::examine;
 use crate::files::folder::StateFolder;
-use crate::log::LogTail;
+use crate::log::chain::verify_chain;
+use crate::log::tail::LogTail;
 use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;

@@ -8,8 +8,8 @@ use walkdir::WalkDir;
 
 use crate::files::blobs::BlobStore;
 use crate::fold::GoneBodiesOnDemand;
+use crate::log::state_event;
 use crate::reader::StoreReader;
-use crate::state_event;
 use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 

@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::chain::{LINKED, fault};
 use crate::column::{ItemColumn, JsonColumn};
 use crate::error::StoreError;
-use crate::state_event::{StateEvent, StateFact};
+use crate::log::chain::{LINKED, fault};
+use crate::log::state_event::{StateEvent, StateFact};
 use crate::writer::WriteContext;
 use crate::{append, rows};
 use wf_base::digest::Sha256Digest;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::files::own_file::own_file;
-use crate::mark::{self, LogMarkFile};
+use crate::log::mark::{self, LogMarkFile};
 use crate::migrate::{self, SchemaState};
 use crate::store::StoreDurability;
 use crate::upgrade;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
 use crate::error::StoreError;
+use crate::log::state_event::{ApprovalUse, StateEvent, StateFact};
 use crate::reader::StoreReader;
-use crate::state_event::{ApprovalUse, StateEvent, StateFact};
 use crate::store::Store;
 use crate::ticket::WriteTicket;
 use crate::writer::WriteContext;

@@ -4,12 +4,13 @@ use std::fmt;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
-use crate::chain::{BrokenChain, ChainFault, run_of};
+use crate::cache;
 use crate::fold::{FoldResult, ShadowProjections};
+use crate::log::chain::{BrokenChain, ChainFault, run_of};
+use crate::log::state_event;
 use crate::reader::StoreReader;
 use crate::rebuild::{FOLDED, OF_STATE};
 use crate::row_log::{self, RECORDED_TABLES, RecordedTable};
-use crate::{cache, state_event};
 
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;

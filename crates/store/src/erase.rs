@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::column::JsonColumn;
 use crate::error::StoreError;
-use crate::state_event::{KEYS, StateEvent, StateFact, TableChange};
+use crate::log::state_event::{KEYS, StateEvent, StateFact, TableChange};
 use crate::store::{Store, StoreDurability};
 use crate::writer::WriteContext;
 use crate::{append, connect, row_log};

@@ -1,7 +1,7 @@
 use crate::bodies::{self, BodyFault};
 use crate::difference::{self, ProjectionDifference};
 use crate::error::StoreError;
-use crate::mark;
+use crate::log::mark;
 use crate::reader::StoreReader;
 use crate::schema::{self, SchemaFault};
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
+use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
+use crate::log::state_event::{GoneBodies, KEYS, gone};
 use crate::migrate::MIGRATIONS;
 use crate::rebuild::{FOLDED, OF_STATE, apply_event};
-use crate::state_event::{GoneBodies, KEYS, gone};
 use crate::statements::make_shadow;
 use wf_base::name::RunId;
 

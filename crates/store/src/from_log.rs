@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::chain::{ChainFault, verify_chain};
 use crate::error::StoreError;
 use crate::fold::{FoldResult, ShadowProjections, tree};
+use crate::log::chain::{ChainFault, verify_chain};
 use crate::reader::StoreReader;
 use crate::store::Store;
 use crate::{difference, row_log};

@@ -7,8 +7,8 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::error::StoreError;
-use crate::log::{LogTail, RunPosition};
-use crate::state_event::{StateEvent, StateFact};
+use crate::log::state_event::{StateEvent, StateFact};
+use crate::log::tail::{LogTail, RunPosition};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Clock, Moment, SystemClock};
 use wf_base::{failpoint, program};

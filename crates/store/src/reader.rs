@@ -15,7 +15,7 @@ use crate::lease::locks::{self, LockWait};
 use crate::lease::owners;
 use crate::lease::permits::{self, PermitTask};
 use crate::lease::run_lease::{self, RunLease};
-use crate::log::LogTail;
+use crate::log::tail::LogTail;
 use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
 use crate::{connect, rows, uses};
 use wf_base::digest::Sha256Digest;

@@ -2,12 +2,12 @@ use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
 use crate::batch::NewRunRecord;
-use crate::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
 use crate::column::JsonColumn;
 use crate::fold::{FoldResult, GoneBodiesOnDemand};
-use crate::log::RunPosition;
+use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
+use crate::log::state_event::{self, StateEvent, is_row_change};
+use crate::log::tail::RunPosition;
 use crate::row_log::{self, RECORDED_TABLES};
-use crate::state_event::{self, StateEvent, is_row_change};
 use crate::{cache, project};
 use wf_core::machine::Event;
 

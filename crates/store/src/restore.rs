@@ -6,14 +6,14 @@ use rusqlite::Connection;
 
 use crate::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
 use crate::carry::{self, CarriedUses};
-use crate::chain::verify_chain;
 use crate::connect;
 use crate::error::StoreError;
 use crate::examine::examine;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::own_file::open_regular;
-use crate::log::LogTail;
-use crate::mark::LogMarkFile;
+use crate::log::chain::verify_chain;
+use crate::log::mark::LogMarkFile;
+use crate::log::tail::LogTail;
 use crate::memory::MegramSelection;
 use crate::reader::StoreReader;
 use crate::store::StoreDurability;

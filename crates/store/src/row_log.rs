@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::chain::{BrokenChain, ChainFault, LINKED, fault};
 use crate::column::JsonColumn;
 use crate::error::StoreError;
 use crate::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
+use crate::log::state_event::{StateEvent, StateFact, TableChange, is_row_change};
 use crate::migrate::MIGRATIONS;
-use crate::state_event::{StateEvent, StateFact, TableChange, is_row_change};
 use crate::statements::{make_shadow, make_shadow_indices};
 use crate::writer::WriteContext;
 use crate::{append, row_snapshot};

@@ -6,10 +6,10 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::batch::NewRunRecord;
-use crate::chain::{LINKED, broken_at, fault};
 use crate::column::JsonColumn;
 use crate::error::StoreError;
-use crate::state_event::{self, KEYS, PrunedRun, StateEvent};
+use crate::log::chain::{LINKED, broken_at, fault};
+use crate::log::state_event::{self, KEYS, PrunedRun, StateEvent};
 use crate::writer::WriteContext;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

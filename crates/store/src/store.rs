@@ -22,7 +22,7 @@ use crate::lease::owners;
 use crate::lease::permits::{self, PermitAnswer, PermitRequest};
 use crate::lease::run_lease::LEASE;
 use crate::leases::HeldLeases;
-use crate::mark::LogMarkFile;
+use crate::log::mark::LogMarkFile;
 use crate::prune::{self, PruneResult};
 use crate::queue::WriterQueue;
 use crate::reader::StoreReader;

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::NewRunRecord;
-use crate::chain::LINKED;
 use crate::column::JsonColumn;
 use crate::error::StoreError;
+use crate::log::chain::LINKED;
+use crate::log::state_event::PrunedRun;
 use crate::reader::StoreReader;
 use crate::run_end::RunEndLog;
-use crate::state_event::PrunedRun;
 use crate::view::{RunFilter, RunRow, RunState};
 use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};

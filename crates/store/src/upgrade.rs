@@ -13,7 +13,7 @@ use crate::connect;
 use crate::error::StoreError;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::reserve::free_space;
-use crate::log::LogTail;
+use crate::log::tail::LogTail;
 use crate::migrate::{self, MIGRATIONS, SchemaState};
 use crate::prune::beyond;
 use crate::store::RunRetention;

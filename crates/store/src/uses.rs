@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use crate::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
 use crate::column::JsonColumn;
+use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
+use crate::log::state_event::{ApprovalUse, KEYS, StateEvent, gone};
 use crate::project::ProjectionChange;
-use crate::state_event::{ApprovalUse, KEYS, StateEvent, gone};
 use wf_core::machine::{Event, EventKind, RunApproval};
 
 /// The number of first events of a run among which the approval it began by is recorded.

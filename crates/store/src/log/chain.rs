@@ -3,8 +3,8 @@ use rusqlite::{Connection, Row};
 use crate::batch::LogPosition;
 use crate::error::StoreError;
 use crate::events::EventRange;
-use crate::log::{BEGINNING, RunPosition, hash};
-use crate::mark;
+use crate::log::mark;
+use crate::log::tail::{BEGINNING, RunPosition, hash};
 use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -106,7 +106,7 @@ fn walk(
 }
 
 /// A walk along the log, from its beginning.
-pub(super) struct ChainWalk {
+pub(crate) struct ChainWalk {
     /// The hash of the last event.
     last: Sha256Digest,
     /// The number of events.
@@ -121,7 +121,7 @@ impl Default for ChainWalk {
 
 impl ChainWalk {
     /// Takes the next event, a row of [`COLUMNS`]; returns its fault.
-    pub(super) fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
+    pub(crate) fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
         self.count += 1;
         let own = own_hash(row)?;
         if own != digest(row, 5)? {
@@ -136,10 +136,10 @@ impl ChainWalk {
 }
 
 /// The columns needed to compare an event with its hash.
-pub(super) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
+pub(crate) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
 
 /// The same columns, the hash of the event before, and the hash that the event behind follows.
-pub(super) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, digest, body, \
+pub(crate) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, digest, body, \
      (SELECT hash FROM events AS before WHERE before.seq < events.seq ORDER BY before.seq DESC LIMIT 1), \
      (SELECT prev FROM events AS behind WHERE behind.seq > events.seq ORDER BY behind.seq LIMIT 1)";
 
@@ -148,7 +148,7 @@ pub(super) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, di
 ///
 /// An event that was replaced, with a hash that fits, is so found without a walk along the log: both
 /// neighbours would have to be replaced as well, and theirs, up to the end that the mark names.
-pub(super) fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
+pub(crate) fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
     let own = own_hash(row)?;
     if own != digest(row, 5)? {
         return Ok(Some(ChainFault::Changed));
@@ -195,7 +195,7 @@ fn cut(reader: &StoreReader) -> rusqlite::Result<Option<BrokenChain>> {
 }
 
 /// Names an event, a row of [`COLUMNS`], with its fault.
-pub(super) fn broken_at(
+pub(crate) fn broken_at(
     connection: &Connection,
     row: &Row<'_>,
     fault: ChainFault,
@@ -205,7 +205,7 @@ pub(super) fn broken_at(
 }
 
 /// Returns the run with a key, if known.
-pub(super) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
+pub(crate) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
     use rusqlite::OptionalExtension;
     connection
         .query_row("SELECT id FROM runs WHERE key = ?1", [key], |row| {

@@ -4,14 +4,14 @@ use crate::batch::LogPosition;
 use wf_base::digest::Sha256Digest;
 
 /// The version of the format of bodies.
-pub(super) const FORM: u32 = 1;
+pub(crate) const FORM: u32 = 1;
 
 /// The hash before the first event.
-pub(super) const BEGINNING: [u8; 32] = [0; 32];
+pub(crate) const BEGINNING: [u8; 32] = [0; 32];
 
 /// The end of the log, which the next event is bound to.
 #[derive(Clone, Copy)]
-pub(super) struct LogTail {
+pub(crate) struct LogTail {
     /// The number of the last event; 0 if there is none.
     pub seq: i64,
     /// Its hash.
@@ -26,7 +26,7 @@ impl From<&LogTail> for LogPosition {
 
 /// The position of an event in its run.
 #[derive(Clone, Copy)]
-pub(super) struct RunPosition {
+pub(crate) struct RunPosition {
     /// The key of its run.
     pub run: i64,
     /// Its number in the run.
@@ -37,14 +37,14 @@ pub(super) struct RunPosition {
 
 impl RunPosition {
     /// Returns the position of an event that belongs to no run, at the end of the log.
-    pub(super) fn of_state(tail: &LogTail) -> Self {
+    pub(crate) fn of_state(tail: &LogTail) -> Self {
         Self { run: tail.seq + 1, n: 0, v: FORM }
     }
 }
 
 impl LogTail {
     /// Reads the end, inside the transaction that appends: other processes write too.
-    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let found = connection
             .prepare_cached("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")?
             .query_row([], |row| {
@@ -56,7 +56,7 @@ impl LogTail {
     }
 
     /// Adds an event.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         connection: &Connection,
         place: RunPosition,
@@ -78,7 +78,7 @@ impl LogTail {
 /// Returns the hash of an event: SHA-256 of the hash before it, its run's key and its number (64
 /// bits each, most significant byte first), the version of its format (32 bits) and the SHA-256 of
 /// its body.
-pub(super) fn hash(prev: &Sha256Digest, place: RunPosition, body: &Sha256Digest) -> Sha256Digest {
+pub(crate) fn hash(prev: &Sha256Digest, place: RunPosition, body: &Sha256Digest) -> Sha256Digest {
     let mut bytes = Vec::with_capacity(84);
     bytes.extend_from_slice(prev.bytes());
     bytes.extend_from_slice(&place.run.to_be_bytes());

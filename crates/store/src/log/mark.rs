@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::lease::process::boot;
-use crate::log::LogTail;
+use crate::log::tail::LogTail;
 use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 
@@ -20,7 +20,7 @@ const LENGTH: usize = 160;
 /// A mark is written after a commit and never synced: it may be behind the log, but not ahead of
 /// the acknowledged events.
 #[derive(Debug)]
-pub(super) struct LogMarkFile {
+pub(crate) struct LogMarkFile {
     file: Option<File>,
     durability: StoreDurability,
     boot: String,
@@ -37,19 +37,19 @@ struct LogMark {
 
 impl LogMarkFile {
     /// Opens the mark of a state folder. One that cannot be written stays behind: harmless.
-    pub(super) fn new(folder: &StateFolder, durability: StoreDurability) -> Self {
+    pub(crate) fn new(folder: &StateFolder, durability: StoreDurability) -> Self {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false);
         Self { file: file.open(folder.mark()).ok(), durability, boot: boot() }
     }
 
     /// Returns the durability of the events it marks.
-    pub(super) fn durability(&self) -> StoreDurability {
+    pub(crate) fn durability(&self) -> StoreDurability {
         self.durability
     }
 
     /// Records the end of the log.
-    pub(super) fn write_mark(&self, tail: &LogTail) {
+    pub(crate) fn write_mark(&self, tail: &LogTail) {
         let how = self.durability.as_str();
         let text = format!("{} {} {how} {}", tail.seq, tail.hash, self.boot);
         let line = format!("{text:<0$}\n", LENGTH - 1);
@@ -60,7 +60,7 @@ impl LogMarkFile {
 }
 
 /// Checks that the log reaches as far as its mark. Without a readable mark nothing is known.
-pub(super) fn check(connection: Option<&Connection>, folder: &StateFolder) -> Result<(), StoreError> {
+pub(crate) fn check(connection: Option<&Connection>, folder: &StateFolder) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(&folder.database(), &error);
     let Some(mark) = read(folder).filter(|mark| !mark.may_have_lost || mark.boot == boot()) else {
         return Ok(());
@@ -80,7 +80,7 @@ pub(super) fn check(connection: Option<&Connection>, folder: &StateFolder) -> Re
 }
 
 /// True if the log ends with exactly the event of its mark.
-pub(super) fn is_at_end(connection: &Connection, folder: &StateFolder) -> rusqlite::Result<bool> {
+pub(crate) fn is_at_end(connection: &Connection, folder: &StateFolder) -> rusqlite::Result<bool> {
     let tail = LogTail::read(connection)?;
     Ok(read(folder).is_some_and(|mark| (mark.seq, mark.hash) == (tail.seq, tail.hash)))
 }
@@ -91,7 +91,7 @@ fn event_and_last(connection: &Connection, seq: i64) -> rusqlite::Result<(Option
 }
 
 /// Returns the stored hash of an event, if it exists.
-pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Sha256Digest>> {
+pub(crate) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Sha256Digest>> {
     let hash = |row: &rusqlite::Row<'_>| row.get::<_, [u8; 32]>(0).map(Sha256Digest::from);
     connection.query_row("SELECT hash FROM events WHERE seq = ?1", [seq], hash).optional()
 }

@@ -145,7 +145,7 @@ pub struct ApprovalUse {
 
 impl ApprovalUse {
     /// Returns the use by which a run was started; `None` if it was approved in that moment.
-    pub(super) fn of(run: &str, approved: &RunApproval) -> Option<Self> {
+    pub(crate) fn of(run: &str, approved: &RunApproval) -> Option<Self> {
         (approved.execution > 0).then(|| Self {
             nonce: approved.nonce.clone(),
             execution: approved.execution,
@@ -157,7 +157,7 @@ impl ApprovalUse {
 
 impl StateFact {
     /// Returns the uses of approvals that it records.
-    pub(super) fn uses(&self) -> &[ApprovalUse] {
+    pub(crate) fn uses(&self) -> &[ApprovalUse] {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
             Self::ConnectionApproved(one) => std::slice::from_ref(one),
@@ -171,7 +171,7 @@ impl StateFact {
     }
 
     /// Returns the withdrawals of approvals that it records.
-    pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
+    pub(crate) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
             Self::RunsPruned { .. }
             | Self::ArtifactsPruned { .. }
@@ -186,7 +186,7 @@ impl StateFact {
     }
 
     /// Returns the changes of recorded tables.
-    pub(super) fn tables(&self) -> &BTreeMap<String, TableChange> {
+    pub(crate) fn tables(&self) -> &BTreeMap<String, TableChange> {
         const NONE: &BTreeMap<String, TableChange> = &BTreeMap::new();
         match self {
             Self::RowsRecorded { tables, .. } => tables,
@@ -195,7 +195,7 @@ impl StateFact {
     }
 
     /// Returns the runs that it records as pruned.
-    pub(super) fn pruned(&self) -> &[PrunedRun] {
+    pub(crate) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
             Self::ArtifactsPruned { .. }
@@ -212,17 +212,17 @@ impl StateFact {
 
 /// The bodies that were removed, by the records of it in the log.
 #[derive(Debug, Default)]
-pub(super) struct GoneBodies {
+pub(crate) struct GoneBodies {
     /// The keys of the runs that were pruned, and of the events of no run that were erased.
-    pub(super) keys: BTreeSet<i64>,
+    pub(crate) keys: BTreeSet<i64>,
     /// The rest of each erased event, by its number.
-    pub(super) rows: BTreeMap<i64, ErasedRows>,
+    pub(crate) rows: BTreeMap<i64, ErasedRows>,
     /// The keys of the runs whose stored files were removed.
-    pub(super) files: BTreeSet<i64>,
+    pub(crate) files: BTreeSet<i64>,
 }
 
 /// Reads which bodies were removed.
-pub(super) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
+pub(crate) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
     let mut gone = GoneBodies::default();
     for event in all(connection)? {
         gone.keys.extend(event.fact.pruned().iter().map(|run| run.key));
@@ -242,7 +242,7 @@ pub(super) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
 }
 
 /// Applies an event that belongs to no run to the projections, except the recorded tables.
-pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
+pub(crate) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
     uses::apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO revoked_approvals (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
@@ -255,7 +255,7 @@ pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Resul
 }
 
 /// True if a body of the log is that of an event `rows_recorded`.
-pub(super) fn is_row_change(body: &str) -> bool {
+pub(crate) fn is_row_change(body: &str) -> bool {
     const HEAD: usize = 64;
     let head = body.as_bytes().get(..HEAD).unwrap_or_default();
     head.windows(WORD.len()).any(|window| window == WORD)
@@ -265,13 +265,13 @@ pub(super) fn is_row_change(body: &str) -> bool {
 const WORD: &[u8] = br#""event":"rows_recorded""#;
 
 /// Finds the first events of all runs without reading those between: one index lookup each.
-pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
+pub(crate) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
          SELECT min(run) FROM events
          UNION ALL SELECT (SELECT min(run) FROM events WHERE run > key) FROM keys
              WHERE key IS NOT NULL)";
 
 /// Returns the query of columns of the events that belong to no run, except those that record rows.
-pub(super) fn query(columns: &str) -> String {
+pub(crate) fn query(columns: &str) -> String {
     // Searching for a word is cheaper than parsing JSON.
     format!(
         "{KEYS} SELECT {columns} FROM keys JOIN events ON run = key AND run_seq = 0
@@ -285,7 +285,7 @@ pub(super) fn query(columns: &str) -> String {
 }
 
 /// Returns the events of the log that belong to no run, except those that record rows.
-pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
+pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
     connection
         .prepare_cached(&query("body"))?
         .query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|event| event.0))?

@@ -4,13 +4,14 @@ use serde_json::{Map, Value};
 
 use crate::batch::{AppendResult, EventBatch, LogPosition, NewRun, NewRunRecord};
 use crate::claim::{self, ReconciliationClaim};
+use crate::db::fence;
+use crate::db::store::StoreDurability;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::lease::{locks, owners};
 use crate::log::state_event::{self, StateEvent};
 use crate::log::tail::{FORM, LogTail, RunPosition};
-use crate::store::StoreDurability;
-use crate::writer::WriteContext;
-use crate::{answers, fence, project, row_log, sessions, suggestions, tree, undo};
+use crate::{answers, project, row_log, sessions, suggestions, tree, undo};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunOffers};

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
+use crate::db::reader::StoreReader;
+use crate::db::store::{RunRetention, StoreDurability};
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::files::blobs::BlobStore;
 use crate::files::folder::StateFolder;
 use crate::lease::owners;
 use crate::log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
 use crate::needed::{needed, outermost};
-use crate::reader::StoreReader;
-use crate::store::{RunRetention, StoreDurability};
-use crate::writer::WriteContext;
 use crate::{append, run_end};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

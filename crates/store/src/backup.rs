@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-use crate::connect;
+use crate::db::connect;
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::examine::examine;
 use crate::files::folder::StateFolder;
 use crate::log::chain::verify_chain;
 use crate::log::tail::LogTail;
-use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_base::{failpoint, program};

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::claim::ReconciliationClaim;
-use crate::fence::FencingToken;
+use crate::db::fence::FencingToken;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId, SessionName};
 use wf_base::time::Moment;

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::{ItemColumn, JsonColumn};
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::log::chain::{LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact};
-use crate::writer::WriteContext;
 use crate::{append, rows};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

@@ -6,14 +6,15 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::batch::LogPosition;
+use crate::db::connect;
+use crate::db::reader::StoreReader;
+use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::log::mark::LogMarkFile;
 use crate::log::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
 use crate::log::tail::{LogTail, RunPosition};
-use crate::reader::StoreReader;
-use crate::store::StoreDurability;
-use crate::{connect, uses};
+use crate::uses;
 use wf_base::time::Moment;
 
 /// The uses of approvals that were carried over.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::column::{MomentColumn, WordColumn};
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::writer::WriteContext;
 use crate::{deployment, goals, run_end};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

@@ -4,12 +4,12 @@ use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::log::state_event::{ApprovalUse, StateEvent, StateFact};
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use crate::{append, row_log, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RefId};

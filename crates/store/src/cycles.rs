@@ -3,13 +3,13 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::goals;
-use crate::reader::StoreReader;
 use crate::run_end::{self, RunEnd, RunEndLog};
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

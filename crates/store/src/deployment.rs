@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::column::JsonColumn;
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::goals::known;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::GoalLedgerState;

@@ -5,10 +5,10 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
 use crate::cache;
+use crate::db::reader::StoreReader;
 use crate::fold::{FoldResult, ShadowProjections};
 use crate::log::chain::{BrokenChain, ChainFault, run_of};
 use crate::log::state_event;
-use crate::reader::StoreReader;
 use crate::rebuild::{FOLDED, OF_STATE};
 use crate::row_log::{self, RECORDED_TABLES, RecordedTable};
 

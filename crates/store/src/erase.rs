@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::JsonColumn;
+use crate::db::connect;
+use crate::db::store::{Store, StoreDurability};
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::log::state_event::{KEYS, StateEvent, StateFact, TableChange};
-use crate::store::{Store, StoreDurability};
-use crate::writer::WriteContext;
-use crate::{append, connect, row_log};
+use crate::{append, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::db::migrate::MIGRATIONS;
+use crate::db::statements::make_shadow;
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
 use crate::log::state_event::{GoneBodies, KEYS, gone};
-use crate::migrate::MIGRATIONS;
 use crate::rebuild::{FOLDED, OF_STATE, apply_event};
-use crate::statements::make_shadow;
 use wf_base::name::RunId;
 
 /// Projections that shadow those of the database and are filled from the log, run by run, on

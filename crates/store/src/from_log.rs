@@ -4,11 +4,11 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
 use crate::error::StoreError;
 use crate::fold::{FoldResult, ShadowProjections, tree};
 use crate::log::chain::{ChainFault, verify_chain};
-use crate::reader::StoreReader;
-use crate::store::Store;
 use crate::{difference, row_log};
 use wf_base::name::RunId;
 

@@ -4,12 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::deployment::is_deployed;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use crate::db::queue::WriterQueue;
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
-use crate::queue::WriterQueue;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
 use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth, TargetKind};

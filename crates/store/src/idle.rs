@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::events::EventRange;
-use crate::reader::StoreReader;
 use crate::view::{AttemptRow, RunRow};
 use wf_base::name::RunId;
 use wf_base::time::Moment;

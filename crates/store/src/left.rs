@@ -1,8 +1,8 @@
 //! The processes that attempts left running, over all runs.
 
 use crate::column::{ItemColumn, JsonColumn, WordColumn};
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
 use wf_base::name::RunId;
 use wf_core::machine::{LeftProcesses, TaskId};
 

@@ -3,11 +3,11 @@
 use rusqlite::{Connection, Params, Row};
 
 use crate::column::{MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::erase::{self, MEMORY};
 use crate::error::StoreError;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
 use crate::{notes, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;

@@ -6,10 +6,10 @@
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::column::{JsonColumn, MomentColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery, StepDecision, prefer};
 

@@ -2,10 +2,10 @@
 
 use crate::column::MomentColumn;
 use crate::cycles::{NotificationRow, notification};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
 use wf_base::time::Moment;
 
 /// A notification that was not delivered.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
 use crate::rows;
 use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow};
 use wf_base::name::{Name, RunId};

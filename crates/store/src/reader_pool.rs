@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
-use crate::reader::StoreReader;
 use wf_base::name::RunId;
 
 /// The most readers that stay open while nothing is read. Each has a page cache of its own, of 2 MB at most.

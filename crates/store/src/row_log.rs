@@ -12,13 +12,13 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::column::JsonColumn;
+use crate::db::migrate::MIGRATIONS;
+use crate::db::statements::{make_shadow, make_shadow_indices};
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::fold::{FoldResult, GoneBodiesOnDemand};
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact, TableChange, is_row_change};
-use crate::migrate::MIGRATIONS;
-use crate::statements::{make_shadow, make_shadow_indices};
-use crate::writer::WriteContext;
 use crate::{append, row_snapshot};
 use wf_base::time::Moment;
 
@@ -350,7 +350,7 @@ fn all(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::RECORDED_TABLES;
-    use crate::migrate::pristine;
+    use crate::db::migrate::pristine;
 
     #[test]
     fn every_column_of_the_tables_is_recorded() {

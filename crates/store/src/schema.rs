@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use crate::migrate;
+use crate::db::migrate;
 
 /// A part of the database's schema that differs from the migrations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::column::{MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
 use crate::row_log;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use wf_base::name::SessionName;
 use wf_base::time::Moment;
 use wf_core::session::{SessionChange, SessionRecord, SessionRefusal};

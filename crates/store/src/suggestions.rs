@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::batch::NewRun;
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
 use crate::row_log;
-use crate::store::Store;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::suggestion::{

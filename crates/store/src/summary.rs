@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::NewRunRecord;
 use crate::column::JsonColumn;
+use crate::db::reader::StoreReader;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::log::chain::LINKED;
 use crate::log::state_event::PrunedRun;
-use crate::reader::StoreReader;
 use crate::run_end::RunEndLog;
 use crate::view::{RunFilter, RunRow, RunState};
-use crate::writer::WriteContext;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepCounts};

@@ -1,5 +1,5 @@
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 

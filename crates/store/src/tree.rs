@@ -1,9 +1,9 @@
 //! The trees that runs were approved with. A tree lists every file of a workspace, and many runs have the
 //! same one: the log holds its digest, and the list is a text like others, stored once.
 
+use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::project::ProjectionChange;
-use crate::reader::StoreReader;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Event, EventKind, RunApproval, tree_text};
 

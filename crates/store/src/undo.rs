@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::batch::NewRun;
 use crate::column::WordColumn;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::writer::WriteContext;
 use wf_base::name::RunId;
 use wf_core::undo::{UndoRun, refuse_second};
 

@@ -9,14 +9,14 @@ use rusqlite::Connection;
 use walkdir::WalkDir;
 
 use crate::backup::{BackupManifest, FOLDERS, FORM, copy_database};
-use crate::connect;
+use crate::db::connect;
+use crate::db::migrate::{self, MIGRATIONS, SchemaState};
+use crate::db::store::RunRetention;
 use crate::error::StoreError;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::reserve::free_space;
 use crate::log::tail::LogTail;
-use crate::migrate::{self, MIGRATIONS, SchemaState};
 use crate::prune::beyond;
-use crate::store::RunRetention;
 use wf_base::name::RunId;
 use wf_base::program;
 use wf_base::time::Moment;

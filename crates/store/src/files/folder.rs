@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::connect;
+use crate::db::connect;
 use crate::error::StoreError;
 use wf_base::failpoint;
 use wf_base::name::{RunId, SessionName};

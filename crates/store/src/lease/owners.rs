@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::db::fence::FencingToken;
 use crate::error::StoreError;
-use crate::fence::FencingToken;
 use crate::lease::holder::LeaseHolder;
 use crate::lease::run_lease::{self, RunLease};
 use wf_base::name::RunId;

@@ -4,11 +4,11 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::lease::process::boot;
 use crate::log::tail::LogTail;
-use crate::store::StoreDurability;
 use wf_base::digest::Sha256Digest;
 
 /// The length of a mark's text, with its line end.

@@ -14,9 +14,9 @@ use wf_base::time::{Clock, Moment, SystemClock};
 use wf_base::{failpoint, program};
 
 /// The changes of the schema, in order. None is ever edited: see the test.
-pub(super) const MIGRATIONS: &[&str] = &[
-    include_str!("../../../migrations/0001_state.sql"),
-    include_str!("../../../migrations/0002_programs.sql"),
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../../../../migrations/0001_state.sql"),
+    include_str!("../../../../migrations/0002_programs.sql"),
 ];
 
 /// The application id in the header of our databases: "wfst".
@@ -24,7 +24,7 @@ const APPLICATION: i32 = 0x7766_7374;
 
 /// The state of a database's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaState {
+pub(crate) enum SchemaState {
     /// There is none.
     Empty,
     /// The migrations behind a number are missing.
@@ -34,7 +34,7 @@ pub(super) enum SchemaState {
 }
 
 /// Determines the state of the schema; refuses one that this program does not know.
-pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaState, StoreError> {
+pub(crate) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaState, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
     let tables: u32 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
@@ -51,14 +51,14 @@ pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaStat
 }
 
 /// True if a schema is one that this program knows, or that with later migrations: they only add.
-pub(super) fn is_known_or_later(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_known_or_later(connection: &Connection) -> rusqlite::Result<bool> {
     let applied = applied(connection)?;
     Ok(applied.len() >= MIGRATIONS.len()
         && MIGRATIONS.iter().zip(applied).all(|(known, found)| found == checksum(known)))
 }
 
 /// Returns the program that opened the state last to write; `None`: it is unknown, or the schema older than its record.
-pub(super) fn last_program(connection: &Connection) -> Option<String> {
+pub(crate) fn last_program(connection: &Connection) -> Option<String> {
     let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";
     connection.query_row(sql, [], |row| row.get(0)).ok()
 }
@@ -101,7 +101,7 @@ fn compare(
 }
 
 /// Opens an empty database in memory with the schema that the migrations make.
-pub(super) fn pristine() -> rusqlite::Result<Connection> {
+pub(crate) fn pristine() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     begin(&connection)?;
     for text in MIGRATIONS {
@@ -111,7 +111,7 @@ pub(super) fn pristine() -> rusqlite::Result<Connection> {
 }
 
 /// Applies the missing migrations, in one transaction; returns the end of the log if that records them.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<LogTail>, StoreError> {
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<LogTail>, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
@@ -151,7 +151,7 @@ fn record(connection: &Connection, from: u32, now: Moment) -> rusqlite::Result<L
 }
 
 /// Records this program as the one that opened the state last to write.
-pub(super) fn note_program(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+pub(crate) fn note_program(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
     let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";
     let last: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
     let version = program::version();

@@ -13,7 +13,7 @@ pub struct WriteTicket<T>(oneshot::Receiver<Result<T, StoreError>>);
 
 impl<T> WriteTicket<T> {
     /// Creates a ticket and the sender of its answer.
-    pub(super) fn new() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
+    pub(crate) fn new() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
         let (answer, ticket) = oneshot::channel();
         (answer, Self(ticket))
     }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::db::held_leases::{HeldLeases, LeaseRenewal};
+use crate::db::queue::{WriteJob, WriterMessage, WriterQueue};
+use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::reserve::SpaceReserve;
 use crate::lease::holder::LeaseHolder;
-use crate::leases::{HeldLeases, LeaseRenewal};
 use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;
-use crate::queue::{WriteJob, WriterMessage, WriterQueue};
-use crate::store::StoreDurability;
 use wf_base::failpoint;
 use wf_base::time::Clock;
 
@@ -28,7 +28,7 @@ const SOON: Duration = Duration::from_secs(1);
 const LARGE_LOG: u64 = 1 << 20;
 
 /// The owner of the write connection, on a thread of its own.
-pub(super) struct StoreWriter {
+pub(crate) struct StoreWriter {
     /// The connection.
     pub connection: Connection,
     /// The path of its file, for messages.
@@ -52,7 +52,7 @@ pub(super) struct StoreWriter {
 }
 
 /// The rule which transactions are flushed to the disk.
-pub(super) struct WriterFlushes {
+pub(crate) struct WriterFlushes {
     /// True if transactions are flushed at all.
     durable: bool,
     /// True if the next transaction is.
@@ -61,7 +61,7 @@ pub(super) struct WriterFlushes {
 
 impl WriterFlushes {
     /// Creates the rule for a connection that was set up for a durability.
-    pub(super) fn new(durability: StoreDurability) -> Self {
+    pub(crate) fn new(durability: StoreDurability) -> Self {
         let durable = durability == StoreDurability::Full;
         Self { durable, on: Cell::new(durable) }
     }
@@ -78,7 +78,7 @@ impl WriterFlushes {
 }
 
 /// The context of a job: a transaction and what belongs to it.
-pub(super) struct WriteContext<'a> {
+pub(crate) struct WriteContext<'a> {
     /// The connection, inside a transaction.
     pub connection: &'a Connection,
     /// The writer.
@@ -90,21 +90,21 @@ pub(super) struct WriteContext<'a> {
 }
 
 /// Returns the identity of the file at a path.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino()))
 }
 
 impl WriteContext<'_> {
     /// Classifies an error of SQLite.
-    pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
+    pub(crate) fn failed(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.writer.path, error)
     }
 }
 
 impl StoreWriter {
     /// Works until told to stop: all waiting jobs go into one transaction.
-    pub(super) fn run(self, queue: &Receiver<WriterMessage>) {
+    pub(crate) fn run(self, queue: &Receiver<WriterMessage>) {
         let buffer = RefCell::new(Vec::with_capacity(4096));
         let mut open = true;
         while open && let Some((mut jobs, more)) = self.first(queue) {

@@ -2,17 +2,17 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::ticket::WriteTicket;
-use crate::writer::WriteContext;
 
 /// The queue to the writer. Unbounded, because a sender waits for the answer before it continues: a
 /// run has one batch in flight.
 #[derive(Clone, Debug)]
-pub(super) struct WriterQueue(mpsc::Sender<WriterMessage>);
+pub(crate) struct WriterQueue(mpsc::Sender<WriterMessage>);
 
 /// A message to the writer.
-pub(super) enum WriterMessage {
+pub(crate) enum WriterMessage {
     /// A job to do in a transaction.
     Work(Box<dyn WriteJob>),
     /// A job to do in one transaction with the next one, which is about to be sent.
@@ -22,7 +22,7 @@ pub(super) enum WriterMessage {
 }
 
 /// A job to do in a transaction, with a receiver of its result.
-pub(super) trait WriteJob: Send {
+pub(crate) trait WriteJob: Send {
     /// True if nothing relies on it after a loss of power.
     fn is_brief(&self) -> bool {
         false
@@ -37,13 +37,13 @@ pub(super) trait WriteJob: Send {
 
 impl WriterQueue {
     /// Creates a queue and its receiving end.
-    pub(super) fn new() -> (Self, mpsc::Receiver<WriterMessage>) {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<WriterMessage>) {
         let (sender, receiver) = mpsc::channel();
         (Self(sender), receiver)
     }
 
     /// Sends a job to the writer. If the writer is gone, the answer is [`StoreError::Closed`].
-    pub(super) fn send<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn send<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -52,7 +52,7 @@ impl WriterQueue {
     }
 
     /// Sends a job that nothing relies on after a loss of power.
-    pub(super) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -61,7 +61,7 @@ impl WriterQueue {
     }
 
     /// Sends a job that becomes durable with the next one, unless that takes long.
-    pub(super) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -87,7 +87,7 @@ impl WriterQueue {
     }
 
     /// Tells the writer to stop.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let _ = self.0.send(WriterMessage::Stop);
     }
 }

@@ -7,6 +7,7 @@ use crate::answers::{self, ApprovalAnswer};
 use crate::batch::LogPosition;
 use crate::cache::{self, CacheEntry, UnrecordedResult};
 use crate::column::{ItemColumn, JsonColumn};
+use crate::db::connect;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::find::FindError;
@@ -17,7 +18,7 @@ use crate::lease::permits::{self, PermitTask};
 use crate::lease::run_lease::{self, RunLease};
 use crate::log::tail::LogTail;
 use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
-use crate::{connect, rows, uses};
+use crate::{rows, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId, SessionName};
 use wf_core::machine::{Attempt, LockHolder, Standing};
@@ -31,7 +32,7 @@ const CANDIDATES: i64 = 10;
 pub struct StoreReader {
     connection: Connection,
     folder: StateFolder,
-    pub(super) fold: Option<ShadowProjections>,
+    pub(crate) fold: Option<ShadowProjections>,
 }
 
 impl StoreReader {
@@ -42,12 +43,12 @@ impl StoreReader {
     }
 
     /// Opens the folder of an open store.
-    pub(super) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
+    pub(crate) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
         Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), fold: None })
     }
 
     /// Opens a state whose schema this program does not know, to copy it.
-    pub(super) fn open_unchecked(dir: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_unchecked(dir: &Path) -> Result<Self, StoreError> {
         let folder = StateFolder::new(dir);
         Ok(Self { connection: connect::unchecked(&folder.database())?, folder, fold: None })
     }
@@ -363,7 +364,7 @@ impl StoreReader {
         permits::tasks(&self.connection).map_err(|error| self.failed(&error))
     }
     /// Returns the connection, for the other readers of this module.
-    pub(super) fn connection(&self) -> &Connection {
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
@@ -373,7 +374,7 @@ impl StoreReader {
     }
 
     /// Classifies an error of SQLite.
-    pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
+    pub(crate) fn failed(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.folder.database(), error)
     }
 
@@ -381,7 +382,7 @@ impl StoreReader {
         self.all(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))
     }
 
-    pub(super) fn all<T>(
+    pub(crate) fn all<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -394,7 +395,7 @@ impl StoreReader {
         all().map_err(|error| self.failed(&error))
     }
 
-    pub(super) fn query_one<T>(
+    pub(crate) fn query_one<T>(
         &self,
         sql: &str,
         values: impl Params,

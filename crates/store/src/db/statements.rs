@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// Makes a temporary table of the name and with the columns of a stored one, without its indices and references.
-pub(super) fn make_shadow(connection: &Connection, table: &str, migrations: &[&str]) -> rusqlite::Result<()> {
+pub(crate) fn make_shadow(connection: &Connection, table: &str, migrations: &[&str]) -> rusqlite::Result<()> {
     for statement in statements_of(table, migrations) {
         let made = statement.replacen("CREATE TABLE ", "CREATE TEMP TABLE ", 1);
         let made = made.replacen("ALTER TABLE ", "ALTER TABLE temp.", 1);
@@ -14,7 +14,7 @@ pub(super) fn make_shadow(connection: &Connection, table: &str, migrations: &[&s
 }
 
 /// Makes the indices of a stored table on its temporary one.
-pub(super) fn make_shadow_indices(
+pub(crate) fn make_shadow_indices(
     connection: &Connection,
     table: &str,
     migrations: &[&str],
@@ -56,7 +56,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::{make_shadow, statements_of};
-    use crate::migrate::{MIGRATIONS, pristine};
+    use crate::db::migrate::{MIGRATIONS, pristine};
 
     fn tables(connection: &Connection, schema: &str) -> BTreeMap<String, String> {
         let sql = format!(

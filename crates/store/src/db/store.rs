@@ -11,8 +11,14 @@ use crate::artifact_limit::ArtifactLimit;
 use crate::batch::{AppendResult, EventBatch};
 use crate::cache::{self, CacheEntry, CacheLookup};
 use crate::column::JsonColumn;
+use crate::db::fence::{FencingToken, RunFence};
+use crate::db::held_leases::HeldLeases;
+use crate::db::queue::WriterQueue;
+use crate::db::reader::StoreReader;
+use crate::db::ticket::WriteTicket;
+use crate::db::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
+use crate::db::{connect, migrate};
 use crate::error::StoreError;
-use crate::fence::{FencingToken, RunFence};
 use crate::files::blobs::BlobStore;
 use crate::files::folder::StateFolder;
 use crate::files::reserve::SpaceReserve;
@@ -21,14 +27,9 @@ use crate::lease::locks::{self, LockAcquisition, LockRequest};
 use crate::lease::owners;
 use crate::lease::permits::{self, PermitAnswer, PermitRequest};
 use crate::lease::run_lease::LEASE;
-use crate::leases::HeldLeases;
 use crate::log::mark::LogMarkFile;
 use crate::prune::{self, PruneResult};
-use crate::queue::WriterQueue;
-use crate::reader::StoreReader;
-use crate::ticket::WriteTicket;
-use crate::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
-use crate::{append, connect, migrate, rebuild, row_log};
+use crate::{append, rebuild, row_log};
 use wf_base::failpoint;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};
@@ -294,12 +295,12 @@ impl Store {
     }
 
     /// Returns a queue to the writer.
-    pub(super) fn queue(&self) -> WriterQueue {
+    pub(crate) fn queue(&self) -> WriterQueue {
         self.queue.clone()
     }
 
     /// Queues a job.
-    pub(super) fn job<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn job<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -308,7 +309,7 @@ impl Store {
     }
 
     /// Queues a job that reads or changes the recorded tables, at a time.
-    pub(super) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
+    pub(crate) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -317,7 +318,7 @@ impl Store {
     }
 
     /// Queues a job that reads or changes the recorded tables, now, and fails only with an error of SQLite.
-    pub(super) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -330,7 +331,7 @@ impl Store {
     }
 
     /// Queues a job that fails only with an error of SQLite.
-    pub(super) fn sql<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(crate) fn sql<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> rusqlite::Result<T> + Send + 'static,

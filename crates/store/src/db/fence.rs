@@ -1,10 +1,10 @@
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
+use crate::db::queue::WriterQueue;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::lease::owners;
-use crate::queue::WriterQueue;
-use crate::writer::WriteContext;
 use wf_base::name::RunId;
 
 /// The number that an owner of a run writes under. Writes under any number but the run's newest are
@@ -19,7 +19,7 @@ pub struct FencingToken {
 
 impl FencingToken {
     /// Returns the first token of a run.
-    pub(super) fn first(run: &RunId) -> Self {
+    pub(crate) fn first(run: &RunId) -> Self {
         Self { run: run.clone(), number: 1 }
     }
 }
@@ -34,7 +34,7 @@ pub struct RunFence {
 
 impl RunFence {
     /// Makes the fence of a run that the writer has just taken.
-    pub(super) fn new(token: FencingToken, queue: WriterQueue, lost: oneshot::Receiver<StoreError>) -> Self {
+    pub(crate) fn new(token: FencingToken, queue: WriterQueue, lost: oneshot::Receiver<StoreError>) -> Self {
         Self { token, queue, loss_receiver: lost }
     }
 
@@ -72,7 +72,7 @@ impl Drop for RunFence {
 }
 
 /// Releases the run held under a token.
-pub(super) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> Result<(), StoreError> {
+pub(crate) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> Result<(), StoreError> {
     let writer = writing.writer;
     writer.leases.stop_renewing(token);
     owners::give_back(writing.connection, token, writer.clock.now()).map_err(|error| writing.failed(&error))

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::db::fence::FencingToken;
+use crate::db::queue::WriteJob;
+use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::fence::FencingToken;
 use crate::lease::owners;
 use crate::lease::process::since_boot;
-use crate::queue::WriteJob;
-use crate::writer::WriteContext;
 use wf_base::name::RunId;
 
 /// The leases that a store's writer renews. The writer itself does so, so that they run out when
 /// its process is stopped.
 #[derive(Debug)]
-pub(super) struct HeldLeases {
+pub(crate) struct HeldLeases {
     millis: i64,
     held: RefCell<BTreeMap<RunId, HeldLease>>,
     due: Cell<i64>,
@@ -29,7 +29,7 @@ struct HeldLease {
 
 impl HeldLeases {
     /// Starts with none; each will last for `length`.
-    pub(super) fn new(length: Duration) -> Self {
+    pub(crate) fn new(length: Duration) -> Self {
         Self {
             millis: i64::try_from(length.as_millis()).unwrap_or(i64::MAX),
             held: RefCell::default(),
@@ -38,12 +38,12 @@ impl HeldLeases {
     }
 
     /// Returns the end of a lease that begins now.
-    pub(super) fn end(&self) -> i64 {
+    pub(crate) fn end(&self) -> i64 {
         since_boot().saturating_add(self.millis)
     }
 
     /// Renews a lease from now on; returns the channel on which its loss is reported.
-    pub(super) fn keep_renewing(&self, token: FencingToken) -> oneshot::Receiver<StoreError> {
+    pub(crate) fn keep_renewing(&self, token: FencingToken) -> oneshot::Receiver<StoreError> {
         let (lost, hears) = oneshot::channel();
         let mut held = self.held.borrow_mut();
         if held.is_empty() {
@@ -54,7 +54,7 @@ impl HeldLeases {
     }
 
     /// Stops renewing a lease.
-    pub(super) fn stop_renewing(&self, token: &FencingToken) {
+    pub(crate) fn stop_renewing(&self, token: &FencingToken) {
         let mut held = self.held.borrow_mut();
         if held.get(&token.run).is_some_and(|held| held.token == *token) {
             held.remove(&token.run);
@@ -62,7 +62,7 @@ impl HeldLeases {
     }
 
     /// Returns the time until the next renewal; `None` if there are no leases.
-    pub(super) fn wait(&self) -> Option<Duration> {
+    pub(crate) fn wait(&self) -> Option<Duration> {
         if self.held.borrow().is_empty() {
             return None;
         }
@@ -76,7 +76,7 @@ impl HeldLeases {
 }
 
 /// Renews the leases held, and reports those that another process took.
-pub(super) struct LeaseRenewal;
+pub(crate) struct LeaseRenewal;
 
 impl WriteJob for LeaseRenewal {
     fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {

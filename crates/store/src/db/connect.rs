@@ -5,23 +5,23 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::db::migrate::{self, SchemaState};
+use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::files::own_file::own_file;
 use crate::log::mark::{self, LogMarkFile};
-use crate::migrate::{self, SchemaState};
-use crate::store::StoreDurability;
 use crate::upgrade;
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of statements that stay prepared; more than this module has.
 const STATEMENTS: usize = 128;
 
 /// Opens the database for writing, creating and migrating it as needed.
-pub(super) fn for_writing(
+pub(crate) fn for_writing(
     folder: &StateFolder,
     durability: StoreDurability,
 ) -> Result<Connection, StoreError> {
@@ -54,7 +54,7 @@ pub(super) fn for_writing(
 }
 
 /// Opens the database for reading.
-pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
+pub(crate) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
     own_files(folder)?;
     let path = folder.database();
     if !path.exists() {
@@ -72,12 +72,12 @@ pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError
 }
 
 /// Opens a database for reading, whatever its schema.
-pub(super) fn unchecked(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn unchecked(path: &Path) -> Result<Connection, StoreError> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
 /// Opens the database for reading beside an open store: a later version that migrated it meanwhile is no hindrance.
-pub(super) fn for_reading_on(folder: &StateFolder) -> Result<Connection, StoreError> {
+pub(crate) fn for_reading_on(folder: &StateFolder) -> Result<Connection, StoreError> {
     match for_reading(folder) {
         Err(StoreError::Newer { path, found, known, program }) => {
             let connection = unchecked(&path)?;
@@ -125,14 +125,14 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 
 /// Waits for the lock of the processes that change the schema. A file system without locks leaves
 /// this to SQLite's own.
-pub(super) fn lock_schema(folder: &StateFolder) -> Option<File> {
+pub(crate) fn lock_schema(folder: &StateFolder) -> Option<File> {
     let file = File::open(folder.path()).ok()?;
     file.lock().ok()?;
     Some(file)
 }
 
 /// Takes the lock if it is free.
-pub(super) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
+pub(crate) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
     let file = File::open(folder.path()).ok()?;
     file.try_lock().ok()?;
     Some(file)

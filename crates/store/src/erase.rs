@@ -15,8 +15,9 @@ use crate::db::connect;
 use crate::db::store::{Store, StoreDurability};
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
+use crate::events::append;
 use crate::log::state_event::{KEYS, StateEvent, StateFact, TableChange};
-use crate::{append, row_log};
+use crate::row_log;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::events::EventRange;
+use crate::events::run_events::EventRange;
 use crate::view::{AttemptRow, RunRow};
 use wf_base::name::RunId;
 use wf_base::time::Moment;

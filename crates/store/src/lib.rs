@@ -14,7 +14,6 @@
 pub mod feed;
 
 mod answers;
-mod append;
 mod artifact_limit;
 mod backfill;
 mod backup;
@@ -44,7 +43,6 @@ mod idle;
 mod lease;
 mod left;
 mod log;
-mod log_row;
 mod memory;
 mod needed;
 mod notes;
@@ -59,7 +57,6 @@ mod restore;
 mod row_log;
 mod row_snapshot;
 mod rows;
-mod run_end;
 mod schema;
 mod sessions;
 mod suggestions;
@@ -89,6 +86,7 @@ pub use db::ticket::WriteTicket;
 pub use difference::{ColumnDifference, ProjectionDifference};
 pub use erase::ErasedRows;
 pub use error::{StoreError, allow_no_state};
+pub use events::log_row::LogRow;
 pub use examine::{StateFault, examine, examine_after};
 pub use files::blobs::BlobStore;
 pub use files::call_bodies::CallBodyStore;
@@ -108,7 +106,6 @@ pub use log::chain::{BrokenChain, ChainFault, head, verify_chain, verify_chain_a
 pub use log::state_event::{
     ApprovalUse, PrunedArtifacts, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval,
 };
-pub use log_row::LogRow;
 pub use memory::MegramSelection;
 pub use opinions::{RepairFeedback, RepairRow};
 pub use outbox::UndeliveredNotification;

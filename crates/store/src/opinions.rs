@@ -3,13 +3,13 @@
 use rusqlite::Row;
 
 use crate::answers::DENIED;
-use crate::append;
 use crate::batch::LogPosition;
 use crate::column::{MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
+use crate::events::append;
 use crate::log::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
 use crate::view::RunState;
 use wf_base::name::{PlanId, RunId};

@@ -16,10 +16,11 @@ use crate::db::migrate::MIGRATIONS;
 use crate::db::statements::{make_shadow, make_shadow_indices};
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
+use crate::events::append;
 use crate::fold::{FoldResult, GoneBodiesOnDemand};
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact, TableChange, is_row_change};
-use crate::{append, row_snapshot};
+use crate::row_snapshot;
 use wf_base::time::Moment;
 
 /// A table whose rows are events of the log. The first columns are its key.

@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::append;
+use crate::events::append;
 use crate::row_log::{RECORDED_TABLES, elements};
 use wf_base::digest::Sha256Digest;
 

@@ -3,7 +3,7 @@ use rusqlite::{Connection, Row};
 use crate::batch::LogPosition;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::events::EventRange;
+use crate::events::run_events::EventRange;
 use crate::log::mark;
 use crate::log::tail::{BEGINNING, RunPosition, hash};
 use wf_base::digest::Sha256Digest;

@@ -12,19 +12,19 @@ use wf_core::machine::Event;
 
 /// The events of a run behind a number, up to another one.
 #[derive(Clone, Copy)]
-pub(super) struct EventRange {
-    pub(super) after: i64,
-    pub(super) last: i64,
+pub(crate) struct EventRange {
+    pub(crate) after: i64,
+    pub(crate) last: i64,
 }
 
 impl EventRange {
     /// Returns all events behind a number; -1: also the one that records the run.
-    pub(super) fn after(after: i64) -> Self {
+    pub(crate) fn after(after: i64) -> Self {
         Self { after, last: i64::MAX }
     }
 
     /// Returns the event of a number.
-    pub(super) fn one(number: i64) -> Self {
+    pub(crate) fn one(number: i64) -> Self {
         Self { after: number.saturating_sub(1), last: number }
     }
 }
@@ -56,7 +56,7 @@ impl StoreReader {
     ///
     /// A reader from the log compares each event in the statement that reads it. What an earlier statement
     /// compared, that of the fold, may have been replaced since.
-    pub(super) fn read_events<T>(
+    pub(crate) fn read_events<T>(
         &self,
         run: &RunId,
         range: EventRange,
@@ -115,7 +115,7 @@ impl StoreReader {
     }
 
     /// Makes an error of an event that differs from what was written.
-    pub(super) fn broken(&self, broken: BrokenChain) -> StoreError {
+    pub(crate) fn broken(&self, broken: BrokenChain) -> StoreError {
         StoreError::Broken { path: self.folder().database(), broken }
     }
 }

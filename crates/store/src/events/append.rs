@@ -17,7 +17,7 @@ use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunOffers};
 
 /// Adds a batch to the log and to the projections.
-pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult, StoreError> {
+pub(crate) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult, StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
     if let Some(refusal) = owners::refusal(connection, &batch.token).map_err(failed)? {
@@ -94,7 +94,7 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
 }
 
 /// Adds an event that belongs to no run, and applies it to the projections.
-pub(super) fn add_state_event(
+pub(crate) fn add_state_event(
     writing: &WriteContext<'_>,
     event: &StateEvent,
 ) -> Result<LogPosition, StoreError> {
@@ -159,7 +159,7 @@ fn with_durability(config: Value, durability: StoreDurability) -> Value {
 }
 
 /// Keeps a text under its digest.
-pub(super) fn keep_text(connection: &Connection, digest: &Sha256Digest, text: &str) -> rusqlite::Result<()> {
+pub(crate) fn keep_text(connection: &Connection, digest: &Sha256Digest, text: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR IGNORE INTO source_texts (digest, text) VALUES (?1, ?2)")?
         .execute((digest.bytes(), text))

@@ -17,7 +17,7 @@ use wf_core::machine::{Event, EventKind};
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunEnd {
+pub(crate) enum RunEnd {
     /// It has not ended.
     Open,
     /// Its last event is its end, at this time.
@@ -27,7 +27,7 @@ pub(super) enum RunEnd {
 }
 
 /// True if all these runs have ended. A run that is not in the log has not ended.
-pub(super) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Result<bool, StoreError> {
+pub(crate) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Result<bool, StoreError> {
     let count = runs.len();
     let log = RunEndLog { connection: writing.connection, path: &writing.writer.path };
     let ends = log.ends(runs)?;
@@ -35,15 +35,15 @@ pub(super) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Re
 }
 
 /// The log, as it is read for the ends of runs.
-pub(super) struct RunEndLog<'a> {
-    pub(super) connection: &'a Connection,
+pub(crate) struct RunEndLog<'a> {
+    pub(crate) connection: &'a Connection,
     /// The path of the database, for messages.
-    pub(super) path: &'a Path,
+    pub(crate) path: &'a Path,
 }
 
 impl RunEndLog<'_> {
     /// Returns the ends of runs, without those that are not in the log.
-    pub(super) fn ends(&self, runs: BTreeSet<RunId>) -> Result<BTreeMap<RunId, RunEnd>, StoreError> {
+    pub(crate) fn ends(&self, runs: BTreeSet<RunId>) -> Result<BTreeMap<RunId, RunEnd>, StoreError> {
         let (mut ends, mut sought) = (BTreeMap::new(), BTreeSet::new());
         for run in runs {
             match self.key_by_table(&run)? {
@@ -89,7 +89,7 @@ impl RunEndLog<'_> {
     }
 
     /// Returns the runs that were pruned, in the order in which they were.
-    pub(super) fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
+    pub(crate) fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
         let events = self.read(&state_event::query(LINKED), [], |row| {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
             Ok(Some(event))
@@ -109,7 +109,7 @@ impl RunEndLog<'_> {
     }
 
     /// Reads events, each of which must be as it was written.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         sql: &str,
         values: impl Params,

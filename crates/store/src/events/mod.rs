@@ -1,0 +1,13 @@
+//! The events of the log, for jobs that add some and for readers.
+//!
+//! `append` adds an event that belongs to no run; `run_events` reads those of a run, `log_row` all of them in order, and
+//! `run_end` the end of a run where no projection is trusted.
+//!
+//! **Invariant:** no event is given to a reader before its hash is compared.
+//!
+//! Start at `run_events`.
+
+pub(crate) mod append;
+pub(crate) mod log_row;
+pub(crate) mod run_end;
+pub(crate) mod run_events;

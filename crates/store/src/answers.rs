@@ -2,7 +2,7 @@ use rusqlite::Connection;
 
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::uses;
+use crate::projections::uses;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

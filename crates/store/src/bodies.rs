@@ -9,8 +9,8 @@ use walkdir::WalkDir;
 use crate::db::reader::StoreReader;
 use crate::db::store::StoreDurability;
 use crate::files::blobs::BlobStore;
-use crate::fold::GoneBodiesOnDemand;
 use crate::log::state_event;
+use crate::projections::fold::GoneBodiesOnDemand;
 use wf_base::digest::Sha256Digest;
 
 /// A body that does not match its digest, or is gone.

@@ -14,7 +14,7 @@ use crate::files::folder::StateFolder;
 use crate::log::mark::LogMarkFile;
 use crate::log::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
 use crate::log::tail::{LogTail, RunPosition};
-use crate::uses;
+use crate::projections::uses;
 use wf_base::time::Moment;
 
 /// The uses of approvals that were carried over.

@@ -11,7 +11,7 @@ use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::state_event::{ApprovalUse, StateEvent, StateFact};
-use crate::{row_log, uses};
+use crate::projections::{row_log, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RefId};
 use wf_base::time::Moment;

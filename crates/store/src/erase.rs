@@ -17,7 +17,7 @@ use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::state_event::{KEYS, StateEvent, StateFact, TableChange};
-use crate::row_log;
+use crate::projections::row_log;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 

@@ -1,8 +1,8 @@
 use crate::bodies::{self, BodyFault};
 use crate::db::reader::StoreReader;
-use crate::difference::{self, ProjectionDifference};
 use crate::error::StoreError;
 use crate::log::mark;
+use crate::projections::difference::{self, ProjectionDifference};
 use crate::schema::{self, SchemaFault};
 
 /// A part of the state beside the log that does not match it.

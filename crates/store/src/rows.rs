@@ -1,8 +1,8 @@
 use rusqlite::{Row, RowIndex};
 use serde::de::DeserializeOwned;
 
-use crate::cache::CacheEntry;
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
+use crate::projections::cache::CacheEntry;
 use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

@@ -11,7 +11,7 @@ use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::row_log;
+use crate::projections::row_log;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::suggestion::{

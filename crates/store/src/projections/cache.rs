@@ -62,7 +62,7 @@ pub struct UnrecordedResult;
 const RESULT: &str = "json_array(key, run, step, item, outputs, artifacts, files, created)";
 
 /// Stores a result and records its digest.
-pub(super) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), StoreError> {
+pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
     let key = entry.key.to_string();
@@ -95,7 +95,7 @@ pub(super) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), 
 /// Returns a cached result, if the log records it as it is; `None`: there is none.
 ///
 /// One statement reads what is compared and what is returned: between two, the row could be replaced.
-pub(super) fn get(
+pub(crate) fn get(
     connection: &Connection,
     key: &str,
 ) -> rusqlite::Result<Option<Result<CacheEntry, UnrecordedResult>>> {
@@ -115,7 +115,7 @@ pub(super) fn get(
 }
 
 /// Returns the keys of the latest results of the steps with a name.
-pub(super) fn latest(connection: &Connection, step: &str, count: u32) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn latest(connection: &Connection, step: &str, count: u32) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT key FROM cache WHERE step = ?1 ORDER BY created DESC, key LIMIT ?2";
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_map((step, count), |row| row.get(0))?.collect()
@@ -136,7 +136,7 @@ fn is_recorded(connection: &Connection, key: &str, seq: i64, stored: &str) -> ru
 }
 
 /// Returns the keys of the cached results that the log does not record.
-pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement =
         connection.prepare(&format!("SELECT key, event, {RESULT} FROM cache ORDER BY key"))?;
     let mut rows = statement.query([])?;

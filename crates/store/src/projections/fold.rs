@@ -9,7 +9,7 @@ use crate::db::migrate::MIGRATIONS;
 use crate::db::statements::make_shadow;
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
 use crate::log::state_event::{GoneBodies, KEYS, gone};
-use crate::rebuild::{FOLDED, OF_STATE, apply_event};
+use crate::projections::rebuild::{FOLDED, OF_STATE, apply_event};
 use wf_base::name::RunId;
 
 /// Projections that shadow those of the database and are filled from the log, run by run, on
@@ -20,17 +20,17 @@ use wf_base::name::RunId;
 /// log; the events of a run have no gap; and none is left out but those of runs that the log records as
 /// pruned.
 #[derive(Debug, Default)]
-pub(super) struct ShadowProjections {
+pub(crate) struct ShadowProjections {
     /// The number of the last folded event, by the key of the run.
     folded_until: RefCell<BTreeMap<i64, i64>>,
 }
 
 /// The result of a fold, or an event that differs from what was written, or a read failure.
-pub(super) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
+pub(crate) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
 
 impl ShadowProjections {
     /// Creates empty projections that shadow those of the database.
-    pub(super) fn new(connection: &Connection) -> rusqlite::Result<Self> {
+    pub(crate) fn new(connection: &Connection) -> rusqlite::Result<Self> {
         for table in FOLDED.into_iter().chain(OF_STATE) {
             make_shadow(connection, table, MIGRATIONS)?;
         }
@@ -43,7 +43,7 @@ impl ShadowProjections {
     }
 
     /// Folds the new first events of all runs: which runs there are, and their nesting.
-    pub(super) fn heads(&self, connection: &Connection) -> FoldResult<()> {
+    pub(crate) fn heads(&self, connection: &Connection) -> FoldResult<()> {
         let last = self.folded_until.borrow().keys().next_back().copied();
         let sql = format!(
             "{} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
@@ -53,7 +53,7 @@ impl ShadowProjections {
     }
 
     /// Folds the new events of a run, and of the runs nested in it.
-    pub(super) fn run(&self, connection: &Connection, run: &RunId) -> FoldResult<()> {
+    pub(crate) fn run(&self, connection: &Connection, run: &RunId) -> FoldResult<()> {
         if let Err(broken) = self.heads(connection)? {
             return Ok(Err(broken));
         }
@@ -66,7 +66,7 @@ impl ShadowProjections {
     }
 
     /// Folds the new events of all runs.
-    pub(super) fn all(&self, connection: &Connection) -> FoldResult<()> {
+    pub(crate) fn all(&self, connection: &Connection) -> FoldResult<()> {
         if let Err(broken) = self.heads(connection)? {
             return Ok(Err(broken));
         }
@@ -80,14 +80,14 @@ impl ShadowProjections {
     }
 
     /// Folds the new events of the run with a key.
-    pub(super) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
+    pub(crate) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
         let last = self.folded_until.borrow().get(&key).copied().unwrap_or(-1);
         let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
         self.take(connection, &sql, (key, last))
     }
 
     /// Clears everything folded.
-    pub(super) fn clear(&self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(crate) fn clear(&self, connection: &Connection) -> rusqlite::Result<()> {
         self.folded_until.borrow_mut().clear();
         for table in FOLDED.into_iter().chain(OF_STATE) {
             let sql = format!("DELETE FROM temp.{table}");
@@ -97,7 +97,7 @@ impl ShadowProjections {
     }
 
     /// Returns the number of the last folded event of a run; `None`: it has none.
-    pub(super) fn last(&self, connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
+    pub(crate) fn last(&self, connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
         let sql = "SELECT key FROM runs WHERE id = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let key: Option<i64> = statement.query_row([run.as_str()], |row| row.get(0)).optional()?;
@@ -130,7 +130,7 @@ impl ShadowProjections {
 }
 
 /// Returns the fault of an event, a row of [`LINKED`], that should follow the one of a number in its run.
-pub(super) fn fault_behind(
+pub(crate) fn fault_behind(
     connection: &Connection,
     row: &Row<'_>,
     before: i64,
@@ -146,7 +146,7 @@ pub(super) fn fault_behind(
 }
 
 /// Returns the keys of a run and of all nested in it, according to the first events.
-pub(super) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
+pub(crate) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
     connection
         .prepare_cached(
             "WITH RECURSIVE below (id) AS
@@ -159,11 +159,11 @@ pub(super) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec
 
 /// The bodies that the log records as removed, read on first use.
 #[derive(Default)]
-pub(super) struct GoneBodiesOnDemand(Option<GoneBodies>);
+pub(crate) struct GoneBodiesOnDemand(Option<GoneBodies>);
 
 impl GoneBodiesOnDemand {
     /// Returns them.
-    pub(super) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
+    pub(crate) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
         let known = match self.0.take() {
             Some(known) => known,
             None => gone(connection)?,

@@ -7,9 +7,9 @@ use rusqlite::Connection;
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::error::StoreError;
-use crate::fold::{FoldResult, ShadowProjections, tree};
 use crate::log::chain::{ChainFault, verify_chain};
-use crate::{difference, row_log};
+use crate::projections::fold::{FoldResult, ShadowProjections, tree};
+use crate::projections::{difference, row_log};
 use wf_base::name::RunId;
 
 impl Store {
@@ -87,22 +87,22 @@ impl StoreReader {
     }
 
     /// Ensures that the projections of this reader have all that the log holds about a run.
-    pub(super) fn fold(&self, run: &RunId) -> Result<(), StoreError> {
+    pub(crate) fn fold(&self, run: &RunId) -> Result<(), StoreError> {
         self.folded(|fold, connection| fold.run(connection, run))
     }
 
     /// Does the same for the first events: the list of runs, and the changes to the whole state.
-    pub(super) fn fold_heads(&self) -> Result<(), StoreError> {
+    pub(crate) fn fold_heads(&self) -> Result<(), StoreError> {
         self.folded(ShadowProjections::heads)
     }
 
     /// Does the same for all runs.
-    pub(super) fn fold_all(&self) -> Result<(), StoreError> {
+    pub(crate) fn fold_all(&self) -> Result<(), StoreError> {
         self.folded(ShadowProjections::all)
     }
 
     /// Ensures that the recorded tables, as this reader sees them, are those that the log yields.
-    pub(super) fn fold_rows(&self) -> Result<(), StoreError> {
+    pub(crate) fn fold_rows(&self) -> Result<(), StoreError> {
         let folded = row_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
         folded.map_err(|broken| self.broken(broken))
     }

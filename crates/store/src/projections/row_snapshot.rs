@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::events::append;
-use crate::row_log::{RECORDED_TABLES, elements};
+use crate::projections::row_log::{RECORDED_TABLES, elements};
 use wf_base::digest::Sha256Digest;
 
 /// The number of events that are folded before it is worth a snapshot; at least one for this many rows.
@@ -14,13 +14,13 @@ const EVENTS: i64 = if cfg!(test) { 64 } else { 1024 };
 const ROWS: i64 = 8;
 
 /// The number of events, of any kind, in which there is a snapshot, if it has less rows than events times [`ROWS`].
-pub(super) const SPAN: i64 = if cfg!(test) { 256 } else { 4096 };
+pub(crate) const SPAN: i64 = if cfg!(test) { 256 } else { 4096 };
 
 /// The beginning of each snapshot, which no spec file has.
-pub(super) const HEAD: &str = "rows_recorded\n";
+pub(crate) const HEAD: &str = "rows_recorded\n";
 
 /// True if so many events were folded that a snapshot saves time.
-pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let events: i64 =
         connection.prepare_cached("SELECT events FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     // Counting the rows takes time, too.
@@ -28,7 +28,7 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// True if a snapshot has few rows, compared with a number of events.
-pub(super) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result<bool> {
+pub(crate) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result<bool> {
     let mut rows = 0;
     for table in &RECORDED_TABLES {
         let sql = format!("SELECT count(*) FROM temp.{}", table.name);
@@ -38,13 +38,13 @@ pub(super) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result
 }
 
 /// True if there is a snapshot.
-pub(super) fn exists(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn exists(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM source_texts WHERE substr(text, 1, length(?1)) = ?1";
     connection.prepare_cached(sql)?.exists([HEAD])
 }
 
 /// Keeps the temporary tables as a text, instead of the one before; returns its digest.
-pub(super) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
+pub(crate) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
     let mut text = HEAD.to_owned();
     for (at, table) in RECORDED_TABLES.iter().enumerate() {
         let (name, columns) = (table.name, table.columns().join(", "));
@@ -67,7 +67,7 @@ pub(super) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
 }
 
 /// Fills the temporary tables from a snapshot; false if its text is gone or was altered.
-pub(super) fn restore(connection: &Connection, digest: &Sha256Digest) -> rusqlite::Result<bool> {
+pub(crate) fn restore(connection: &Connection, digest: &Sha256Digest) -> rusqlite::Result<bool> {
     let sql = "SELECT text FROM source_texts WHERE digest = ?1";
     let text: Option<String> =
         connection.prepare_cached(sql)?.query_row([digest.bytes()], |row| row.get(0)).optional()?;

@@ -11,15 +11,15 @@ use wf_core::machine::{
 use wf_model::JsonObject;
 
 /// A change of the projections: the run, the time, and the connection.
-pub(super) struct ProjectionChange<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) run: i64,
-    pub(super) n: i64,
-    pub(super) at: Moment,
+pub(crate) struct ProjectionChange<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) run: i64,
+    pub(crate) n: i64,
+    pub(crate) at: Moment,
 }
 
 /// Applies a recorded run to the projections.
-pub(super) fn run(
+pub(crate) fn run(
     connection: &Connection,
     position: RunPosition,
     run: &NewRunRecord,
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// Applies an event to the projections.
-pub(super) fn event(connection: &Connection, position: RunPosition, event: &Event) -> rusqlite::Result<()> {
+pub(crate) fn event(connection: &Connection, position: RunPosition, event: &Event) -> rusqlite::Result<()> {
     let change = ProjectionChange::new(connection, position, event.at);
     let fact = &event.fact;
     match fact {
@@ -87,7 +87,7 @@ impl<'a> ProjectionChange<'a> {
         Self { connection, run: position.run, n: position.n, at }
     }
 
-    pub(super) fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
+    pub(crate) fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute(values).map(drop)
     }
 
@@ -133,7 +133,7 @@ impl<'a> ProjectionChange<'a> {
         Ok(())
     }
 
-    pub(super) fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
+    pub(crate) fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, reason)
              VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)

@@ -1,10 +1,10 @@
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM};
-use crate::project::ProjectionChange;
+use crate::projections::project::ProjectionChange;
 use wf_core::machine::{Attempt, CheckVerdict, StaleFile};
 
 /// The findings of checks and of the user.
 impl ProjectionChange<'_> {
-    pub(super) fn apply_verdict(
+    pub(crate) fn apply_verdict(
         &self,
         attempt: Option<&Attempt>,
         verdict: &CheckVerdict,
@@ -32,7 +32,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Marks a task as stale, and the repeated step that it is an item of.
-    pub(super) fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
+    pub(crate) fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
         let (step, item) = (place.step.as_str(), ItemColumn(place.item));
         self.execute(
             "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
@@ -42,7 +42,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Applies a question to the user.
-    pub(super) fn apply_question(&self, ask: &wf_core::machine::ApprovalRequest) -> rusqlite::Result<()> {
+    pub(crate) fn apply_question(&self, ask: &wf_core::machine::ApprovalRequest) -> rusqlite::Result<()> {
         self.count_open_questions(1)?;
         match &ask.place {
             Some(place) => self.step_waits(place, &ask.message),
@@ -51,7 +51,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Counts the open questions to the user.
-    pub(super) fn count_open_questions(&self, more: i32) -> rusqlite::Result<()> {
+    pub(crate) fn count_open_questions(&self, more: i32) -> rusqlite::Result<()> {
         let sql = "UPDATE runs SET pending_approvals = pending_approvals + ?2 WHERE key = ?1";
         self.execute(sql, (self.run, more))
     }

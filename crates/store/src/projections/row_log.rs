@@ -17,21 +17,21 @@ use crate::db::statements::{make_shadow, make_shadow_indices};
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
-use crate::fold::{FoldResult, GoneBodiesOnDemand};
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact, TableChange, is_row_change};
-use crate::row_snapshot;
+use crate::projections::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::projections::row_snapshot;
 use wf_base::time::Moment;
 
 /// A table whose rows are events of the log. The first columns are its key.
-pub(super) struct RecordedTable {
-    pub(super) name: &'static str,
-    pub(super) key: &'static [&'static str],
+pub(crate) struct RecordedTable {
+    pub(crate) name: &'static str,
+    pub(crate) key: &'static [&'static str],
     rest: &'static [&'static str],
 }
 
 /// The tables of goals, memory, connections, sessions and suggestions.
-pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
+pub(crate) const RECORDED_TABLES: [RecordedTable; 10] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
@@ -94,7 +94,7 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
 ];
 
 /// Does a job that reads or changes these tables, and records what it changed.
-pub(super) fn change<T>(
+pub(crate) fn change<T>(
     writing: &WriteContext<'_>,
     at: Moment,
     job: impl FnOnce() -> Result<T, StoreError>,
@@ -118,7 +118,7 @@ pub(super) fn change<T>(
 /// Keeps a snapshot before the first event of a run, where the log has grown past a multiple of [`row_snapshot::SPAN`]
 /// since the last such event: a fold reads the first events of all runs since a snapshot, also where none of them is about
 /// these tables.
-pub(super) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+pub(crate) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
     let ends = "SELECT (SELECT max(run) FROM events), (SELECT max(seq) FROM events)";
@@ -140,7 +140,7 @@ pub(super) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> Result<(), S
 }
 
 /// Replaces the snapshot, if there is one.
-pub(super) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+pub(crate) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     if row_snapshot::exists(writing.connection).map_err(failed)? {
         let whole = Some(row_snapshot::keep(writing.connection).map_err(failed)?);
@@ -160,7 +160,7 @@ fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(),
 }
 
 /// Brings the temporary tables of a connection up to date with the log.
-pub(super) fn fold(connection: &Connection) -> FoldResult<()> {
+pub(crate) fn fold(connection: &Connection) -> FoldResult<()> {
     connection.execute_batch("SAVEPOINT row_fold")?;
     let folded = make_tables(connection).and_then(|()| take(connection));
     if !matches!(folded, Ok(Ok(()))) {
@@ -296,7 +296,7 @@ fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableCh
 }
 
 /// Applies the changes of an event to the tables of a schema.
-pub(super) fn apply(
+pub(crate) fn apply(
     connection: &Connection,
     schema: &str,
     tables: &BTreeMap<String, TableChange>,
@@ -328,7 +328,7 @@ pub(super) fn apply(
 }
 
 impl RecordedTable {
-    pub(super) fn columns(&self) -> Vec<&'static str> {
+    pub(crate) fn columns(&self) -> Vec<&'static str> {
         self.key.iter().chain(self.rest).copied().collect()
     }
 
@@ -339,7 +339,7 @@ impl RecordedTable {
 }
 
 /// The first elements of a JSON list.
-pub(super) fn elements(list: &str, count: usize) -> String {
+pub(crate) fn elements(list: &str, count: usize) -> String {
     (0..count).map(|at| format!("{list} ->> {at}")).collect::<Vec<String>>().join(", ")
 }
 

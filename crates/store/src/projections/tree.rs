@@ -3,15 +3,15 @@
 
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::project::ProjectionChange;
+use crate::projections::project::ProjectionChange;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Event, EventKind, RunApproval, tree_text};
 
 /// The position of a tree among the texts of its run: before all others.
-pub(super) const POSITION: i64 = -1;
+pub(crate) const POSITION: i64 = -1;
 
 /// Returns an event as the log holds it, and the list stored apart; `None`: it has none.
-pub(super) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)> {
+pub(crate) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)> {
     let EventKind::RunApproved(approved) = &event.fact else {
         return None;
     };
@@ -25,7 +25,7 @@ pub(super) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)>
 impl StoreReader {
     /// Restores the lists of events that are stored apart. A missing list, or one that does not match its
     /// digest in the log, is an error.
-    pub(super) fn restore_trees<'a>(
+    pub(crate) fn restore_trees<'a>(
         &self,
         events: impl IntoIterator<Item = &'a mut Event>,
     ) -> Result<(), StoreError> {
@@ -47,7 +47,7 @@ impl StoreReader {
 
 impl ProjectionChange<'_> {
     /// Records that the run has the list among its texts.
-    pub(super) fn record_tree(&self, tree: Sha256Digest) -> rusqlite::Result<()> {
+    pub(crate) fn record_tree(&self, tree: Sha256Digest) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO run_sources (run, position, path, text) VALUES (?1, ?2, 'approved tree', ?3)",
             (self.run, POSITION, tree.bytes()),

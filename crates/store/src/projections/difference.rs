@@ -4,13 +4,13 @@ use std::fmt;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
-use crate::cache;
 use crate::db::reader::StoreReader;
-use crate::fold::{FoldResult, ShadowProjections};
 use crate::log::chain::{BrokenChain, ChainFault, run_of};
 use crate::log::state_event;
-use crate::rebuild::{FOLDED, OF_STATE};
-use crate::row_log::{self, RECORDED_TABLES, RecordedTable};
+use crate::projections::cache;
+use crate::projections::fold::{FoldResult, ShadowProjections};
+use crate::projections::rebuild::{FOLDED, OF_STATE};
+use crate::projections::row_log::{self, RECORDED_TABLES, RecordedTable};
 
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;
@@ -75,7 +75,7 @@ struct TableRows {
 
 /// Rebuilds the projections from the log, run by run, and compares them with those of the database, row by
 /// row: those of runs with events behind one, by its number, and those of no run.
-pub(super) fn all(
+pub(crate) fn all(
     reader: &StoreReader,
     after: i64,
 ) -> rusqlite::Result<Result<Vec<ProjectionDifference>, BrokenChain>> {
@@ -147,7 +147,7 @@ fn is_by_key(table: &str) -> bool {
 }
 
 /// Compares the rows of the run with a key, which was folded.
-pub(super) fn of_run(
+pub(crate) fn of_run(
     connection: &Connection,
     key: i64,
     found: &mut Vec<ProjectionDifference>,

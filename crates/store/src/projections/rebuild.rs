@@ -3,31 +3,31 @@ use serde::Deserialize;
 
 use crate::batch::NewRunRecord;
 use crate::column::JsonColumn;
-use crate::fold::{FoldResult, GoneBodiesOnDemand};
 use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
 use crate::log::state_event::{self, StateEvent, is_row_change};
 use crate::log::tail::RunPosition;
-use crate::row_log::{self, RECORDED_TABLES};
-use crate::{cache, project};
+use crate::projections::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::projections::row_log::{self, RECORDED_TABLES};
+use crate::projections::{cache, project};
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.
-pub(super) const PROJECTIONS: [&str; 6] = ["runs", "run_sources", "steps", "attempts", "checks", "artifacts"];
+pub(crate) const PROJECTIONS: [&str; 6] = ["runs", "run_sources", "steps", "attempts", "checks", "artifacts"];
 
 /// The projections that name a run by its key, and the uses of approvals, which name it by its id.
-pub(super) const FOLDED: [&str; 7] = {
+pub(crate) const FOLDED: [&str; 7] = {
     let [runs, sources, steps, attempts, checks, artifacts] = PROJECTIONS;
     [runs, sources, steps, attempts, checks, artifacts, "approval_uses"]
 };
 
 /// The projections about the state as a whole.
-pub(super) const OF_STATE: [&str; 1] = ["revoked_approvals"];
+pub(crate) const OF_STATE: [&str; 1] = ["revoked_approvals"];
 
 /// Rebuilds the projections from the log, and removes the cached results that it does not record. Pruned
 /// runs stay pruned.
 ///
 /// The whole log is verified on the way; the caller rolls back if it returns a fault.
-pub(super) fn rebuild(connection: &Connection) -> FoldResult<()> {
+pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {
     for table in FOLDED.into_iter().chain(OF_STATE) {
         connection.execute(&format!("DELETE FROM {table}"), [])?;
     }
@@ -66,7 +66,7 @@ pub(super) fn rebuild(connection: &Connection) -> FoldResult<()> {
 }
 
 /// Applies an event to the projections, except the recorded tables: a row of [`COLUMNS`].
-pub(super) fn apply_event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<()> {
+pub(crate) fn apply_event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<()> {
     let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
     if position.n > 0 {
         let event: JsonColumn<Event> = row.get(7)?;

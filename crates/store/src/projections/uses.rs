@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use crate::column::JsonColumn;
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
 use crate::log::state_event::{ApprovalUse, KEYS, StateEvent, gone};
-use crate::project::ProjectionChange;
+use crate::projections::project::ProjectionChange;
 use wf_core::machine::{Event, EventKind, RunApproval};
 
 /// The number of first events of a run among which the approval it began by is recorded.
@@ -15,18 +15,18 @@ const EARLY: u32 = 8;
 
 /// The log's record of an approval.
 #[derive(Debug, Default)]
-pub(super) struct ApprovalUseLog {
+pub(crate) struct ApprovalUseLog {
     /// The numbers of the uses.
-    pub(super) numbers: BTreeSet<u32>,
+    pub(crate) numbers: BTreeSet<u32>,
     /// True if it was withdrawn.
-    pub(super) is_withdrawn: bool,
+    pub(crate) is_withdrawn: bool,
 }
 
 /// Reads the log's record of an approval; or returns the first event that could belong to it and
 /// differs from what was written.
 ///
 /// No table beside the log is read.
-pub(super) fn read_uses(
+pub(crate) fn read_uses(
     connection: &Connection,
     nonce: &str,
 ) -> rusqlite::Result<Result<ApprovalUseLog, BrokenChain>> {
@@ -75,12 +75,12 @@ impl ApprovalUseLog {
 
 /// True if an approval is valid for other runs, too. One that was signed for this run alone, at the
 /// moment it began, is used up with it: there is no second run of the same id.
-pub(super) fn is_reusable(approved: &RunApproval) -> bool {
+pub(crate) fn is_reusable(approved: &RunApproval) -> bool {
     approved.is_in_advance()
 }
 
 /// Returns the uses that a run's events record, of approvals that are valid for other runs, too.
-pub(super) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<Vec<ApprovalUse>> {
+pub(crate) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<Vec<ApprovalUse>> {
     let sql = "SELECT body FROM events WHERE run = ?1 AND run_seq BETWEEN 1 AND ?2
                    AND kind = 'run_approved'";
     let mut statement = connection.prepare_cached(sql)?;
@@ -97,7 +97,7 @@ pub(super) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::R
 }
 
 /// Applies uses to the projection.
-pub(super) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusqlite::Result<()> {
+pub(crate) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT OR REPLACE INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
     )?;
@@ -109,7 +109,7 @@ pub(super) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusql
 
 impl ProjectionChange<'_> {
     /// Records the approval that a run began by.
-    pub(super) fn approved(&self, approved: &RunApproval) -> rusqlite::Result<()> {
+    pub(crate) fn approved(&self, approved: &RunApproval) -> rusqlite::Result<()> {
         let sql = "SELECT id FROM runs WHERE key = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let id: String = statement.query_row([self.run], |row| row.get(0))?;

@@ -11,7 +11,7 @@ use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
-use crate::view::RunState;
+use crate::views::view::RunState;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{ApprovalWithdrawal, RepairOpinion};

@@ -18,7 +18,7 @@ use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;
 use crate::memory::MegramSelection;
 use crate::upgrade::{adopt_copy, is_database};
-use crate::view::RunFilter;
+use crate::views::view::RunFilter;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::column::{JsonColumn, MomentColumn};
 use crate::erase::ErasedRows;
 use crate::projections::uses;
-use crate::summary::RunSummary;
+use crate::views::summary::RunSummary;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

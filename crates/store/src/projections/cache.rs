@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::events::append;
 use crate::log::chain::{LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact};
-use crate::rows;
+use crate::views::rows;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;

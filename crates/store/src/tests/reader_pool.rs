@@ -103,7 +103,7 @@ fn only_so_many_readers_stay_open() {
     add_run(&store, 1);
     let views: Vec<_> = (0..40).map(|_| pool.view(dir.path()).unwrap()).collect();
     drop(views);
-    assert_eq!(pool.idle().len(), super::super::reader_pool::MAX_IDLE);
+    assert_eq!(pool.idle().len(), crate::views::reader_pool::MAX_IDLE);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::rows;
-use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow};
+use crate::views::rows;
+use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow};
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepState, TaskId};
@@ -170,7 +170,7 @@ impl StoreReader {
     }
 
     /// Returns how a run ended by the log; `None`: it has no end.
-    pub(super) fn logged_end(&self, run: &RunId) -> Result<Option<(RunState, Standing)>, StoreError> {
+    pub(crate) fn logged_end(&self, run: &RunId) -> Result<Option<(RunState, Standing)>, StoreError> {
         let sql = format!(
             "SELECT body ->> '$.outcome', body ->> '$.standing' FROM events INDEXED BY events_apart
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND {IS_APART} AND kind = 'run_ended'

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::events::run_events::EventRange;
-use crate::view::{AttemptRow, RunRow};
+use crate::views::view::{AttemptRow, RunRow};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::WorkExit;
@@ -72,7 +72,7 @@ impl StoreReader {
     }
 
     /// Adds the idle time to a run.
-    pub(super) fn with_idle(&self, row: RunRow) -> Result<RunRow, StoreError> {
+    pub(crate) fn with_idle(&self, row: RunRow) -> Result<RunRow, StoreError> {
         let idle = self.idle(&row)?;
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         Ok(RunRow { idle_ms, ..row })

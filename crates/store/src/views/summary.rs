@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::events::run_end::RunEndLog;
 use crate::log::chain::LINKED;
 use crate::log::state_event::PrunedRun;
-use crate::view::{RunFilter, RunRow, RunState};
+use crate::views::view::{RunFilter, RunRow, RunState};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepCounts};
@@ -64,7 +64,7 @@ impl RunSummary {
 }
 
 /// Returns the summary of the run with a key that has ended, by its first and its last event.
-pub(super) fn summarize(writing: &WriteContext<'_>, key: i64) -> Result<Option<RunSummary>, StoreError> {
+pub(crate) fn summarize(writing: &WriteContext<'_>, key: i64) -> Result<Option<RunSummary>, StoreError> {
     let log = RunEndLog { connection: writing.connection, path: &writing.writer.path };
     let first = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");
     let first = log.read(&first, [key], |row| {
@@ -96,7 +96,7 @@ impl StoreReader {
     }
 
     /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.
-    pub(super) fn find_pruned(&self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
+    pub(crate) fn find_pruned(&self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
         let mut found = self.pruned()?;
         found.retain(|run| run.id.as_str().starts_with(prefix));
         let one = found.pop().filter(|_| found.is_empty());

@@ -12,7 +12,7 @@ use crate::files::folder::StateFolder;
 use wf_base::name::RunId;
 
 /// The most readers that stay open while nothing is read. Each has a page cache of its own, of 2 MB at most.
-pub(super) const MAX_IDLE: usize = 8;
+pub(crate) const MAX_IDLE: usize = 8;
 
 /// Readers that stay open between views: to open the database, read its schema and prepare statements takes longer than
 /// most views.
@@ -24,7 +24,7 @@ pub struct ReaderPool(Arc<Mutex<Vec<PooledReader>>>);
 
 /// A reader, and the database as it was when it was opened.
 #[derive(Debug)]
-pub(super) struct PooledReader {
+pub(crate) struct PooledReader {
     reader: StoreReader,
     file: DatabaseFile,
     /// The number of changes to the schema. After one, the schema may be that of another program.
@@ -78,7 +78,7 @@ impl ReaderPool {
         idle.pop()
     }
 
-    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<PooledReader>> {
+    pub(crate) fn idle(&self) -> MutexGuard<'_, Vec<PooledReader>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,14 +3,14 @@ use serde::de::DeserializeOwned;
 
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
 use crate::projections::cache::CacheEntry;
-use crate::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
+use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Artifact, RunOutcome, TaskId};
 use wf_model::JsonObject;
 
 /// The columns that [`run`] reads.
-pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
+pub(crate) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
      retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, undo, config ->> '$.goal' AS part, \
      config ->> '$.durability' AS durability, config ->> '$.undo_of' AS undo_of, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
@@ -19,66 +19,66 @@ pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
      SELECT sum(own.pending_approvals) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS pending_approvals";
 
 /// The rows of a run that [`step`] reads, in its order.
-pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(crate) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event, item";
 
 /// A page of those in some states, without their number: the words as a JSON list, or NULL for all.
-pub(super) const STEP_PAGE: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(crate) const STEP_PAGE: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
          AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) \
      ORDER BY first_event, item LIMIT ?3 OFFSET ?4";
 
 /// The row of one task.
-pub(super) const STEP: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(crate) const STEP: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3";
 
 /// The rows of a run that [`attempt`] reads.
-pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(crate) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
 
 /// The attempts of one task.
-pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(crate) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY first_event";
 
 /// The row of one attempt.
-pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(crate) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 AND attempt = ?4";
 
 /// The rows of a run that [`check`] reads.
-pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+pub(crate) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY run_seq";
 
 /// The verdicts on one task; here an item is NULL for none.
-pub(super) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+pub(crate) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item IS ?3 \
      ORDER BY run_seq";
 
 /// The rows of a run that [`artifact`] reads.
-pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(crate) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path";
 
 /// The first of them.
-pub(super) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(crate) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path LIMIT ?2";
 
 /// The artifacts of one task.
-pub(super) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(crate) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY attempt, path";
 
 /// The columns that [`cached`] reads.
-pub(super) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
+pub(crate) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
 
-pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+pub(crate) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let outcome: Option<WordColumn<RunOutcome>> = row.get("outcome")?;
     let parent: Option<String> = row.get("parent")?;
     let attempt: Option<String> = row.get("parent_attempt")?;
@@ -118,7 +118,7 @@ fn known<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<O
 }
 
 /// Reads columns by position: looking up one of many names costs as much as reading a column.
-pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
+pub(crate) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
     Ok(StepRow {
         step: row.get::<_, WordColumn<_>>(0)?.0,
         item: row.get::<_, ItemColumn>(1)?.0,
@@ -138,7 +138,7 @@ pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
     })
 }
 
-pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
+pub(crate) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
     Ok(AttemptRow {
         step: row.get::<_, WordColumn<_>>("step")?.0,
         item: row.get::<_, ItemColumn>("item")?.0,
@@ -151,7 +151,7 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
     })
 }
 
-pub(super) fn check(row: &Row<'_>) -> rusqlite::Result<CheckRow> {
+pub(crate) fn check(row: &Row<'_>) -> rusqlite::Result<CheckRow> {
     Ok(CheckRow {
         step: row.get::<_, Option<WordColumn<_>>>("step")?.map(|word| word.0),
         item: row.get("item")?,
@@ -161,7 +161,7 @@ pub(super) fn check(row: &Row<'_>) -> rusqlite::Result<CheckRow> {
     })
 }
 
-pub(super) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
+pub(crate) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
     Ok(ArtifactRow {
         step: row.get::<_, WordColumn<_>>("step")?.0,
         item: row.get::<_, ItemColumn>("item")?.0,
@@ -175,7 +175,7 @@ pub(super) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
     })
 }
 
-pub(super) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
+pub(crate) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
     Ok(CacheEntry {
         key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
         run: RunId::from_stored(row.get::<_, String>("run")?),

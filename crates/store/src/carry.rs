@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::batch::LogPosition;
 use crate::db::connect;
 use crate::db::reader::StoreReader;
 use crate::db::store::StoreDurability;
@@ -15,6 +14,7 @@ use crate::log::mark::LogMarkFile;
 use crate::log::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
 use crate::log::tail::{LogTail, RunPosition};
 use crate::projections::uses;
+use crate::tables::batch::LogPosition;
 use wf_base::time::Moment;
 
 /// The uses of approvals that were carried over.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use crate::column::JsonColumn;
-use crate::undo;
+use crate::tables::undo;
 use wf_base::time::Moment;
 use wf_core::undo::{UndoOffer, UndoRefusal};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use crate::batch::LogPosition;
+use crate::artifact_limit::ArtifactLimit;
 use crate::db::reader::StoreReader;
 use crate::db::store::RunRetention;
 use crate::db::writer::WriteContext;
@@ -18,6 +18,7 @@ use crate::needed::needed;
 use crate::projections::rebuild::PROJECTIONS;
 use crate::projections::row_snapshot::HEAD;
 use crate::projections::{row_log, uses};
+use crate::tables::batch::LogPosition;
 use crate::upgrade::COPY_AGE;
 use crate::views::summary::summarize;
 use wf_base::digest::Sha256Digest;

@@ -16,7 +16,7 @@ use crate::files::own_file::open_regular;
 use crate::log::chain::verify_chain;
 use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;
-use crate::memory::MegramSelection;
+use crate::tables::memory::MegramSelection;
 use crate::upgrade::{adopt_copy, is_database};
 use crate::views::view::RunFilter;
 use wf_base::digest::Sha256Digest;

@@ -3,8 +3,6 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
-use crate::answers::{self, ApprovalAnswer};
-use crate::batch::LogPosition;
 use crate::column::{ItemColumn, JsonColumn};
 use crate::db::connect;
 use crate::error::StoreError;
@@ -17,6 +15,8 @@ use crate::log::tail::LogTail;
 use crate::projections::cache::{self, CacheEntry, UnrecordedResult};
 use crate::projections::fold::ShadowProjections;
 use crate::projections::uses;
+use crate::tables::answers::{self, ApprovalAnswer};
+use crate::tables::batch::LogPosition;
 use crate::views::find::FindError;
 use crate::views::rows;
 use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};

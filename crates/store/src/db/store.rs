@@ -6,9 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use crate::answers::{self, AnswerEffect, ApprovalAnswer};
 use crate::artifact_limit::ArtifactLimit;
-use crate::batch::{AppendResult, EventBatch};
 use crate::column::JsonColumn;
 use crate::db::fence::{FencingToken, RunFence};
 use crate::db::held_leases::HeldLeases;
@@ -31,6 +29,8 @@ use crate::log::mark::LogMarkFile;
 use crate::projections::cache::{self, CacheEntry, CacheLookup};
 use crate::projections::{rebuild, row_log};
 use crate::prune::{self, PruneResult};
+use crate::tables::answers::{self, AnswerEffect, ApprovalAnswer};
+use crate::tables::batch::{AppendResult, EventBatch};
 use wf_base::failpoint;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use crate::batch::NewRunRecord;
 use crate::column::JsonColumn;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::log::chain::{LINKED, broken_at, fault};
 use crate::log::state_event::{self, KEYS, PrunedRun, StateEvent};
+use crate::tables::batch::NewRunRecord;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind};

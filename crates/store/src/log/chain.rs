@@ -1,11 +1,11 @@
 use rusqlite::{Connection, Row};
 
-use crate::batch::LogPosition;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::events::run_events::EventRange;
 use crate::log::mark;
 use crate::log::tail::{BEGINNING, RunPosition, hash};
+use crate::tables::batch::LogPosition;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::{JsonColumn, MomentColumn};
-use crate::erase::ErasedRows;
 use crate::projections::uses;
+use crate::tables::erase::ErasedRows;
 use crate::views::summary::RunSummary;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};

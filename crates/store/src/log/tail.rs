@@ -1,6 +1,6 @@
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::batch::LogPosition;
+use crate::tables::batch::LogPosition;
 use wf_base::digest::Sha256Digest;
 
 /// The version of the format of bodies.

@@ -1,7 +1,6 @@
 use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
-use crate::batch::NewRunRecord;
 use crate::column::JsonColumn;
 use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
 use crate::log::state_event::{self, StateEvent, is_row_change};
@@ -9,6 +8,7 @@ use crate::log::tail::RunPosition;
 use crate::projections::fold::{FoldResult, GoneBodiesOnDemand};
 use crate::projections::row_log::{self, RECORDED_TABLES};
 use crate::projections::{cache, project};
+use crate::tables::batch::NewRunRecord;
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.

@@ -206,7 +206,7 @@ fn a_reader_without_the_log_would_follow_each_change() {
     let dir = tempfile::tempdir().unwrap();
     drop(lived(dir.path()));
     let database = stranger(dir.path());
-    let known = || super::super::goals::known(&database, &lamp()).unwrap().unwrap();
+    let known = || crate::tables::goals::known(&database, &lamp()).unwrap().unwrap();
     assert!(known().paused.is_some());
     database.execute_batch("UPDATE goals SET paused_at = NULL").unwrap();
     assert!(known().paused.is_none());

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::NewRunRecord;
 use crate::column::JsonColumn;
 use crate::db::reader::StoreReader;
 use crate::db::writer::WriteContext;
@@ -12,6 +11,7 @@ use crate::error::StoreError;
 use crate::events::run_end::RunEndLog;
 use crate::log::chain::LINKED;
 use crate::log::state_event::PrunedRun;
+use crate::tables::batch::NewRunRecord;
 use crate::views::view::{RunFilter, RunRow, RunState};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

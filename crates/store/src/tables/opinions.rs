@@ -2,8 +2,6 @@
 
 use rusqlite::Row;
 
-use crate::answers::DENIED;
-use crate::batch::LogPosition;
 use crate::column::{MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
@@ -11,6 +9,8 @@ use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
+use crate::tables::answers::DENIED;
+use crate::tables::batch::LogPosition;
 use crate::views::view::RunState;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

@@ -9,7 +9,7 @@ use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::run_end::{self, RunEnd, RunEndLog};
-use crate::goals;
+use crate::tables::goals;
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -275,7 +275,7 @@ impl StoreReader {
 }
 
 /// Reads a notification.
-pub(super) fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
+pub(crate) fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
     let id: i64 = row.get("id")?;
     Ok(NotificationRow {
         id: id.unsigned_abs(),

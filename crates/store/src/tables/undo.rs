@@ -3,10 +3,10 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use crate::batch::NewRun;
 use crate::column::WordColumn;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
+use crate::tables::batch::NewRun;
 use wf_base::name::RunId;
 use wf_core::undo::{UndoRun, refuse_second};
 
@@ -23,12 +23,12 @@ fn run(row: &Row<'_>) -> rusqlite::Result<UndoRun> {
 }
 
 /// Returns the runs that undo a run.
-pub(super) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<Vec<UndoRun>> {
+pub(crate) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<Vec<UndoRun>> {
     connection.prepare_cached(UNDOS)?.query_map([undone], run)?.collect()
 }
 
 /// Refuses a new run that undoes another one if a run has undone that, or is about to.
-pub(super) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
+pub(crate) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
     let Some(undone) = new.config.get(UNDO_OF).and_then(Value::as_str) else {
         return Ok(());
     };

@@ -22,7 +22,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
 /// The tables whose texts can be erased.
-pub(super) const MEMORY: [&str; 2] = ["megrams", "notes"];
+pub(crate) const MEMORY: [&str; 2] = ["megrams", "notes"];
 
 /// The time to wait for readers of an older state.
 const READERS: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ struct CarryingEvent {
 }
 
 /// Erases the rows that memory does not have any more from the events that recorded them.
-pub(super) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     // The snapshot before holds the rows, too.
     row_log::renew_snapshot(writing, at)?;

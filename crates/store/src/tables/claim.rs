@@ -8,7 +8,7 @@ use crate::column::{MomentColumn, WordColumn};
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::run_end;
-use crate::{deployment, goals};
+use crate::tables::{deployment, goals};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationCause;
@@ -52,7 +52,7 @@ impl ReconciliationClaim {
 /// scheduled time is not due, with [`StoreError::NotOpen`] if its reconciliation already has a
 /// repair or has ended, or another repair of the goal is running, or with [`StoreError::Deployed`] if its goal is deployed and
 /// the run was not started by its backend.
-pub(super) fn claim(
+pub(crate) fn claim(
     writing: &WriteContext<'_>,
     run: &RunId,
     claim: &ReconciliationClaim,

@@ -1,11 +1,11 @@
 //! The outbox of notifications: those that were not delivered, and those that are sent again.
 
 use crate::column::MomentColumn;
-use crate::cycles::{NotificationRow, notification};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
+use crate::tables::cycles::{NotificationRow, notification};
 use wf_base::time::Moment;
 
 /// A notification that was not delivered.

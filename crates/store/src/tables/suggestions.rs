@@ -4,7 +4,6 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use crate::batch::NewRun;
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
@@ -12,6 +11,7 @@ use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::projections::row_log;
+use crate::tables::batch::NewRun;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::suggestion::{
@@ -24,7 +24,7 @@ pub const SUGGESTION: &str = "suggestion";
 const COLUMNS: &str = "number, run, plan, title, why, path, params, state, since, changed, started";
 
 /// Keeps what may be kept of the suggestions of a run.
-pub(super) fn keep(
+pub(crate) fn keep(
     writing: &WriteContext<'_>,
     run: &RunId,
     offer: &SuggestionOffer,
@@ -58,7 +58,7 @@ pub(super) fn keep(
 }
 
 /// Accepts the suggestion by which a new run is started, if it is.
-pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+pub(crate) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
     let Some(number) = new.config.get(SUGGESTION).and_then(Value::as_u64) else {
         return Ok(());
     };

@@ -8,8 +8,8 @@ use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
-use crate::deployment::is_deployed;
 use crate::error::StoreError;
+use crate::tables::deployment::is_deployed;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{
@@ -196,7 +196,7 @@ impl StoreReader {
     }
 
     /// Reads rows of the recorded tables, as the log yields them.
-    pub(super) fn folded_rows<T>(
+    pub(crate) fn folded_rows<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -208,13 +208,13 @@ impl StoreReader {
 
     /// Ensures that the projections of this reader have all that the log holds about the runs that a query
     /// over the recorded tables yields.
-    pub(super) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+    pub(crate) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
         self.fold_heads()?;
         let runs = self.folded_rows(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))?;
         runs.iter().try_for_each(|run| self.fold(run))
     }
 
-    pub(super) fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -225,7 +225,7 @@ impl StoreReader {
 }
 
 /// Refuses a token that is not the newest.
-pub(super) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> Result<(), StoreError> {
+pub(crate) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> Result<(), StoreError> {
     let Some(token) = token else { return Ok(()) };
     let sql = "SELECT token, pid FROM daemon_leases ORDER BY token DESC LIMIT 1";
     let newest: Option<(i64, u32)> = writing
@@ -309,7 +309,7 @@ fn remove_future_slots(connection: &Connection, goal: &PlanId, decided: Moment) 
     Ok(())
 }
 
-pub(super) fn pause(
+pub(crate) fn pause(
     connection: &Connection,
     goal: &PlanId,
     reason: &str,
@@ -319,7 +319,7 @@ pub(super) fn pause(
     Ok(connection.execute(sql, (goal.as_str(), MomentColumn(now), reason))? > 0)
 }
 
-pub(super) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<GoalLedgerState>> {
+pub(crate) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<GoalLedgerState>> {
     let sql = "SELECT timing, decided_until, paused_at, reason FROM goals WHERE id = ?1";
     let head = connection
         .prepare_cached(sql)?
@@ -364,7 +364,7 @@ pub(super) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<
     Ok(Some(known))
 }
 
-pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
+pub(crate) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
     let count: i64 = row.get("count")?;
     let run: Option<String> = row.get("run")?;
     Ok(SlotRow {

@@ -9,7 +9,7 @@ use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::goals::known;
+use crate::tables::goals::known;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::GoalLedgerState;
@@ -64,7 +64,7 @@ impl StoreReader {
 }
 
 /// True if a goal is deployed.
-pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
+pub(crate) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM goals WHERE id = ?1 AND deployment IS NOT NULL";
     connection
         .prepare_cached(sql)?
@@ -74,7 +74,7 @@ pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::R
 }
 
 /// Refuses what the workspace would start for a goal that is deployed.
-pub(super) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
+pub(crate) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
     if is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
         return Err(StoreError::Deployed(goal.clone()));
     }

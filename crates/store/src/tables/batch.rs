@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::claim::ReconciliationClaim;
 use crate::db::fence::FencingToken;
+use crate::tables::claim::ReconciliationClaim;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId, SessionName};
 use wf_base::time::Moment;
@@ -71,7 +71,7 @@ pub struct LogPosition {
 
 /// A run's first row of the log, number 0: [`NewRun`], with texts by their digests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct NewRunRecord {
+pub(crate) struct NewRunRecord {
     /// The time, named as in an event.
     pub at: Moment,
     /// Its id.

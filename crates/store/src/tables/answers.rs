@@ -53,7 +53,7 @@ pub const DENIED: &str = "denied";
 /// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
 /// approval after any denial, a denial after enough approvals, or an answer that was not compared with those before is
 /// refused with [`StoreError::Conflict`]: of two concurrent answers, one stands.
-pub(super) fn record_answer(
+pub(crate) fn record_answer(
     writing: &WriteContext<'_>,
     answer: &ApprovalAnswer,
 ) -> Result<AnswerEffect, StoreError> {
@@ -102,7 +102,7 @@ fn conflict(answer: &ApprovalAnswer, there: &ApprovalAnswer) -> StoreError {
 }
 
 /// Returns the answers to a question, the first one first.
-pub(super) fn read_answers(
+pub(crate) fn read_answers(
     connection: &Connection,
     run: &RunId,
     number: u32,
@@ -127,7 +127,7 @@ pub(super) fn read_answers(
 
 /// Refuses a use of an approval that the log already records, or that was withdrawn. `is_by_backend`: the run began there
 /// before the backend learned of a withdrawal.
-pub(super) fn check_approval_unused(
+pub(crate) fn check_approval_unused(
     writing: &WriteContext<'_>,
     approved: &RunApproval,
     is_by_backend: bool,

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::column::{JsonColumn, MomentColumn};
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
-use crate::goals::{SlotRow, slot_row};
+use crate::tables::goals::{SlotRow, slot_row};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationCause;

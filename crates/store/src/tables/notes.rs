@@ -76,7 +76,7 @@ impl StoreReader {
 
 /// Adds a note unless it is known; returns the number of new ones. One that somebody vouches for replaces a claim of a file
 /// that nobody confirmed.
-pub(super) fn insert(connection: &Connection, note: &MemoryNote) -> rusqlite::Result<usize> {
+pub(crate) fn insert(connection: &Connection, note: &MemoryNote) -> rusqlite::Result<usize> {
     let mut known = connection.prepare_cached("SELECT note FROM notes WHERE id = ?1")?;
     let known = known.query_row([note.id.to_string()], |row| row.get::<_, JsonColumn<MemoryNote>>(0));
     match known.optional()? {

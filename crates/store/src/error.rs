@@ -2,10 +2,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::examine::StateFault;
 use crate::files::own_file::FileTypeError;
 use crate::lease::run_lease::RunLease;
 use crate::log::chain::BrokenChain;
+use crate::maintenance::examine::StateFault;
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
 use wf_base::time::Moment;

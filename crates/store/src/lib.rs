@@ -13,39 +13,26 @@
 
 pub mod feed;
 
-mod artifact_limit;
-mod backup;
-mod bodies;
-mod carry;
 mod column;
 mod db;
 mod error;
 mod events;
-mod examine;
 mod files;
 mod lease;
 mod log;
-mod needed;
+mod maintenance;
 mod projections;
-mod prune;
-mod restore;
-mod schema;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod upgrade;
 mod views;
 
-pub use backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup};
-pub use bodies::BodyFault;
-pub use carry::CarriedUses;
 pub use db::fence::{FencingToken, RunFence};
 pub use db::reader::StoreReader;
 pub use db::store::{RunRetention, Store, StoreDurability};
 pub use db::ticket::WriteTicket;
 pub use error::{StoreError, allow_no_state};
 pub use events::log_row::LogRow;
-pub use examine::{StateFault, examine, examine_after};
 pub use files::blobs::BlobStore;
 pub use files::call_bodies::CallBodyStore;
 pub use files::folder::StateFolder;
@@ -60,11 +47,16 @@ pub use log::chain::{BrokenChain, ChainFault, head, verify_chain, verify_chain_a
 pub use log::state_event::{
     ApprovalUse, PrunedArtifacts, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval,
 };
+pub use maintenance::backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup};
+pub use maintenance::bodies::BodyFault;
+pub use maintenance::carry::CarriedUses;
+pub use maintenance::examine::{StateFault, examine, examine_after};
+pub use maintenance::prune::{PRUNED_AT_ONCE, PruneResult};
+pub use maintenance::restore::{RESTORE_PREFIX, restore};
+pub use maintenance::schema::SchemaFault;
+pub use maintenance::upgrade::{OpenRun, StateUpgrade};
 pub use projections::cache::{CacheEntry, CacheLookup, UnrecordedResult};
 pub use projections::difference::{ColumnDifference, ProjectionDifference};
-pub use prune::{PRUNED_AT_ONCE, PruneResult};
-pub use restore::{RESTORE_PREFIX, restore};
-pub use schema::SchemaFault;
 pub use tables::answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
 pub use tables::batch::{AppendResult, EventBatch, LogPosition, NewRun};
 pub use tables::claim::ReconciliationClaim;
@@ -78,7 +70,6 @@ pub use tables::opinions::{RepairFeedback, RepairRow};
 pub use tables::outbox::UndeliveredNotification;
 pub use tables::suggestions::SUGGESTION;
 pub use tables::undo::UNDO_OF;
-pub use upgrade::{OpenRun, StateUpgrade};
 pub use views::find::FindError;
 pub use views::left::LeftRow;
 pub use views::page::{ArtifactPage, StepPage, StepSelection, StepTimes};

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::files::folder::StateFolder;
 use crate::files::own_file::own_file;
 use crate::log::mark::{self, LogMarkFile};
-use crate::upgrade;
+use crate::maintenance::upgrade;
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.

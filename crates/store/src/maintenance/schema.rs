@@ -37,7 +37,7 @@ pub enum SchemaFault {
 type SchemaParts = BTreeMap<(String, String), (String, Option<String>)>;
 
 /// Compares the schema, by its text, with the one that the migrations make.
-pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFault>> {
+pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFault>> {
     let expected = parts(&migrate::pristine()?)?;
     let found = parts(connection)?;
     let mut faults = Vec::new();

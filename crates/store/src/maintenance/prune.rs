@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use crate::artifact_limit::ArtifactLimit;
 use crate::db::reader::StoreReader;
 use crate::db::store::RunRetention;
 use crate::db::writer::WriteContext;
@@ -14,12 +13,13 @@ use crate::events::{append, run_end};
 use crate::files::folder::StateFolder;
 use crate::lease::owners;
 use crate::log::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
-use crate::needed::needed;
+use crate::maintenance::artifact_limit::ArtifactLimit;
+use crate::maintenance::needed::needed;
+use crate::maintenance::upgrade::COPY_AGE;
 use crate::projections::rebuild::PROJECTIONS;
 use crate::projections::row_snapshot::HEAD;
 use crate::projections::{row_log, uses};
 use crate::tables::batch::LogPosition;
-use crate::upgrade::COPY_AGE;
 use crate::views::summary::summarize;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
@@ -46,7 +46,7 @@ pub struct PruneResult {
 }
 
 /// Prunes runs in the database, and logs it; returns their ids and the position of the record.
-pub(super) fn rows(
+pub(crate) fn rows(
     writing: &WriteContext<'_>,
     keep: RunRetention,
     now: Moment,
@@ -177,7 +177,7 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
 }
 
 /// Returns the ended, not nested runs beyond the retention, from the oldest.
-pub(super) fn beyond(
+pub(crate) fn beyond(
     connection: &Connection,
     keep: RunRetention,
     now: Moment,
@@ -267,7 +267,7 @@ fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
 /// Removes the folders of pruned runs and the files that nothing names; returns the number of
 /// files. Where the limit on stored files is exceeded, runs beyond it name none. A file that cannot be removed now is left for
 /// the next time.
-pub(super) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Result<usize, StoreError> {
+pub(crate) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Result<usize, StoreError> {
     let reader = StoreReader::open(folder.path())?;
     let named = named(&reader, is_limited).map_err(|error| reader.failed(&error))?;
     // The files that a live run has written since it was taken may not be recorded yet, even if the

@@ -4,20 +4,22 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance};
-use crate::carry::{self, CarriedUses};
 use crate::db::connect;
 use crate::db::reader::StoreReader;
 use crate::db::store::StoreDurability;
 use crate::error::StoreError;
-use crate::examine::examine;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::own_file::open_regular;
 use crate::log::chain::verify_chain;
 use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;
+use crate::maintenance::backup::{
+    BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance,
+};
+use crate::maintenance::carry::{self, CarriedUses};
+use crate::maintenance::examine::examine;
+use crate::maintenance::upgrade::{adopt_copy, is_database};
 use crate::tables::memory::MegramSelection;
-use crate::upgrade::{adopt_copy, is_database};
 use crate::views::view::RunFilter;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;

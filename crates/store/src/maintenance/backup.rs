@@ -10,19 +10,19 @@ use walkdir::WalkDir;
 use crate::db::connect;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::examine::examine;
 use crate::files::folder::StateFolder;
 use crate::log::chain::verify_chain;
 use crate::log::tail::LogTail;
+use crate::maintenance::examine::examine;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_base::{failpoint, program};
 
 /// The name of the database in a backup.
-pub(super) const DATABASE: &str = "state.db";
+pub(crate) const DATABASE: &str = "state.db";
 
 /// The folders in a backup beside the database.
-pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
+pub(crate) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
 /// The folder of the acceptances of goals, in a backup as in a state.
 const GOALS: &str = "goals";
@@ -31,10 +31,10 @@ const GOALS: &str = "goals";
 pub const ACCEPTANCE_SUFFIX: &str = ".accepted.json";
 
 /// The name of the last entry, which marks the backup as complete.
-pub(super) const MANIFEST: &str = "backup.json";
+pub(crate) const MANIFEST: &str = "backup.json";
 
 /// The version of the backup format: since 2 it has the acceptances of goals.
-pub(super) const FORM: u32 = 2;
+pub(crate) const FORM: u32 = 2;
 
 /// The manifest of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,13 +161,13 @@ fn pack(
 }
 
 /// Copies a database as of one instant into a new file.
-pub(super) fn copy_database(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+pub(crate) fn copy_database(connection: &Connection, to: &Path) -> Result<(), StoreError> {
     let copied = connection.execute("VACUUM INTO ?1", [to.to_str().unwrap_or_default()]);
     copied.map(drop).map_err(|error| StoreError::sqlite(to, &error))
 }
 
 /// Returns the paths of the acceptances of goals in a state, below it.
-pub(super) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
     let files = match root.join(GOALS).read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         files => files?,
@@ -180,7 +180,7 @@ pub(super) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// True if a path below a state is that of an acceptance.
-pub(super) fn is_acceptance(name: &Path) -> bool {
+pub(crate) fn is_acceptance(name: &Path) -> bool {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     name.parent() == Some(Path::new(GOALS)) && file.ends_with(ACCEPTANCE_SUFFIX)
 }

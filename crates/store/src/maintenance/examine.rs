@@ -1,9 +1,9 @@
-use crate::bodies::{self, BodyFault};
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::log::mark;
+use crate::maintenance::bodies::{self, BodyFault};
+use crate::maintenance::schema::{self, SchemaFault};
 use crate::projections::difference::{self, ProjectionDifference};
-use crate::schema::{self, SchemaFault};
 
 /// A part of the state beside the log that does not match it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

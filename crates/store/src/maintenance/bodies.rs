@@ -45,7 +45,7 @@ pub enum BodyFault {
 
 /// Compares stored texts and files with their digests; every body that an event names must exist. Behind an event, by its
 /// number: those of runs with later events; from 0 on: all.
-pub(super) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
+pub(crate) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
     let mut faults = texts(reader, after)?;
     let kept = match after {
         0 => all_files(reader, &mut faults),
@@ -56,7 +56,7 @@ pub(super) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<B
 }
 
 /// Returns the runs with an event behind one that has no body and that the log does not record as pruned.
-pub(super) fn events(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
+pub(crate) fn events(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
     let gone = state_event::gone(reader.connection())?;
     let sql = "SELECT DISTINCT run FROM events WHERE body IS NULL AND seq > ?1 ORDER BY run";
     let mut statement = reader.connection().prepare(sql)?;

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use walkdir::WalkDir;
 
-use crate::backup::{BackupManifest, FOLDERS, FORM, copy_database};
 use crate::db::connect;
 use crate::db::migrate::{self, MIGRATIONS, SchemaState};
 use crate::db::store::RunRetention;
@@ -16,13 +15,14 @@ use crate::error::StoreError;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::reserve::free_space;
 use crate::log::tail::LogTail;
-use crate::prune::beyond;
+use crate::maintenance::backup::{BackupManifest, FOLDERS, FORM, copy_database};
+use crate::maintenance::prune::beyond;
 use wf_base::name::RunId;
 use wf_base::program;
 use wf_base::time::Moment;
 
 /// The time for which the copy from before an upgrade is kept; then pruning removes it.
-pub(super) const COPY_AGE: Duration = Duration::from_hours(30 * 24);
+pub(crate) const COPY_AGE: Duration = Duration::from_hours(30 * 24);
 
 /// The speed at which a database is copied on a slow disk, in bytes per second.
 const COPY_SPEED: u64 = 50 << 20;
@@ -121,7 +121,7 @@ fn copy_size(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Copies the database before its schema is changed. A disk without room for the copy is an error, and nothing is changed.
-pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
+pub(crate) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
     let kept = folder.upgrades().join(copy_name(from));
     create_private(&folder.upgrades())?;
     let needed = copy_size(connection).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
@@ -150,7 +150,7 @@ impl StateFolder {
 }
 
 /// True if a file is a database, not an archive.
-pub(super) fn is_database(path: &Path) -> bool {
+pub(crate) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
     crate::files::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
         && head == *DATABASE_HEAD
@@ -158,7 +158,7 @@ pub(super) fn is_database(path: &Path) -> bool {
 
 /// Makes a state of the copy from before an upgrade, and of the files that lie beside the database now: none of these changes
 /// once it is written. Returns its manifest.
-pub(super) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<BackupManifest, StoreError> {
+pub(crate) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<BackupManifest, StoreError> {
     let folder = StateFolder::new(fresh);
     let failed = |error: io::Error| StoreError::io("write", fresh, &error);
     fs::copy(copy, folder.database()).map_err(failed)?;

@@ -28,7 +28,7 @@ pub struct CarriedUses {
 
 /// Carries over the uses and the withdrawals of approvals that the log of one state records and that of
 /// another does not; `None` if there are none. A state that cannot be read yields none.
-pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<CarriedUses>, StoreError> {
+pub(crate) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<CarriedUses>, StoreError> {
     let Ok(old) = StoreReader::open(from) else {
         return Ok(None);
     };

@@ -11,7 +11,7 @@ use wf_core::undo::{UndoOffer, UndoRefusal};
 
 /// Returns the outermost runs, by id, that a reconciliation under way needs, that a run which has not ended repeats or
 /// reuses, or that can be undone, each for itself or for a run nested in it.
-pub(super) fn needed(connection: &Connection, now: Moment) -> rusqlite::Result<BTreeSet<String>> {
+pub(crate) fn needed(connection: &Connection, now: Moment) -> rusqlite::Result<BTreeSet<String>> {
     let sql = "SELECT run FROM reconciliations WHERE ended IS NULL
          UNION SELECT retry_of FROM runs WHERE outcome IS NULL AND retry_of IS NOT NULL
          UNION SELECT reused_from FROM runs JOIN steps ON steps.run = key
@@ -46,7 +46,7 @@ fn can_be_undone(
 }
 
 /// Returns the outermost of the runs that a run is nested in; itself, if it is in none.
-pub(super) fn outermost(run: String, parents: &BTreeMap<String, String>) -> String {
+pub(crate) fn outermost(run: String, parents: &BTreeMap<String, String>) -> String {
     let mut run = run;
     // A parent is recorded before the run nested in it, so this ends.
     for _ in 0..parents.len() {

@@ -16,13 +16,13 @@ use crate::files::blobs::BlobStore;
 use crate::files::folder::StateFolder;
 use crate::lease::owners;
 use crate::log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
-use crate::needed::{needed, outermost};
+use crate::maintenance::needed::{needed, outermost};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
 /// The limit, with the stored files that exceed it.
-pub(super) struct ArtifactLimit {
+pub(crate) struct ArtifactLimit {
     /// The most bytes.
     most: u64,
     /// The sizes of the stored files, by digest.
@@ -42,7 +42,7 @@ struct RunFiles {
 
 impl ArtifactLimit {
     /// Returns the limit if the stored files exceed it.
-    pub(super) fn exceeded(folder: &StateFolder, keep: RunRetention) -> Option<Self> {
+    pub(crate) fn exceeded(folder: &StateFolder, keep: RunRetention) -> Option<Self> {
         let most = keep.max_artifact_bytes?;
         let stored = BlobStore::new(folder.blobs(), StoreDurability::Normal).sizes();
         (stored.values().sum::<u64>() > most).then_some(Self { most, stored })
@@ -50,7 +50,7 @@ impl ArtifactLimit {
 
     /// Records which runs have no files any more, and forgets cached results that none of the others made or looked up;
     /// returns their number.
-    pub(super) fn apply(&self, writing: &WriteContext<'_>, now: Moment) -> Result<usize, StoreError> {
+    pub(crate) fn apply(&self, writing: &WriteContext<'_>, now: Moment) -> Result<usize, StoreError> {
         let failed = |error| writing.failed(&error);
         let connection = writing.connection;
         let known = gone(connection).map_err(failed)?.files;

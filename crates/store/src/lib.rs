@@ -27,26 +27,31 @@ mod tables;
 mod tests;
 mod views;
 
-pub use db::fence::{FencingToken, RunFence};
+pub use db::fence::RunFence;
 pub use db::reader::StoreReader;
-pub use db::store::{RunRetention, Store, StoreDurability};
+pub use db::store::Store;
 pub use db::ticket::WriteTicket;
 pub use error::{StoreError, allow_no_state};
 pub use events::log_row::LogRow;
+pub use events::verification::{head, verify_chain, verify_chain_after};
 pub use files::blobs::BlobStore;
 pub use files::call_bodies::CallBodyStore;
 pub use files::folder::StateFolder;
 pub use files::own_file::{FileTypeError, open_regular, own_file};
 pub use files::planning::{PlanningLog, PlanningStore};
 pub use files::reserve::SpaceReserve;
+pub use files::settings::{RunRetention, StoreDurability};
 pub use lease::locks::{LockAcquisition, LockWait};
+pub use lease::owners::FencingToken;
 pub use lease::permits::{PermitAnswer, PermitTask};
 pub use lease::process::{ProcessIdentity, ProcessLiveness};
 pub use lease::run_lease::{LEASE, RunLease};
-pub use log::chain::{BrokenChain, ChainFault, head, verify_chain, verify_chain_after};
+pub use log::chain::{BrokenChain, ChainFault};
 pub use log::state_event::{
-    ApprovalUse, PrunedArtifacts, PrunedRun, StateEvent, StateFact, TableChange, WithdrawnApproval,
+    ApprovalUse, ErasedRows, PrunedArtifacts, PrunedRun, RunSummary, StateEvent, StateFact, TableChange,
+    WithdrawnApproval,
 };
+pub use log::tail::LogPosition;
 pub use maintenance::backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup};
 pub use maintenance::bodies::BodyFault;
 pub use maintenance::carry::CarriedUses;
@@ -58,11 +63,10 @@ pub use maintenance::upgrade::{OpenRun, StateUpgrade};
 pub use projections::cache::{CacheEntry, CacheLookup, UnrecordedResult};
 pub use projections::difference::{ColumnDifference, ProjectionDifference};
 pub use tables::answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
-pub use tables::batch::{AppendResult, EventBatch, LogPosition, NewRun};
+pub use tables::batch::{AppendResult, EventBatch, NewRun};
 pub use tables::claim::ReconciliationClaim;
 pub use tables::connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
 pub use tables::cycles::{GoalBlock, NotificationRow, ReconciliationEnd, ReconciliationRow, SlotBlock};
-pub use tables::erase::ErasedRows;
 pub use tables::goals::{GoalRow, LedgerGoal, SlotRow};
 pub use tables::health::CallLedger;
 pub use tables::memory::MegramSelection;
@@ -74,5 +78,4 @@ pub use views::find::FindError;
 pub use views::left::LeftRow;
 pub use views::page::{ArtifactPage, StepPage, StepSelection, StepTimes};
 pub use views::reader_pool::{ReaderPool, ViewReader};
-pub use views::summary::RunSummary;
 pub use views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -6,10 +5,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::db::migrate::{self, SchemaState};
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
-use crate::files::folder::StateFolder;
+use crate::files::folder::{StateFolder, lock_schema};
 use crate::files::own_file::own_file;
+use crate::files::settings::StoreDurability;
 use crate::log::mark::{self, LogMarkFile};
 use crate::maintenance::upgrade;
 use wf_base::failpoint;
@@ -121,21 +120,6 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
-}
-
-/// Waits for the lock of the processes that change the schema. A file system without locks leaves
-/// this to SQLite's own.
-pub(crate) fn lock_schema(folder: &StateFolder) -> Option<File> {
-    let file = File::open(folder.path()).ok()?;
-    file.lock().ok()?;
-    Some(file)
-}
-
-/// Takes the lock if it is free.
-pub(crate) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
-    let file = File::open(folder.path()).ok()?;
-    file.try_lock().ok()?;
-    Some(file)
 }
 
 /// Turns an empty file into a database with a write-ahead log, with one sync in all.

@@ -4,25 +4,8 @@ use tokio::sync::oneshot::error::TryRecvError;
 use crate::db::queue::WriterQueue;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::lease::owners;
+use crate::lease::owners::{self, FencingToken};
 use wf_base::name::RunId;
-
-/// The number that an owner of a run writes under. Writes under any number but the run's newest are
-/// refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FencingToken {
-    /// The owned run; runs nested in it are written under the same token.
-    pub run: RunId,
-    /// The number; zero is valid for a run that was never owned.
-    pub number: u64,
-}
-
-impl FencingToken {
-    /// Returns the first token of a run.
-    pub(crate) fn first(run: &RunId) -> Self {
-        Self { run: run.clone(), number: 1 }
-    }
-}
 
 /// The right to work on a run, released when dropped, unless the end of the run did that.
 #[derive(Debug)]

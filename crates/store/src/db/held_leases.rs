@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::db::fence::FencingToken;
 use crate::db::queue::WriteJob;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::lease::owners;
+use crate::lease::owners::{self, FencingToken};
 use crate::lease::process::since_boot;
 use wf_base::name::RunId;
 

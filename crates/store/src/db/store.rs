@@ -4,10 +4,9 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use serde::{Deserialize, Serialize};
 
 use crate::column::JsonColumn;
-use crate::db::fence::{FencingToken, RunFence};
+use crate::db::fence::RunFence;
 use crate::db::held_leases::HeldLeases;
 use crate::db::queue::WriterQueue;
 use crate::db::reader::StoreReader;
@@ -17,11 +16,12 @@ use crate::db::{connect, migrate};
 use crate::error::StoreError;
 use crate::events::append;
 use crate::files::blobs::BlobStore;
-use crate::files::folder::StateFolder;
+use crate::files::folder::{self, StateFolder};
 use crate::files::reserve::SpaceReserve;
+use crate::files::settings::{RunRetention, StoreDurability};
 use crate::lease::holder::LeaseHolder;
 use crate::lease::locks::{self, LockAcquisition, LockRequest};
-use crate::lease::owners;
+use crate::lease::owners::{self, FencingToken};
 use crate::lease::permits::{self, PermitAnswer, PermitRequest};
 use crate::lease::run_lease::LEASE;
 use crate::log::mark::LogMarkFile;
@@ -36,48 +36,6 @@ use wf_base::name::RunId;
 use wf_base::time::{Clock, Moment};
 use wf_core::machine::{TaskId, TaskLocks};
 use wf_core::permit::ParallelLimits;
-
-/// The failures that an acknowledged write survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StoreDurability {
-    /// A loss of power.
-    #[default]
-    Full,
-    /// A kill of the program; not a loss of power.
-    Normal,
-}
-
-impl StoreDurability {
-    /// Returns the word in `wf.yaml` and in the record of a run.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Normal => "normal",
-        }
-    }
-}
-
-/// The limits beyond which runs are pruned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunRetention {
-    /// The age, since its end, beyond which a run is pruned.
-    pub max_age: Option<Duration>,
-    /// The number of ended runs kept; nested runs are kept and pruned with the outer run.
-    pub max_runs: Option<usize>,
-    /// The size of the stored files beyond which those of the oldest runs are removed, in bytes.
-    pub max_artifact_bytes: Option<u64>,
-}
-
-impl RunRetention {
-    /// Returns the limits with the age counted to the end of another run, if that was earlier than now: one run of a machine
-    /// whose clock is wrong, or the first one after a long pause, prunes nothing for its age.
-    #[must_use]
-    pub fn counted_to(self, end: Option<Moment>, now: Moment) -> Self {
-        let more = end.map_or(Duration::ZERO, |end| now.since(end));
-        Self { max_age: self.max_age.map(|age| age.saturating_add(more)), ..self }
-    }
-}
 
 /// The open state. Dropping it writes what is queued, releases all that it holds, and stops its thread.
 #[derive(Debug)]
@@ -263,7 +221,7 @@ impl Store {
     /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
     /// a backup is made all runs do. Blocks the calling thread.
     pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
-        let Some(_turn) = connect::try_lock_schema(&self.folder) else {
+        let Some(_turn) = folder::try_lock_schema(&self.folder) else {
             return Ok(PruneResult::default());
         };
         let rows = self.job(move |writing| prune::rows(writing, keep, now));

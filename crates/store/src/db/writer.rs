@@ -9,9 +9,9 @@ use rusqlite::Connection;
 
 use crate::db::held_leases::{HeldLeases, LeaseRenewal};
 use crate::db::queue::{WriteJob, WriterMessage, WriterQueue};
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::reserve::SpaceReserve;
+use crate::files::settings::StoreDurability;
 use crate::lease::holder::LeaseHolder;
 use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;

@@ -3,14 +3,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::db::fence;
-use crate::db::store::StoreDurability;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
+use crate::files::settings::StoreDurability;
 use crate::lease::{locks, owners};
+use crate::log::run_record::NewRunRecord;
 use crate::log::state_event::{self, StateEvent};
-use crate::log::tail::{FORM, LogTail, RunPosition};
+use crate::log::tail::{FORM, LogPosition, LogTail, RunPosition};
 use crate::projections::{project, row_log, tree};
-use crate::tables::batch::{AppendResult, EventBatch, LogPosition, NewRun, NewRunRecord};
+use crate::tables::batch::{AppendResult, EventBatch, NewRun};
 use crate::tables::claim::{self, ReconciliationClaim};
 use crate::tables::{answers, sessions, suggestions, undo};
 use wf_base::digest::Sha256Digest;

@@ -2,9 +2,8 @@ use rusqlite::Row;
 
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::log::state_event::{KEYS, StateEvent, StateFact};
-use crate::projections::fold::GoneBodiesOnDemand;
-use crate::tables::batch::LogPosition;
+use crate::log::state_event::{GoneBodiesOnDemand, KEYS, StateEvent, StateFact};
+use crate::log::tail::LogPosition;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_core::machine::Event;

@@ -1,7 +1,7 @@
 //! The events of the log, for jobs that add some and for readers.
 //!
 //! `append` adds an event that belongs to no run; `run_events` reads those of a run, `log_row` all of them in order, and
-//! `run_end` the end of a run where no projection is trusted.
+//! `run_end` the end of a run where no projection is trusted. `verification` walks along the whole log.
 //!
 //! **Invariant:** no event is given to a reader before its hash is compared.
 //!
@@ -11,3 +11,4 @@ pub(crate) mod append;
 pub(crate) mod log_row;
 pub(crate) mod run_end;
 pub(crate) mod run_events;
+pub(crate) mod verification;

@@ -5,8 +5,8 @@ use rusqlite::Row;
 use crate::column::JsonColumn;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, LINKED, broken_at};
-use crate::projections::fold::{GoneBodiesOnDemand, fault_behind};
+use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, LINKED, broken_at, fault_behind};
+use crate::log::state_event::GoneBodiesOnDemand;
 use wf_base::name::RunId;
 use wf_core::machine::Event;
 

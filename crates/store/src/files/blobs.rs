@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
+use crate::files::settings::StoreDurability;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::blobs::BlobStore;
+use crate::files::settings::StoreDurability;
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::{KnownConversations, ModelRequest};
 

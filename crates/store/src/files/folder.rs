@@ -2,7 +2,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::db::connect;
 use crate::error::StoreError;
 use wf_base::failpoint;
 use wf_base::name::{RunId, SessionName};
@@ -29,7 +28,7 @@ impl StateFolder {
 
     /// Holds back whoever prunes, or makes a backup, until the file is dropped; `None`: somebody does so already.
     pub fn try_lock_pruning(&self) -> Option<File> {
-        connect::try_lock_schema(self)
+        try_lock_schema(self)
     }
 
     /// Returns the path of the mark of the log's last event.
@@ -140,6 +139,21 @@ fn create(path: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))?;
     failpoint::point("folder.after");
     Ok(())
+}
+
+/// Waits for the lock of the processes that change the schema. A file system without locks leaves
+/// this to SQLite's own.
+pub(crate) fn lock_schema(folder: &StateFolder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
+
+/// Takes the lock if it is free.
+pub(crate) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::db::store::{RunRetention, StoreDurability};
 use crate::error::StoreError;
 use crate::files::call_bodies::CallBodyStore;
 use crate::files::folder::StateFolder;
+use crate::files::settings::{RunRetention, StoreDurability};
 use wf_base::time::Moment;
 use wf_core::agent::authoring::{PlanningEntry, PlanningRecord};
 

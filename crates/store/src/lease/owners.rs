@@ -2,12 +2,28 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::db::fence::FencingToken;
 use crate::error::StoreError;
 use crate::lease::holder::LeaseHolder;
 use crate::lease::run_lease::{self, RunLease};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
+
+/// The number that an owner of a run writes under. Writes under any number but the run's newest are
+/// refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FencingToken {
+    /// The owned run; runs nested in it are written under the same token.
+    pub run: RunId,
+    /// The number; zero is valid for a run that was never owned.
+    pub number: u64,
+}
+
+impl FencingToken {
+    /// Returns the first token of a run.
+    pub(crate) fn first(run: &RunId) -> Self {
+        Self { run: run.clone(), number: 1 }
+    }
+}
 
 /// The terms on which a run is taken.
 pub(crate) struct LeaseTerms<'a> {

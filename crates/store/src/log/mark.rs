@@ -4,9 +4,9 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
+use crate::files::settings::StoreDurability;
 use crate::lease::process::boot;
 use crate::log::tail::LogTail;
 use wf_base::digest::Sha256Digest;

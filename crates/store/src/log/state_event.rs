@@ -5,13 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::{JsonColumn, MomentColumn};
-use crate::projections::uses;
-use crate::tables::erase::ErasedRows;
-use crate::views::summary::RunSummary;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::RunApproval;
+use wf_core::machine::{RunApproval, RunOutcome, Standing, StepCounts};
 
 /// An event of the log that belongs to no run, about the state as a whole. It has number 0 of a run
 /// of its own, whose key is its number in the log.
@@ -143,6 +140,40 @@ pub struct ApprovalUse {
     pub run: String,
 }
 
+/// An event `rows_recorded`, or `rows_erased`, whose body was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedRows {
+    /// The number of the event in the log.
+    pub seq: u64,
+    /// Its time.
+    pub at: Moment,
+    /// The changes that it recorded, without the erased rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, TableChange>,
+}
+
+/// The rest of a run that was pruned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The id of its plan.
+    pub plan: PlanId,
+    /// The path of its spec.
+    pub path: String,
+    /// The time at which it was recorded.
+    pub created: Moment,
+    /// The time of its end.
+    pub ended: Moment,
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The verification status of the result.
+    pub standing: Standing,
+    /// The reason for its outcome, cut to 200 bytes; empty for success.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The number of steps by final state.
+    pub counts: StepCounts,
+}
+
 impl ApprovalUse {
     /// Returns the use by which a run was started; `None` if it was approved in that moment.
     pub(crate) fn of(run: &str, approved: &RunApproval) -> Option<Self> {
@@ -241,15 +272,41 @@ pub(crate) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
     Ok(gone)
 }
 
+/// The bodies that the log records as removed, read on first use.
+#[derive(Default)]
+pub(crate) struct GoneBodiesOnDemand(Option<GoneBodies>);
+
+impl GoneBodiesOnDemand {
+    /// Returns them.
+    pub(crate) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
+        let known = match self.0.take() {
+            Some(known) => known,
+            None => gone(connection)?,
+        };
+        Ok(self.0.insert(known))
+    }
+}
+
 /// Applies an event that belongs to no run to the projections, except the recorded tables.
 pub(crate) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
-    uses::apply_uses(connection, fact.uses())?;
+    apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO revoked_approvals (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING",
     )?;
     for one in fact.withdrawals() {
         insert.execute((&one.nonce, one.goal.as_str(), &one.who, MomentColumn(one.since)))?;
+    }
+    Ok(())
+}
+
+/// Applies uses to the projection.
+pub(crate) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT OR REPLACE INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for one in uses {
+        insert.execute((&one.nonce, one.execution, one.token.to_string(), &one.run))?;
     }
     Ok(())
 }

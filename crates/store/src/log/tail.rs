@@ -1,6 +1,5 @@
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::tables::batch::LogPosition;
 use wf_base::digest::Sha256Digest;
 
 /// The version of the format of bodies.
@@ -8,6 +7,15 @@ pub(crate) const FORM: u32 = 1;
 
 /// The hash before the first event.
 pub(crate) const BEGINNING: [u8; 32] = [0; 32];
+
+/// The position of an event in the log: its number there, from one, and its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogPosition {
+    /// Its number.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Sha256Digest,
+}
 
 /// The end of the log, which the next event is bound to.
 #[derive(Clone, Copy)]

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use crate::db::reader::StoreReader;
-use crate::db::store::{RunRetention, StoreDurability};
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::{append, run_end};
 use crate::files::blobs::BlobStore;
 use crate::files::folder::StateFolder;
+use crate::files::settings::{RunRetention, StoreDurability};
 use crate::lease::owners;
 use crate::log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
 use crate::maintenance::needed::{needed, outermost};

@@ -10,8 +10,8 @@ use walkdir::WalkDir;
 use crate::db::connect;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::files::folder::StateFolder;
-use crate::log::chain::verify_chain;
+use crate::events::verification::verify_chain;
+use crate::files::folder::{self, StateFolder};
 use crate::log::tail::LogTail;
 use crate::maintenance::examine::examine;
 use wf_base::digest::Sha256Digest;
@@ -85,7 +85,7 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Backu
         Err(error) => return Err(error),
     };
     // Until this is dropped, nothing is pruned.
-    let _turn = connect::lock_schema(reader.folder());
+    let _turn = folder::lock_schema(reader.folder());
     if verified {
         verify(&reader)?;
     }

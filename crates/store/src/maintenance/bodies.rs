@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use crate::db::reader::StoreReader;
-use crate::db::store::StoreDurability;
 use crate::files::blobs::BlobStore;
-use crate::log::state_event;
-use crate::projections::fold::GoneBodiesOnDemand;
+use crate::files::settings::StoreDurability;
+use crate::log::state_event::{self, GoneBodiesOnDemand};
 use wf_base::digest::Sha256Digest;
 
 /// A body that does not match its digest, or is gone.

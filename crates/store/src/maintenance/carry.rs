@@ -7,14 +7,13 @@ use rusqlite::Connection;
 
 use crate::db::connect;
 use crate::db::reader::StoreReader;
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
 use crate::files::folder::StateFolder;
+use crate::files::settings::StoreDurability;
 use crate::log::mark::LogMarkFile;
 use crate::log::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
-use crate::log::tail::{LogTail, RunPosition};
+use crate::log::tail::{LogPosition, LogTail, RunPosition};
 use crate::projections::uses;
-use crate::tables::batch::LogPosition;
 use wf_base::time::Moment;
 
 /// The uses of approvals that were carried over.

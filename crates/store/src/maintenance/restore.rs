@@ -6,11 +6,11 @@ use rusqlite::Connection;
 
 use crate::db::connect;
 use crate::db::reader::StoreReader;
-use crate::db::store::StoreDurability;
 use crate::error::StoreError;
+use crate::events::verification::verify_chain;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::own_file::open_regular;
-use crate::log::chain::verify_chain;
+use crate::files::settings::StoreDurability;
 use crate::log::mark::LogMarkFile;
 use crate::log::tail::LogTail;
 use crate::maintenance::backup::{

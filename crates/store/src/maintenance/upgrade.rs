@@ -10,10 +10,10 @@ use walkdir::WalkDir;
 
 use crate::db::connect;
 use crate::db::migrate::{self, MIGRATIONS, SchemaState};
-use crate::db::store::RunRetention;
 use crate::error::StoreError;
 use crate::files::folder::{StateFolder, create_private};
 use crate::files::reserve::free_space;
+use crate::files::settings::RunRetention;
 use crate::log::tail::LogTail;
 use crate::maintenance::backup::{BackupManifest, FOLDERS, FORM, copy_database};
 use crate::maintenance::prune::beyond;

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::db::migrate::MIGRATIONS;
 use crate::db::statements::make_shadow;
-use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
-use crate::log::state_event::{GoneBodies, KEYS, gone};
+use crate::log::chain::{BrokenChain, LINKED, broken_at, fault_behind};
+use crate::log::state_event::{GoneBodiesOnDemand, KEYS};
 use crate::projections::rebuild::{FOLDED, OF_STATE, apply_event};
 use wf_base::name::RunId;
 
@@ -129,22 +129,6 @@ impl ShadowProjections {
     }
 }
 
-/// Returns the fault of an event, a row of [`LINKED`], that should follow the one of a number in its run.
-pub(crate) fn fault_behind(
-    connection: &Connection,
-    row: &Row<'_>,
-    before: i64,
-    gone: &mut GoneBodiesOnDemand,
-) -> rusqlite::Result<Option<ChainFault>> {
-    let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
-    let is_bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
-    Ok(match fault(row)? {
-        None if n != before + 1 => Some(ChainFault::Unlinked),
-        None if is_bodiless && !gone.get(connection)?.keys.contains(&run) => Some(ChainFault::Bodiless),
-        found => found,
-    })
-}
-
 /// Returns the keys of a run and of all nested in it, according to the first events.
 pub(crate) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
     connection
@@ -155,19 +139,4 @@ pub(crate) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec
         )?
         .query_map([run.as_str()], |row| row.get(0))?
         .collect()
-}
-
-/// The bodies that the log records as removed, read on first use.
-#[derive(Default)]
-pub(crate) struct GoneBodiesOnDemand(Option<GoneBodies>);
-
-impl GoneBodiesOnDemand {
-    /// Returns them.
-    pub(crate) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
-        let known = match self.0.take() {
-            Some(known) => known,
-            None => gone(connection)?,
-        };
-        Ok(self.0.insert(known))
-    }
 }

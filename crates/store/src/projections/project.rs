@@ -1,8 +1,8 @@
 use rusqlite::{Connection, Params};
 
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
+use crate::log::run_record::NewRunRecord;
 use crate::log::tail::RunPosition;
-use crate::tables::batch::NewRunRecord;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_core::machine::{

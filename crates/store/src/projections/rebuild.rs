@@ -3,12 +3,12 @@ use serde::Deserialize;
 
 use crate::column::JsonColumn;
 use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
-use crate::log::state_event::{self, StateEvent, is_row_change};
+use crate::log::run_record::NewRunRecord;
+use crate::log::state_event::{self, GoneBodiesOnDemand, StateEvent, is_row_change};
 use crate::log::tail::RunPosition;
-use crate::projections::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::projections::fold::FoldResult;
 use crate::projections::row_log::{self, RECORDED_TABLES};
 use crate::projections::{cache, project};
-use crate::tables::batch::NewRunRecord;
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.

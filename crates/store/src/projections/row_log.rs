@@ -18,8 +18,8 @@ use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
-use crate::log::state_event::{StateEvent, StateFact, TableChange, is_row_change};
-use crate::projections::fold::{FoldResult, GoneBodiesOnDemand};
+use crate::log::state_event::{GoneBodiesOnDemand, StateEvent, StateFact, TableChange, is_row_change};
+use crate::projections::fold::FoldResult;
 use crate::projections::row_snapshot;
 use wf_base::time::Moment;
 

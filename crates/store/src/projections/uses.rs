@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 
 use crate::column::JsonColumn;
 use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
-use crate::log::state_event::{ApprovalUse, KEYS, StateEvent, gone};
+use crate::log::state_event::{ApprovalUse, KEYS, StateEvent, apply_uses, gone};
 use crate::projections::project::ProjectionChange;
 use wf_core::machine::{Event, EventKind, RunApproval};
 
@@ -94,17 +94,6 @@ pub(crate) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::R
         }
     }
     Ok(uses)
-}
-
-/// Applies uses to the projection.
-pub(crate) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusqlite::Result<()> {
-    let mut insert = connection.prepare_cached(
-        "INSERT OR REPLACE INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
-    )?;
-    for one in uses {
-        insert.execute((&one.nonce, one.execution, one.token.to_string(), &one.run))?;
-    }
-    Ok(())
 }
 
 impl ProjectionChange<'_> {

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::JsonColumn;
 use crate::db::connect;
-use crate::db::store::{Store, StoreDurability};
+use crate::db::store::Store;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
-use crate::log::state_event::{KEYS, StateEvent, StateFact, TableChange};
+use crate::files::settings::StoreDurability;
+use crate::log::state_event::{ErasedRows, KEYS, StateEvent, StateFact, TableChange};
 use crate::projections::row_log;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
@@ -26,18 +26,6 @@ pub(crate) const MEMORY: [&str; 2] = ["megrams", "notes"];
 
 /// The time to wait for readers of an older state.
 const READERS: Duration = Duration::from_secs(2);
-
-/// An event `rows_recorded`, or `rows_erased`, whose body was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErasedRows {
-    /// The number of the event in the log.
-    pub seq: u64,
-    /// Its time.
-    pub at: Moment,
-    /// The changes that it recorded, without the erased rows.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tables: BTreeMap<String, TableChange>,
-}
 
 /// An event that carries rows to be erased.
 struct CarryingEvent {

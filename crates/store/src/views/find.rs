@@ -1,5 +1,5 @@
 use crate::error::StoreError;
-use crate::views::summary::RunSummary;
+use crate::log::state_event::RunSummary;
 use wf_base::name::{AmbiguousRunError, RunId};
 
 /// An error in finding a run by the text that names it.

@@ -2,43 +2,18 @@
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
-
 use crate::column::JsonColumn;
 use crate::db::reader::StoreReader;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::run_end::RunEndLog;
 use crate::log::chain::LINKED;
-use crate::log::state_event::PrunedRun;
-use crate::tables::batch::NewRunRecord;
+use crate::log::run_record::NewRunRecord;
+use crate::log::state_event::{PrunedRun, RunSummary};
 use crate::views::view::{RunFilter, RunRow, RunState};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepCounts};
+use wf_base::name::RunId;
+use wf_core::machine::{Event, EventKind};
 use wf_model::JsonObject;
-
-/// The rest of a run that was pruned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunSummary {
-    /// The id of its plan.
-    pub plan: PlanId,
-    /// The path of its spec.
-    pub path: String,
-    /// The time at which it was recorded.
-    pub created: Moment,
-    /// The time of its end.
-    pub ended: Moment,
-    /// The outcome.
-    pub outcome: RunOutcome,
-    /// The verification status of the result.
-    pub standing: Standing,
-    /// The reason for its outcome, cut to 200 bytes; empty for success.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// The number of steps by final state.
-    pub counts: StepCounts,
-}
 
 /// The longest reason in a summary, in bytes.
 const MAX_REASON: usize = 200;

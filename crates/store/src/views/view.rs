@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::db::store::StoreDurability;
+use crate::files::settings::StoreDurability;
 use wf_base::name::{Name, PlanId, RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;

@@ -5,7 +5,6 @@ use rusqlite::ErrorCode;
 use crate::files::own_file::FileTypeError;
 use crate::lease::run_lease::RunLease;
 use crate::log::chain::BrokenChain;
-use crate::maintenance::examine::StateFault;
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
 use wf_base::time::Moment;
@@ -301,15 +300,6 @@ impl StoreError {
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
                 "try again; if it persists, report it as a bug"
             }
-        }
-    }
-
-    /// Makes an error of what differs from the log: tables can be rebuilt, nothing else can.
-    pub fn of_faults(path: PathBuf, what: String, faults: &[StateFault]) -> Self {
-        if faults.iter().all(|fault| matches!(fault, StateFault::Projection(_))) {
-            Self::Differs { path, what }
-        } else {
-            Self::Tampered { path, what }
         }
     }
 

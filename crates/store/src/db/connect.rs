@@ -4,13 +4,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::db::copy;
 use crate::db::migrate::{self, SchemaState};
 use crate::error::StoreError;
 use crate::files::folder::{StateFolder, lock_schema};
 use crate::files::own_file::own_file;
 use crate::files::settings::StoreDurability;
 use crate::log::mark::{self, LogMarkFile};
-use crate::maintenance::upgrade;
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.
@@ -40,7 +40,7 @@ pub(crate) fn for_writing(
                 prepare_empty(&connection).map_err(failed)?;
                 failpoint::point("prepare.after");
             }
-            SchemaState::Old(from) => upgrade::keep_copy(&connection, folder, from)?,
+            SchemaState::Old(from) => copy::keep_copy(&connection, folder, from)?,
             SchemaState::Current => {}
         }
         if let Some(tail) = migrate::migrate(&mut connection, &path)? {

@@ -3,9 +3,6 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::Connection;
-
-use crate::column::JsonColumn;
 use crate::db::fence::RunFence;
 use crate::db::held_leases::HeldLeases;
 use crate::db::queue::WriterQueue;
@@ -14,26 +11,18 @@ use crate::db::ticket::WriteTicket;
 use crate::db::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
 use crate::db::{connect, migrate};
 use crate::error::StoreError;
-use crate::events::append;
 use crate::files::blobs::BlobStore;
-use crate::files::folder::{self, StateFolder};
+use crate::files::folder::StateFolder;
 use crate::files::reserve::SpaceReserve;
-use crate::files::settings::{RunRetention, StoreDurability};
+use crate::files::settings::StoreDurability;
 use crate::lease::holder::LeaseHolder;
 use crate::lease::locks::{self, LockAcquisition, LockRequest};
 use crate::lease::owners::{self, FencingToken};
 use crate::lease::permits::{self, PermitAnswer, PermitRequest};
 use crate::lease::run_lease::LEASE;
 use crate::log::mark::LogMarkFile;
-use crate::maintenance::artifact_limit::ArtifactLimit;
-use crate::maintenance::prune::{self, PruneResult};
-use crate::projections::cache::{self, CacheEntry, CacheLookup};
-use crate::projections::{rebuild, row_log};
-use crate::tables::answers::{self, AnswerEffect, ApprovalAnswer};
-use crate::tables::batch::{AppendResult, EventBatch};
-use wf_base::failpoint;
 use wf_base::name::RunId;
-use wf_base::time::{Clock, Moment};
+use wf_base::time::Clock;
 use wf_core::machine::{TaskId, TaskLocks};
 use wf_core::permit::ParallelLimits;
 
@@ -116,11 +105,6 @@ impl Store {
         StoreReader::open_on(&self.folder)
     }
 
-    /// Records events; their run too, with the first of them.
-    pub fn append(&self, batch: EventBatch) -> WriteTicket<AppendResult> {
-        self.queue.send(move |writing| append::append(writing, batch))
-    }
-
     /// Makes this store the only one that works on a run, until the fence is dropped, the run's end is
     /// recorded, or the lease runs out. Refused with [`StoreError::Owned`] while another living process, or
     /// another store of this one, owns it. `keeper` is the supervisor of the step processes.
@@ -186,73 +170,6 @@ impl Store {
         self.sql(move |writing| locks::release(writing.connection, &run))
     }
 
-    /// Records an answer to a question of a run.
-    pub fn answer(&self, answer: ApprovalAnswer) -> WriteTicket<AnswerEffect> {
-        self.queue.send(move |writing| answers::record_answer(writing, &answer))
-    }
-
-    /// Stores a result for reuse, and records it in the log.
-    pub fn cache_put(&self, entry: CacheEntry) -> WriteTicket<()> {
-        self.job(move |writing| cache::put(writing, &entry))
-    }
-
-    /// Records a cache lookup and its result.
-    pub fn cache_note(&self, lookup: CacheLookup) -> WriteTicket<()> {
-        self.sql(move |writing| {
-            writing
-                .connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO cache_lookups (run, step, item_key, key, hit, parts)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                )?
-                .execute((
-                    lookup.run.as_str(),
-                    lookup.place.step.as_str(),
-                    lookup.item_key.as_deref().unwrap_or_default(),
-                    lookup.key.to_string(),
-                    lookup.hit,
-                    JsonColumn(&lookup.parts),
-                ))
-                .map(drop)
-        })
-    }
-
-    /// Prunes ended runs beyond the retention: their rows, folders and files; and of runs beyond the limit on stored files
-    /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
-    /// a backup is made all runs do. Blocks the calling thread.
-    pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
-        let Some(_turn) = folder::try_lock_schema(&self.folder) else {
-            return Ok(PruneResult::default());
-        };
-        let rows = self.job(move |writing| prune::rows(writing, keep, now));
-        let (runs, place) = rows.wait()?;
-        for run in &runs {
-            // Files that stay for some reason are removed later.
-            failpoint::point("forget.before");
-            let _ = std::fs::remove_dir_all(self.folder.run(run));
-            failpoint::point("forget.after");
-        }
-        let shortened = self.remove_artifacts(keep, now)?;
-        let blobs = prune::files(&self.folder, now, shortened.is_some())?;
-        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, place })
-    }
-
-    /// Records that the files of the oldest runs beyond the limit on stored files are removed; returns the number of runs, or
-    /// `None`: the limit is not exceeded.
-    fn remove_artifacts(&self, keep: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
-        let Some(limit) = ArtifactLimit::exceeded(&self.folder, keep) else { return Ok(None) };
-        self.job(move |writing| limit.apply(writing, now)).wait().map(Some)
-    }
-
-    /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of
-    /// the log, nothing is changed.
-    pub fn rebuild(&self) -> WriteTicket<()> {
-        self.job(|writing| {
-            let rebuilt = rebuild::rebuild(writing.connection).map_err(|error| writing.failed(&error))?;
-            rebuilt.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })
-        })
-    }
-
     /// Returns a queue to the writer.
     pub(crate) fn queue(&self) -> WriterQueue {
         self.queue.clone()
@@ -265,28 +182,6 @@ impl Store {
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.queue.send(work)
-    }
-
-    /// Queues a job that reads or changes the recorded tables, at a time.
-    pub(crate) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.queue.send(move |writing| row_log::change(writing, at, || work(writing)))
-    }
-
-    /// Queues a job that reads or changes the recorded tables, now, and fails only with an error of SQLite.
-    pub(crate) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    {
-        self.queue.send(move |writing| {
-            row_log::change(writing, writing.writer.clock.now(), || {
-                work(writing.connection).map_err(|error| writing.failed(&error))
-            })
-        })
     }
 
     /// Queues a job that fails only with an error of SQLite.

@@ -2,12 +2,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
 use crate::db::connect;
+use crate::db::copy::copy_database;
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::events::verification::verify_chain;
@@ -158,12 +158,6 @@ fn pack(
     };
     archive.write_manifest(&manifest).map_err(failed)?;
     Ok(manifest)
-}
-
-/// Copies a database as of one instant into a new file.
-pub(crate) fn copy_database(connection: &Connection, to: &Path) -> Result<(), StoreError> {
-    let copied = connection.execute("VACUUM INTO ?1", [to.to_str().unwrap_or_default()]);
-    copied.map(drop).map_err(|error| StoreError::sqlite(to, &error))
 }
 
 /// Returns the paths of the acceptances of goals in a state, below it.

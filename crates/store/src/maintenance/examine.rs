@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::log::mark;
@@ -17,6 +19,17 @@ pub enum StateFault {
     /// A body differs, or is gone.
     #[error("{0}")]
     Body(BodyFault),
+}
+
+impl StoreError {
+    /// Makes an error of what differs from the log: tables can be rebuilt, nothing else can.
+    pub fn of_faults(path: PathBuf, what: String, faults: &[StateFault]) -> Self {
+        if faults.iter().all(|fault| matches!(fault, StateFault::Projection(_))) {
+            Self::Differs { path, what }
+        } else {
+            Self::Tampered { path, what }
+        }
+    }
 }
 
 /// Compares everything beside the log with it, as of one instant: the schema with the migrations,

@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 use crate::db::reader::StoreReader;
+use crate::db::store::Store;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::{append, run_end};
-use crate::files::folder::StateFolder;
+use crate::files::folder::{self, StateFolder};
 use crate::files::settings::RunRetention;
 use crate::lease::owners;
 use crate::log::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
@@ -43,6 +44,35 @@ pub struct PruneResult {
     pub blobs: usize,
     /// The position of the record in the log, if any runs were pruned.
     pub place: Option<LogPosition>,
+}
+
+impl Store {
+    /// Prunes ended runs beyond the retention: their rows, folders and files; and of runs beyond the limit on stored files
+    /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
+    /// a backup is made all runs do. Blocks the calling thread.
+    pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
+        let Some(_turn) = folder::try_lock_schema(self.folder()) else {
+            return Ok(PruneResult::default());
+        };
+        let rows = self.job(move |writing| rows(writing, keep, now));
+        let (runs, place) = rows.wait()?;
+        for run in &runs {
+            // Files that stay for some reason are removed later.
+            failpoint::point("forget.before");
+            let _ = fs::remove_dir_all(self.folder().run(run));
+            failpoint::point("forget.after");
+        }
+        let shortened = self.remove_artifacts(keep, now)?;
+        let blobs = files(self.folder(), now, shortened.is_some())?;
+        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, place })
+    }
+
+    /// Records that the files of the oldest runs beyond the limit on stored files are removed; returns the number of runs, or
+    /// `None`: the limit is not exceeded.
+    fn remove_artifacts(&self, keep: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
+        let Some(limit) = ArtifactLimit::exceeded(self.folder(), keep) else { return Ok(None) };
+        self.job(move |writing| limit.apply(writing, now)).wait().map(Some)
+    }
 }
 
 /// Prunes runs in the database, and logs it; returns their ids and the position of the record.

@@ -1,6 +1,6 @@
 //! The upgrade of a state that an earlier version wrote: its outlook, the copy from before, and the way back.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,13 +9,14 @@ use rusqlite::Connection;
 use walkdir::WalkDir;
 
 use crate::db::connect;
+use crate::db::copy::{copy_name, copy_size};
 use crate::db::migrate::{self, MIGRATIONS, SchemaState};
 use crate::error::StoreError;
-use crate::files::folder::{StateFolder, create_private};
+use crate::files::folder::StateFolder;
 use crate::files::reserve::free_space;
 use crate::files::settings::RunRetention;
 use crate::log::tail::LogTail;
-use crate::maintenance::backup::{BackupManifest, FOLDERS, FORM, copy_database};
+use crate::maintenance::backup::{BackupManifest, FOLDERS, FORM};
 use crate::maintenance::prune::beyond;
 use wf_base::name::RunId;
 use wf_base::program;
@@ -107,35 +108,6 @@ fn open_runs(connection: &Connection) -> rusqlite::Result<Vec<OpenRun>> {
         Ok(OpenRun { run: RunId::from_stored(id), logic_version: row.get(1)? })
     };
     connection.prepare(sql)?.query_map([], run)?.collect()
-}
-
-fn copy_name(schema: u32) -> String {
-    format!("schema-{schema}.db")
-}
-
-/// Returns the size of a copy of a database, without its free pages.
-fn copy_size(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT (page_count - freelist_count) * page_size
-               FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
-    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
-}
-
-/// Copies the database before its schema is changed. A disk without room for the copy is an error, and nothing is changed.
-pub(crate) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
-    let kept = folder.upgrades().join(copy_name(from));
-    create_private(&folder.upgrades())?;
-    let needed = copy_size(connection).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
-    if let Some(free) = free_space(folder.path()).filter(|free| *free <= needed) {
-        return Err(StoreError::NoRoom { path: kept, needed, free });
-    }
-    let failed = |error: io::Error| StoreError::io("write", &kept, &error);
-    // One that a kill left; whoever copies has the lock of the schema.
-    let copy = kept.with_extension("new");
-    let _ = fs::remove_file(&copy);
-    copy_database(connection, &copy)?;
-    File::open(&copy).and_then(|file| file.sync_all()).map_err(failed)?;
-    fs::rename(&copy, &kept).map_err(failed)?;
-    File::open(folder.upgrades()).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
 impl StateFolder {

@@ -1,18 +1,20 @@
 //! Results for reuse, each of which the log records.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::column::{ItemColumn, JsonColumn};
+use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
 use crate::log::chain::{LINKED, fault};
 use crate::log::state_event::{StateEvent, StateFact};
-use crate::views::rows;
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{Artifact, CachedFile, TaskId};
 use wf_model::JsonObject;
@@ -61,6 +63,92 @@ pub struct UnrecordedResult;
 /// Everything of a cached result, as one text.
 const RESULT: &str = "json_array(key, run, step, item, outputs, artifacts, files, created)";
 
+impl Store {
+    /// Stores a result for reuse, and records it in the log.
+    pub fn cache_put(&self, entry: CacheEntry) -> WriteTicket<()> {
+        self.job(move |writing| put(writing, &entry))
+    }
+
+    /// Records a cache lookup and its result.
+    pub fn cache_note(&self, lookup: CacheLookup) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO cache_lookups (run, step, item_key, key, hit, parts)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute((
+                    lookup.run.as_str(),
+                    lookup.place.step.as_str(),
+                    lookup.item_key.as_deref().unwrap_or_default(),
+                    lookup.key.to_string(),
+                    lookup.hit,
+                    JsonColumn(&lookup.parts),
+                ))
+                .map(drop)
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns a cached result, if the log records it as it is.
+    pub fn cache_get(
+        &self,
+        key: &Sha256Digest,
+    ) -> Result<Option<Result<CacheEntry, UnrecordedResult>>, StoreError> {
+        get(self.connection(), &key.to_string()).map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the latest cached results of the steps with a name, as far as the log records them.
+    pub fn latest_results(&self, step: &Name, count: u32) -> Result<Vec<CacheEntry>, StoreError> {
+        let keys = latest(self.connection(), step.as_str(), count);
+        let results = keys.and_then(|keys| keys.iter().map(|key| get(self.connection(), key)).collect());
+        let results: Vec<_> = results.map_err(|error| self.failed(&error))?;
+        Ok(results.into_iter().flatten().filter_map(Result::ok).collect())
+    }
+
+    /// Returns the cache lookup of a task in a run: true for a hit, and the parts that the key was
+    /// computed from.
+    pub fn cache_parts(
+        &self,
+        run: &RunId,
+        step: &Name,
+        item_key: Option<&str>,
+    ) -> Result<Option<(bool, Value)>, StoreError> {
+        self.query_one(
+            "SELECT hit, parts FROM cache_lookups WHERE run = ?1 AND step = ?2 AND item_key = ?3",
+            (run.as_str(), step.as_str(), item_key.unwrap_or_default()),
+            |row| Ok((row.get(0)?, row.get::<_, JsonColumn<_>>(1)?.0)),
+        )
+    }
+
+    /// Returns the latest run of a plan, before a run, in which a task looked up the cache, and the
+    /// parts of its key then.
+    pub fn last_cache_parts(
+        &self,
+        plan: &PlanId,
+        step: &Name,
+        item_key: Option<&str>,
+        before: &RunId,
+    ) -> Result<Option<(RunId, Value)>, StoreError> {
+        self.query_one(
+            "SELECT runs.id, parts FROM runs JOIN cache_lookups ON cache_lookups.run = runs.id
+             WHERE plan = ?1 AND step = ?2 AND item_key = ?3
+                 AND runs.key < (SELECT key FROM runs WHERE id = ?4)
+             ORDER BY runs.key DESC LIMIT 1",
+            (plan.as_str(), step.as_str(), item_key.unwrap_or_default(), before.as_str()),
+            |row| {
+                let run = RunId::from_stored(row.get::<_, String>(0)?);
+                Ok((run, row.get::<_, JsonColumn<_>>(1)?.0))
+            },
+        )
+    }
+}
+
+/// The columns that [`cached`] reads.
+const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
+
 /// Stores a result and records its digest.
 pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
@@ -99,7 +187,7 @@ pub(crate) fn get(
     connection: &Connection,
     key: &str,
 ) -> rusqlite::Result<Option<Result<CacheEntry, UnrecordedResult>>> {
-    let sql = format!("SELECT event, {RESULT}, {} FROM cache WHERE key = ?1", rows::CACHED);
+    let sql = format!("SELECT event, {RESULT}, {} FROM cache WHERE key = ?1", CACHED);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query([key])?;
     let Some(row) = found.next()? else {
@@ -108,7 +196,7 @@ pub(crate) fn get(
     let (seq, stored): (i64, String) = (row.get(0)?, row.get(1)?);
     // Only a recorded row is known to be readable.
     if is_recorded(connection, key, seq, &stored)? {
-        rows::cached(row).map(|entry| Some(Ok(entry)))
+        cached(row).map(|entry| Some(Ok(entry)))
     } else {
         Ok(Some(Err(UnrecordedResult)))
     }
@@ -148,4 +236,19 @@ pub(crate) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String
         }
     }
     Ok(found)
+}
+
+fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
+    Ok(CacheEntry {
+        key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
+        run: RunId::from_stored(row.get::<_, String>("run")?),
+        place: TaskId {
+            step: row.get::<_, WordColumn<_>>("step")?.0,
+            item: row.get::<_, ItemColumn>("item")?.0,
+        },
+        outputs: row.get::<_, JsonColumn<_>>("outputs")?.0,
+        artifacts: row.get::<_, JsonColumn<_>>("artifacts")?.0,
+        files: row.get::<_, JsonColumn<_>>("files")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
+    })
 }

@@ -2,6 +2,9 @@ use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
 use crate::column::JsonColumn;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
+use crate::error::StoreError;
 use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
 use crate::log::run_record::NewRunRecord;
 use crate::log::state_event::{self, GoneBodiesOnDemand, StateEvent, is_row_change};
@@ -22,6 +25,17 @@ pub(crate) const FOLDED: [&str; 7] = {
 
 /// The projections about the state as a whole.
 pub(crate) const OF_STATE: [&str; 1] = ["revoked_approvals"];
+
+impl Store {
+    /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of
+    /// the log, nothing is changed.
+    pub fn rebuild(&self) -> WriteTicket<()> {
+        self.job(|writing| {
+            let rebuilt = rebuild(writing.connection).map_err(|error| writing.failed(&error))?;
+            rebuilt.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })
+        })
+    }
+}
 
 /// Rebuilds the projections from the log, and removes the cached results that it does not record. Pruned
 /// runs stay pruned.

@@ -14,6 +14,8 @@ use serde_json::Value;
 use crate::column::JsonColumn;
 use crate::db::migrate::MIGRATIONS;
 use crate::db::statements::{make_shadow, make_shadow_indices};
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::append;
@@ -92,6 +94,30 @@ pub(crate) const RECORDED_TABLES: [RecordedTable; 10] = [
         rest: &["run", "plan", "title", "why", "path", "params", "state", "since", "changed", "started"],
     },
 ];
+
+impl Store {
+    /// Queues a job that reads or changes the recorded tables, at a time.
+    pub(crate) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.job(move |writing| change(writing, at, || work(writing)))
+    }
+
+    /// Queues a job that reads or changes the recorded tables, now, and fails only with an error of SQLite.
+    pub(crate) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.job(move |writing| {
+            change(writing, writing.writer.clock.now(), || {
+                work(writing.connection).map_err(|error| writing.failed(&error))
+            })
+        })
+    }
+}
 
 /// Does a job that reads or changes these tables, and records what it changed.
 pub(crate) fn change<T>(

@@ -1,5 +1,8 @@
 use rusqlite::Connection;
 
+use crate::db::reader::StoreReader;
+use crate::db::store::Store;
+use crate::db::ticket::WriteTicket;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::projections::uses;
@@ -49,6 +52,27 @@ pub enum AnswerEffect {
 
 /// The word for a denial.
 pub const DENIED: &str = "denied";
+
+impl Store {
+    /// Records an answer to a question of a run.
+    pub fn answer(&self, answer: ApprovalAnswer) -> WriteTicket<AnswerEffect> {
+        self.job(move |writing| record_answer(writing, &answer))
+    }
+}
+
+impl StoreReader {
+    /// Returns the answers to a question of a run, by key.
+    pub fn answers(&self, run: &RunId, number: u32) -> Result<Vec<ApprovalAnswer>, StoreError> {
+        read_answers(self.connection(), run, number).map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the number of the last use of an approval in the log; 0 if it was never used.
+    pub fn last_use_of(&self, nonce: &str) -> Result<u32, StoreError> {
+        let used = uses::read_uses(self.connection(), nonce).map_err(|error| self.failed(&error))?;
+        let used = used.map_err(|broken| self.broken(broken))?;
+        Ok(used.numbers.last().copied().unwrap_or(0))
+    }
+}
 
 /// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
 /// approval after any denial, a denial after enough approvals, or an answer that was not compared with those before is

@@ -1,6 +1,7 @@
 //! The reconciliations of goals, and the notifications about them.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::Value;
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
@@ -10,7 +11,6 @@ use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::run_end::{self, RunEnd, RunEndLog};
 use crate::tables::goals;
-use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth, SlotState};

@@ -2,11 +2,10 @@ use rusqlite::{Row, RowIndex};
 use serde::de::DeserializeOwned;
 
 use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
-use crate::projections::cache::CacheEntry;
 use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_core::machine::{Artifact, RunOutcome, TaskId};
+use wf_core::machine::{Artifact, RunOutcome};
 use wf_model::JsonObject;
 
 /// The columns that [`run`] reads.
@@ -74,9 +73,6 @@ pub(crate) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, dige
 pub(crate) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY attempt, path";
-
-/// The columns that [`cached`] reads.
-pub(crate) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
 
 pub(crate) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let outcome: Option<WordColumn<RunOutcome>> = row.get("outcome")?;
@@ -172,21 +168,6 @@ pub(crate) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
             size: row.get::<_, i64>("size")?.unsigned_abs(),
             released_by: None,
         },
-    })
-}
-
-pub(crate) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
-    Ok(CacheEntry {
-        key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
-        run: RunId::from_stored(row.get::<_, String>("run")?),
-        place: TaskId {
-            step: row.get::<_, WordColumn<_>>("step")?.0,
-            item: row.get::<_, ItemColumn>("item")?.0,
-        },
-        outputs: row.get::<_, JsonColumn<_>>("outputs")?.0,
-        artifacts: row.get::<_, JsonColumn<_>>("artifacts")?.0,
-        files: row.get::<_, JsonColumn<_>>("files")?.0,
-        created: row.get::<_, MomentColumn>("created")?.0,
     })
 }
 

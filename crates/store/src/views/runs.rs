@@ -1,0 +1,158 @@
+//! The runs, and what each of them has: steps, attempts, verdicts, artifacts, nested runs.
+
+use serde_json::Value;
+
+use crate::column::{ItemColumn, JsonColumn};
+use crate::db::reader::StoreReader;
+use crate::error::StoreError;
+use crate::lease::owners;
+use crate::views::rows;
+use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
+use wf_base::name::{PlanId, RunId, SessionName};
+use wf_core::machine::{Attempt, Standing};
+use wf_core::undo::UndoRun;
+
+impl StoreReader {
+    /// Returns the latest runs, newest first.
+    pub fn runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        self.fold_all()?;
+        let (any_state, outcome) = match filter.state {
+            None => (true, None),
+            Some(RunState::Running) => (false, None),
+            Some(RunState::Ended(outcome)) => (false, Some(outcome.as_str())),
+        };
+        let sql = format!(
+            "SELECT {} FROM runs
+             WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
+                 AND (?5 IS NULL OR session = ?5)
+             ORDER BY key DESC LIMIT ?6",
+            rows::RUN
+        );
+        let plan = filter.plan.as_ref().map(PlanId::as_str);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let session = filter.session.as_ref().map(SessionName::as_str);
+        let values = (any_state, outcome, plan, filter.nested, session, limit);
+        let mut rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        if self.follow_log(&mut rows)? {
+            rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+        }
+        rows.into_iter().map(|row| self.with_idle(row)).collect()
+    }
+
+    /// Replaces rows whose end is not the one that the log has. Returns true if there were any.
+    fn follow_log(&self, rows: &mut [RunRow]) -> Result<bool, StoreError> {
+        let mut log = None;
+        for row in rows.iter_mut().filter(|_| self.fold.is_none()) {
+            let (state, standing) =
+                self.logged_end(&row.id)?.unwrap_or((RunState::Running, Standing::default()));
+            if (row.state, row.standing) != (state, standing) {
+                let reader = match log.take() {
+                    Some(reader) => reader,
+                    None => Self::from_log(self.folder().path())?,
+                };
+                match log.insert(reader).run(&row.id) {
+                    Ok(logged) => *row = logged,
+                    // Retention removed it meanwhile.
+                    Err(StoreError::UnknownRun(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(log.is_some())
+    }
+
+    /// Returns a run.
+    pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
+        self.fold(run)?;
+        let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
+        let row = self.query_one(&sql, [run.as_str()], rows::run)?;
+        self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
+    }
+
+    /// Returns the configuration that a run was recorded with.
+    pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
+        self.fold(run)?;
+        let sql = "SELECT config FROM runs WHERE id = ?1";
+        self.query_one(sql, [run.as_str()], |row| row.get::<_, JsonColumn<_>>(0))?
+            .map(|config| config.0)
+            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    }
+
+    /// Returns the process that works on a run, or did last; `None` once it released the run.
+    pub fn owner(&self, run: &RunId) -> Result<Option<RunOwner>, StoreError> {
+        let newest = owners::newest(self.connection(), run);
+        let newest = newest.map_err(|error| self.failed(&error))?;
+        let held = newest.filter(|lease| lease.released.is_none());
+        Ok(held.map(|lease| RunOwner { pid: lease.pid, alive: !lease.may_be_taken }))
+    }
+
+    /// Returns the steps of a run with any event, in the order of their first events.
+    pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
+        self.fold(run)?;
+        self.all(rows::STEPS, [run.as_str()], rows::step)
+    }
+
+    /// Returns the attempts of a run, in the order of their starts.
+    pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
+        self.fold(run)?;
+        self.all(rows::ATTEMPTS, [run.as_str()], rows::attempt)
+    }
+
+    /// Returns an attempt of a run; `None` if it has none of that number.
+    pub fn attempt(&self, run: &RunId, attempt: &Attempt) -> Result<Option<AttemptRow>, StoreError> {
+        self.fold(run)?;
+        let values =
+            (run.as_str(), attempt.place.step.as_str(), ItemColumn(attempt.place.item), attempt.attempt);
+        self.query_one(rows::ATTEMPT, values, rows::attempt)
+    }
+
+    /// Returns the verdicts of a run, in order.
+    pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
+        self.fold(run)?;
+        self.all(rows::CHECKS, [run.as_str()], rows::check)
+    }
+
+    /// Returns the artifacts of a run's attempts.
+    pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
+        self.fold(run)?;
+        self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
+    }
+
+    /// Returns the runs nested in a run, with the attempt that each is nested in.
+    pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
+        self.fold(run)?;
+        self.all(
+            "SELECT id, parent_attempt FROM runs WHERE parent = ?1 ORDER BY key",
+            [run.as_str()],
+            |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)),
+        )
+    }
+
+    /// Returns the runs that retry a run, in the order of their starts.
+    pub fn repeats(&self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
+        self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
+    }
+
+    /// Returns the runs that undo a run, in the order of their starts.
+    pub fn undos(&self, run: &RunId) -> Result<Vec<UndoRun>, StoreError> {
+        let runs =
+            self.ids("SELECT id FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key", [run.as_str()])?;
+        let row = |run: RunId| {
+            let outcome = match self.run(&run)?.state {
+                RunState::Running => None,
+                RunState::Ended(outcome) => Some(outcome),
+            };
+            Ok(UndoRun { run, outcome })
+        };
+        runs.into_iter().map(row).collect()
+    }
+
+    /// Returns the run of the same plan that was recorded before a run, nested if that is; `None` if it is the first.
+    pub fn run_before(&self, run: &RunId) -> Result<Option<RunId>, StoreError> {
+        let sql = "SELECT earlier.id FROM runs JOIN runs AS earlier
+                ON earlier.plan = runs.plan AND earlier.key < runs.key
+                    AND (earlier.parent IS NULL) = (runs.parent IS NULL)
+             WHERE runs.id = ?1 ORDER BY earlier.key DESC LIMIT 1";
+        Ok(self.ids(sql, [run.as_str()])?.into_iter().next())
+    }
+}

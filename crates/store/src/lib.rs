@@ -42,10 +42,9 @@ pub use files::planning::{PlanningLog, PlanningStore};
 pub use files::reserve::SpaceReserve;
 pub use files::settings::{RunRetention, StoreDurability};
 pub use lease::locks::{LockAcquisition, LockWait};
-pub use lease::owners::FencingToken;
 pub use lease::permits::{PermitAnswer, PermitTask};
 pub use lease::process::{ProcessIdentity, ProcessLiveness};
-pub use lease::run_lease::{LEASE, RunLease};
+pub use lease::run_lease::{FencingToken, LEASE, RunLease};
 pub use log::chain::{BrokenChain, ChainFault};
 pub use log::state_event::{
     ApprovalUse, ErasedRows, PrunedArtifacts, PrunedRun, RunSummary, StateEvent, StateFact, TableChange,
@@ -66,12 +65,12 @@ pub use tables::answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
 pub use tables::batch::{AppendResult, EventBatch, NewRun};
 pub use tables::claim::ReconciliationClaim;
 pub use tables::connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
-pub use tables::cycles::{GoalBlock, NotificationRow, ReconciliationEnd, ReconciliationRow, SlotBlock};
+pub use tables::cycles::{GoalBlock, ReconciliationEnd, ReconciliationRow, SlotBlock};
 pub use tables::goals::{GoalRow, LedgerGoal, SlotRow};
 pub use tables::health::CallLedger;
 pub use tables::memory::MegramSelection;
 pub use tables::opinions::{RepairFeedback, RepairRow};
-pub use tables::outbox::UndeliveredNotification;
+pub use tables::outbox::{NotificationRow, UndeliveredNotification};
 pub use tables::suggestions::SUGGESTION;
 pub use tables::undo::UNDO_OF;
 pub use views::find::FindError;

@@ -4,7 +4,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 use crate::db::queue::WriterQueue;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::lease::owners::{self, FencingToken};
+use crate::lease::run_lease::{self, FencingToken};
 use wf_base::name::RunId;
 
 /// The right to work on a run, released when dropped, unless the end of the run did that.
@@ -58,5 +58,6 @@ impl Drop for RunFence {
 pub(crate) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> Result<(), StoreError> {
     let writer = writing.writer;
     writer.leases.stop_renewing(token);
-    owners::give_back(writing.connection, token, writer.clock.now()).map_err(|error| writing.failed(&error))
+    run_lease::give_back(writing.connection, token, writer.clock.now())
+        .map_err(|error| writing.failed(&error))
 }

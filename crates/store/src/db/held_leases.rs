@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 use crate::db::queue::WriteJob;
 use crate::db::writer::WriteContext;
 use crate::error::StoreError;
-use crate::lease::owners::{self, FencingToken};
 use crate::lease::process::since_boot;
+use crate::lease::run_lease::{self, FencingToken};
 use wf_base::name::RunId;
 
 /// The leases that a store's writer renews. The writer itself does so, so that they run out when
@@ -85,9 +85,9 @@ impl WriteJob for LeaseRenewal {
         let end = leases.end();
         let mut lost = Vec::new();
         for held in leases.held.borrow().values() {
-            let renewed = owners::renew(writing.connection, &held.token, end);
+            let renewed = run_lease::renew(writing.connection, &held.token, end);
             if !renewed.map_err(|error| writing.failed(&error))? {
-                let reason = owners::refusal(writing.connection, &held.token);
+                let reason = run_lease::refusal(writing.connection, &held.token);
                 let reason = reason.map_err(|error| writing.failed(&error))?;
                 lost.extend(reason.map(|reason| (held.token.run.clone(), reason)));
             }

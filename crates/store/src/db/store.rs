@@ -17,9 +17,8 @@ use crate::files::reserve::SpaceReserve;
 use crate::files::settings::StoreDurability;
 use crate::lease::holder::LeaseHolder;
 use crate::lease::locks::{self, LockAcquisition, LockRequest};
-use crate::lease::owners::{self, FencingToken};
 use crate::lease::permits::{self, PermitAnswer, PermitRequest};
-use crate::lease::run_lease::LEASE;
+use crate::lease::run_lease::{self, FencingToken, LEASE};
 use crate::log::mark::LogMarkFile;
 use wf_base::name::RunId;
 use wf_base::time::Clock;
@@ -203,8 +202,8 @@ fn take(
     move |writing| {
         let writer = writing.writer;
         let term =
-            owners::LeaseTerms { supervisor: &keeper, now: writer.clock.now(), end: writer.leases.end() };
-        let taken = owners::take(writing.connection, &writer.holder, &run, &term);
+            run_lease::LeaseTerms { supervisor: &keeper, now: writer.clock.now(), end: writer.leases.end() };
+        let taken = run_lease::take(writing.connection, &writer.holder, &run, &term);
         match taken.map_err(|error| writing.failed(&error))? {
             Ok(token) => {
                 let lost = writer.leases.keep_renewing(token.clone());

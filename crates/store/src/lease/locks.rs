@@ -11,8 +11,8 @@ use rusqlite::{Connection, Row};
 
 use crate::column::WordColumn;
 use crate::lease::holder::LeaseHolder;
-use crate::lease::owners;
 use crate::lease::process::{ProcessIdentity, ProcessLiveness};
+use crate::lease::run_lease;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{LockHolder, LockKey, TaskLocks};
@@ -244,7 +244,7 @@ impl LockRequest<'_> {
             replaced_by: None,
             entry: LockEntry {
                 run: self.run.clone(),
-                outermost: owners::root(connection, self.run.as_str())?,
+                outermost: run_lease::root(connection, self.run.as_str())?,
                 place: self.place.to_owned(),
                 keys: self.locks.keys().collect(),
                 is_held: false,
@@ -264,8 +264,8 @@ pub(crate) fn may_work(
         ProcessLiveness::Alive => true,
         ProcessLiveness::Exited | ProcessLiveness::OtherBoot => false,
         ProcessLiveness::OtherNamespace => {
-            let root = owners::root(connection, run)?;
-            owners::newest(connection, &root)?.is_some_and(|lease| !lease.may_be_taken)
+            let root = run_lease::root(connection, run)?;
+            run_lease::newest(connection, &root)?.is_some_and(|lease| !lease.may_be_taken)
         }
     })
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 use crate::column::WordColumn;
 use crate::lease::holder::LeaseHolder;
 use crate::lease::process::ProcessIdentity;
-use crate::lease::{locks, owners};
+use crate::lease::{locks, run_lease};
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};
@@ -161,7 +161,7 @@ impl PermitRequest<'_> {
 
     /// Returns the run that counts for the step, as the record has it.
     fn owner(&self, connection: &Connection) -> rusqlite::Result<PermitOwner> {
-        let run = owners::root(connection, self.run.as_str())?;
+        let run = run_lease::root(connection, self.run.as_str())?;
         let (session, is_scheduled): (Option<WordColumn<SessionName>>, bool) = connection
             .prepare_cached(
                 "SELECT (SELECT session FROM runs WHERE id = ?1),

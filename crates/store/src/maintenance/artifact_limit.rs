@@ -14,7 +14,7 @@ use crate::events::{append, run_end};
 use crate::files::blobs::BlobStore;
 use crate::files::folder::StateFolder;
 use crate::files::settings::{RunRetention, StoreDurability};
-use crate::lease::owners;
+use crate::lease::run_lease;
 use crate::log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
 use crate::maintenance::needed::{needed, outermost};
 use wf_base::digest::Sha256Digest;
@@ -171,7 +171,7 @@ impl StoreReader {
 /// True if no process works on any of these runs.
 fn is_free(connection: &Connection, runs: &BTreeSet<RunId>) -> rusqlite::Result<bool> {
     for run in runs {
-        if owners::newest(connection, run)?.is_some_and(|lease| !lease.may_be_taken) {
+        if run_lease::newest(connection, run)?.is_some_and(|lease| !lease.may_be_taken) {
             return Ok(false);
         }
     }

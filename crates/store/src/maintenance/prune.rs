@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::events::{append, run_end};
 use crate::files::folder::{self, StateFolder};
 use crate::files::settings::RunRetention;
-use crate::lease::owners;
+use crate::lease::run_lease;
 use crate::log::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
 use crate::log::tail::LogPosition;
 use crate::maintenance::artifact_limit::ArtifactLimit;
@@ -143,7 +143,7 @@ fn forget_all(
     let connection = writing.connection;
     let (mut count, mut forgotten, mut uses) = (0, Vec::new(), Vec::new());
     for root in beyond(connection, keep, now).map_err(failed)? {
-        let owner = owners::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
+        let owner = run_lease::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
         if owner.is_some_and(|lease| !lease.may_be_taken) {
             continue;
         }

@@ -187,7 +187,7 @@ pub(crate) fn get(
     connection: &Connection,
     key: &str,
 ) -> rusqlite::Result<Option<Result<CacheEntry, UnrecordedResult>>> {
-    let sql = format!("SELECT event, {RESULT}, {} FROM cache WHERE key = ?1", CACHED);
+    let sql = format!("SELECT event, {RESULT}, {CACHED} FROM cache WHERE key = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query([key])?;
     let Some(row) = found.next()? else {

@@ -1,7 +1,7 @@
 //! The tables that follow from the log, and what builds and compares them.
 //!
 //! ```text
-//! event ──▶ project, findings, uses ──▶ the tables of runs
+//! event ──▶ project, uses ──▶ the tables of runs
 //!       ──▶ row_log, row_snapshot  ──▶ the recorded tables: goals, memory, connections, sessions, suggestions
 //! ```
 //!
@@ -15,7 +15,6 @@
 
 pub(crate) mod cache;
 pub(crate) mod difference;
-pub(crate) mod findings;
 pub(crate) mod fold;
 pub(crate) mod from_log;
 pub(crate) mod project;

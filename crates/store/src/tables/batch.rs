@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::events::append::{keep_text, push};
 use crate::files::settings::StoreDurability;
 use crate::lease::locks;
-use crate::lease::owners::{self, FencingToken};
+use crate::lease::run_lease::{self, FencingToken};
 use crate::log::run_record::NewRunRecord;
 use crate::log::tail::{FORM, LogPosition, LogTail, RunPosition};
 use crate::projections::{project, row_log, tree};
@@ -83,7 +83,7 @@ impl Store {
 fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult, StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
-    if let Some(refusal) = owners::refusal(connection, &batch.token).map_err(failed)? {
+    if let Some(refusal) = run_lease::refusal(connection, &batch.token).map_err(failed)? {
         return Err(refusal);
     }
     let found = find(connection, &batch.run).map_err(failed)?;

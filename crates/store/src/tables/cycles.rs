@@ -1,9 +1,9 @@
-//! The reconciliations of goals, and the notifications about them.
+//! The reconciliations of goals, and the slots that could not start one.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
-use crate::column::{JsonColumn, MomentColumn, WordColumn};
+use crate::column::{MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
@@ -11,6 +11,7 @@ use crate::db::writer::WriteContext;
 use crate::error::StoreError;
 use crate::events::run_end::{self, RunEnd, RunEndLog};
 use crate::tables::goals;
+use crate::tables::outbox::insert_notification;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth, SlotState};
@@ -82,21 +83,6 @@ pub struct GoalBlock {
     pub reason: String,
 }
 
-/// A notification not yet sent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NotificationRow {
-    /// The number of the notification.
-    pub id: u64,
-    /// The goal.
-    pub goal: PlanId,
-    /// The content, and the way to send it.
-    pub body: Value,
-    /// The time at which it was queued.
-    pub at: Moment,
-    /// The number of attempts to send it.
-    pub tries: u32,
-}
-
 impl Store {
     /// Records the end of a reconciliation, once: ending it again changes nothing and returns false.
     /// Only one that waited for the user may end anew. Refused with [`StoreError::NotOpen`] while its repair
@@ -132,33 +118,6 @@ impl Store {
                 }
             }
             Ok(changed > 0)
-        })
-    }
-
-    /// Queues a notification about a goal.
-    pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
-        let goal = goal.clone();
-        self.row_job(now, move |writing| {
-            let added = insert_notification(writing.connection, &goal, &body, now);
-            added.map_err(|error| writing.failed(&error))
-        })
-    }
-
-    /// Records that a notification was sent, or why not; `last`: it is not tried again.
-    pub fn notification_sent(
-        &self,
-        id: u64,
-        error: Option<String>,
-        last: bool,
-        now: Moment,
-    ) -> WriteTicket<()> {
-        self.row_job(now, move |writing| {
-            let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
-                           sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
-            let done = error.is_none() || last;
-            let id = i64::try_from(id).unwrap_or(i64::MAX);
-            let noted = writing.connection.execute(sql, (id, error, done, MomentColumn(now)));
-            noted.map(drop).map_err(|error| writing.failed(&error))
         })
     }
 }
@@ -266,24 +225,6 @@ impl StoreReader {
         });
         Ok(waiting)
     }
-
-    /// Returns the notifications not yet sent, oldest first.
-    pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
-        let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
-        self.folded_rows(sql, [], notification)
-    }
-}
-
-/// Reads a notification.
-pub(crate) fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
-    let id: i64 = row.get("id")?;
-    Ok(NotificationRow {
-        id: id.unsigned_abs(),
-        goal: row.get::<_, WordColumn<_>>("goal")?.0,
-        body: row.get::<_, JsonColumn<_>>("body")?.0,
-        at: row.get::<_, MomentColumn>("at")?.0,
-        tries: row.get("tries")?,
-    })
 }
 
 /// Refuses the end of a reconciliation by which its repair should have ended, and has not.
@@ -317,16 +258,6 @@ fn record_end(connection: &Connection, end: &ReconciliationEnd) -> rusqlite::Res
         insert_notification(connection, &goal, body, end.at)?;
     }
     Ok(true)
-}
-
-fn insert_notification(
-    connection: &Connection,
-    goal: &PlanId,
-    body: &Value,
-    now: Moment,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO notifications (goal, body, at) VALUES (?1, ?2, ?3)";
-    connection.execute(sql, (goal.as_str(), JsonColumn(body), MomentColumn(now))).map(drop)
 }
 
 fn cycle(row: &Row<'_>) -> rusqlite::Result<ReconciliationRow> {

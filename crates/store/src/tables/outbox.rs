@@ -1,12 +1,30 @@
-//! The outbox of notifications: those that were not delivered, and those that are sent again.
+//! The outbox of notifications about goals: those to be sent, those that were not delivered, and those that are sent again.
 
-use crate::column::MomentColumn;
+use rusqlite::{Connection, Row};
+use serde_json::Value;
+
+use crate::column::{JsonColumn, MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
 use crate::db::store::Store;
 use crate::db::ticket::WriteTicket;
 use crate::error::StoreError;
-use crate::tables::cycles::{NotificationRow, notification};
+use wf_base::name::PlanId;
 use wf_base::time::Moment;
+
+/// A notification not yet sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotificationRow {
+    /// The number of the notification.
+    pub id: u64,
+    /// The goal.
+    pub goal: PlanId,
+    /// The content, and the way to send it.
+    pub body: Value,
+    /// The time at which it was queued.
+    pub at: Moment,
+    /// The number of attempts to send it.
+    pub tries: u32,
+}
 
 /// A notification that was not delivered.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +38,33 @@ pub struct UndeliveredNotification {
 }
 
 impl Store {
+    /// Queues a notification about a goal.
+    pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
+        let goal = goal.clone();
+        self.row_job(now, move |writing| {
+            let added = insert_notification(writing.connection, &goal, &body, now);
+            added.map_err(|error| writing.failed(&error))
+        })
+    }
+
+    /// Records that a notification was sent, or why not; `last`: it is not tried again.
+    pub fn notification_sent(
+        &self,
+        id: u64,
+        error: Option<String>,
+        last: bool,
+        now: Moment,
+    ) -> WriteTicket<()> {
+        self.row_job(now, move |writing| {
+            let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
+                           sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
+            let done = error.is_none() || last;
+            let id = i64::try_from(id).unwrap_or(i64::MAX);
+            let noted = writing.connection.execute(sql, (id, error, done, MomentColumn(now)));
+            noted.map(drop).map_err(|error| writing.failed(&error))
+        })
+    }
+
     /// Makes a notification that was given up due again, as if it had never been tried. Returns false, and changes
     /// nothing, if it was delivered or is due.
     pub fn requeue_notification(&self, id: u64, now: Moment) -> WriteTicket<bool> {
@@ -34,6 +79,12 @@ impl Store {
 }
 
 impl StoreReader {
+    /// Returns the notifications not yet sent, oldest first.
+    pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
+        let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
+        self.folded_rows(sql, [], notification)
+    }
+
     /// Returns the notifications that were not delivered, oldest first.
     pub fn undelivered_notifications(&self) -> Result<Vec<UndeliveredNotification>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries, sent, error FROM notifications
@@ -47,4 +98,27 @@ impl StoreReader {
             })
         })
     }
+}
+
+/// Reads a notification.
+fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
+    let id: i64 = row.get("id")?;
+    Ok(NotificationRow {
+        id: id.unsigned_abs(),
+        goal: row.get::<_, WordColumn<_>>("goal")?.0,
+        body: row.get::<_, JsonColumn<_>>("body")?.0,
+        at: row.get::<_, MomentColumn>("at")?.0,
+        tries: row.get("tries")?,
+    })
+}
+
+/// Queues a notification about a goal.
+pub(crate) fn insert_notification(
+    connection: &Connection,
+    goal: &PlanId,
+    body: &Value,
+    now: Moment,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO notifications (goal, body, at) VALUES (?1, ?2, ?3)";
+    connection.execute(sql, (goal.as_str(), JsonColumn(body), MomentColumn(now))).map(drop)
 }

@@ -15,5 +15,4 @@ pub(crate) mod reader_pool;
 pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod summary;
-pub(crate) mod texts;
 pub(crate) mod view;

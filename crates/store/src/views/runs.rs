@@ -1,16 +1,20 @@
-//! The runs, and what each of them has: steps, attempts, verdicts, artifacts, nested runs.
+//! The runs, and what each of them has: steps, attempts, verdicts, artifacts, texts, nested runs.
 
 use serde_json::Value;
 
 use crate::column::{ItemColumn, JsonColumn};
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
-use crate::lease::owners;
+use crate::lease::run_lease;
 use crate::views::rows;
 use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
+use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId, SessionName};
 use wf_core::machine::{Attempt, Standing};
 use wf_core::undo::UndoRun;
+
+/// A text of a run: its path, its digest, and the content stored under that.
+type SourceTextRow = (String, [u8; 32], Option<String>);
 
 impl StoreReader {
     /// Returns the latest runs, newest first.
@@ -80,7 +84,7 @@ impl StoreReader {
 
     /// Returns the process that works on a run, or did last; `None` once it released the run.
     pub fn owner(&self, run: &RunId) -> Result<Option<RunOwner>, StoreError> {
-        let newest = owners::newest(self.connection(), run);
+        let newest = run_lease::newest(self.connection(), run);
         let newest = newest.map_err(|error| self.failed(&error))?;
         let held = newest.filter(|lease| lease.released.is_none());
         Ok(held.map(|lease| RunOwner { pid: lease.pid, alive: !lease.may_be_taken }))
@@ -154,5 +158,39 @@ impl StoreReader {
                     AND (earlier.parent IS NULL) = (runs.parent IS NULL)
              WHERE runs.id = ?1 ORDER BY earlier.key DESC LIMIT 1";
         Ok(self.ids(sql, [run.as_str()])?.into_iter().next())
+    }
+
+    /// Returns the texts of a run: path and content, its own spec first. A missing text, or one
+    /// that does not match its digest in the log, is an error.
+    pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
+        self.fold(run)?;
+        let rows: Vec<SourceTextRow> = self.all(
+            "SELECT path, run_sources.text, source_texts.text FROM run_sources
+             LEFT JOIN source_texts ON digest = run_sources.text
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND position >= 0 ORDER BY position",
+            [run.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let texts = rows.into_iter().map(|(path, digest, text)| match text {
+            Some(text) if *Sha256Digest::of_bytes(text.as_bytes()).bytes() == digest => Ok((path, text)),
+            Some(_) => Err(self.tampered_text(run, &path, "differs from the log")),
+            None => Err(self.tampered_text(run, &path, "is missing")),
+        });
+        texts.collect()
+    }
+
+    /// Returns a text of any run by its digest; `None` also if it was altered.
+    pub fn text(&self, digest: &Sha256Digest) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT text FROM source_texts WHERE digest = ?1";
+        let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
+        let text = found.into_iter().next();
+        Ok(text.filter(|text| Sha256Digest::of_bytes(text.as_bytes()) == *digest))
+    }
+
+    fn tampered_text(&self, run: &RunId, path: &str, how: &str) -> StoreError {
+        StoreError::Tampered {
+            path: self.folder().database(),
+            what: format!("text `{path}` recorded for run {} {how}", run.short()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use super::super::{MegramSelection, RunRetention, StoreError, StoreReader, backup, restore};
-use super::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
+use crate::tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
+use crate::{MegramSelection, RunRetention, StoreError, StoreReader, backup, restore};
 use wf_base::time::Moment;
 use wf_core::memory::{DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, dream};
 

@@ -1,5 +1,5 @@
-use super::super::{AnswerEffect, AnswerQuorum, ApprovalAnswer, StoreError};
-use super::fixture::{NOW, first, new_run, open, run_id};
+use crate::tests::fixture::{NOW, first, new_run, open, run_id};
+use crate::{AnswerEffect, AnswerQuorum, ApprovalAnswer, StoreError};
 use wf_base::digest::Sha256Digest;
 
 /// The answer of somebody who has seen so many answers before.

@@ -1,10 +1,10 @@
 //! Somebody who may write to the database changes memory and connections.
 
-use super::super::{
+use crate::tests::fixture::{NOW, name, object, open, run_id, stranger};
+use crate::{
     CacheEntry, ConnectionApprovalUse, ConnectionRow, ConnectionState, MegramSelection, StateFault,
     StoreReader, UnrecordedResult, examine,
 };
-use super::fixture::{NOW, name, object, open, run_id, stranger};
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;

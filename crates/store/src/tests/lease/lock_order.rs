@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::super::{LockAcquisition, Store};
-use super::fixture::{lock, name, open, run_ended, run_id, stranger};
 use crate::tests::fixture::{first, new_run};
+use crate::tests::fixture::{lock, name, open, run_ended, run_id, stranger};
+use crate::{LockAcquisition, Store};
 use wf_base::name::RunId;
 use wf_core::machine::{TaskId, TaskLocks};
 use wf_model::LockBusyPolicy::{Newest, Queue, Refuse};
@@ -195,7 +195,7 @@ fn a_turn_outlives_the_process_and_ends_with_the_run() {
     assert_eq!(order(), [run_id(2), run_id(3)], "it waits where it waited");
     holder.unlock(&run_id(1), &place).wait().unwrap();
     assert!(!ask(&holder, 3));
-    let mut batch = super::fixture::next(&run_id(2), vec![run_ended()]);
+    let mut batch = crate::tests::fixture::next(&run_id(2), vec![run_ended()]);
     batch.token = fence.token();
     heir.append(batch).wait().unwrap();
     assert!(ask(&holder, 3), "run 2 is over");

@@ -1,9 +1,9 @@
-use super::super::{
+use crate::projections::rebuild::rebuild;
+use crate::tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, stranger};
+use crate::{
     AnswerQuorum, ApprovalAnswer, NewRun, ReconciliationClaim, RepairFeedback, RunState, Store, StoreError,
     WithdrawnApproval,
 };
-use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, stranger};
-use crate::projections::rebuild::rebuild;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use super::super::{
-    NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError, verify_chain,
-};
-use super::fixture::{LATER, NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
+use crate::tests::fixture::{LATER, NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
+use crate::{NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError, verify_chain};
 use wf_base::name::{PlanId, RunId};
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
 use wf_core::machine::EventKind;

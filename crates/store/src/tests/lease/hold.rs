@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError};
-use super::fixture::{
+use crate::tests::fixture::{
     NOW, commits, first, lock, name, new_run, next, open, run_ended, run_id, started, stranger,
 };
+use crate::{FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError};
 use wf_base::name::RunId;
 use wf_base::time::FixedClock;
 use wf_core::machine::{LockHolder, LockKey, TaskId, TaskLocks};

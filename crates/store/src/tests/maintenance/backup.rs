@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::super::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
-use super::fixture::{NOW, first, new_run, next, open, put, run_id, started, story, stranger};
+use crate::tests::fixture::{NOW, first, new_run, next, open, put, run_id, started, story, stranger};
+use crate::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
 use wf_base::digest::Sha256Digest;
 
 /// A state with an ended run, a live one, a stored file and a log.

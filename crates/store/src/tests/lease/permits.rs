@@ -1,5 +1,5 @@
-use super::super::{NewRun, PermitAnswer, PermitTask, ReconciliationClaim, Store};
-use super::fixture::{NOW, first, name, new_run, open, run_id, started, stranger};
+use crate::tests::fixture::{NOW, first, name, new_run, open, run_id, started, stranger};
+use crate::{NewRun, PermitAnswer, PermitTask, ReconciliationClaim, Store};
 use wf_base::name::PlanId;
 use wf_core::goal::ReconciliationCause;
 use wf_core::machine::TaskId;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::{
-    BodyFault, CacheEntry, CacheLookup, FindError, LockAcquisition, PruneResult, RunFilter, RunRetention,
-    RunState, StateFault, Store, StoreDurability, examine, verify_chain,
-};
-use super::fixture::{
+use crate::tests::fixture::{
     LATER, NOW, answered, attempt, first, lock, name, new_run, next, object, open, put, run_ended, run_id,
     started, story, stranger,
+};
+use crate::{
+    BodyFault, CacheEntry, CacheLookup, FindError, LockAcquisition, PruneResult, RunFilter, RunRetention,
+    RunState, StateFault, Store, StoreDurability, examine, verify_chain,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::{ReaderPool, RunFilter, Store, StoreError};
-use super::fixture::{NOW, first, new_run, open, run_id, story, stranger};
+use crate::tests::fixture::{NOW, first, new_run, open, run_id, story, stranger};
+use crate::{ReaderPool, RunFilter, Store, StoreError};
 use wf_core::memory::{MemoryNote, NoteDraft};
 
 fn add_run(store: &Store, number: u8) {

@@ -1,8 +1,8 @@
 //! Somebody who may write to the database exchanges events while they are read.
 
-use super::super::{BrokenChain, ChainFault, RunRetention, StoreError, StoreReader, head};
-use super::chain::rehash;
-use super::fixture::{LATER, first, new_run, open, run_id, started, story, stranger};
+use crate::tests::fixture::{LATER, first, new_run, open, run_id, started, story, stranger};
+use crate::tests::log::chain::rehash;
+use crate::{BrokenChain, ChainFault, RunRetention, StoreError, StoreReader, head};
 
 /// The event and the fault that a read is refused for.
 fn refusal<T>(read: Result<T, StoreError>) -> Option<(u64, ChainFault)> {

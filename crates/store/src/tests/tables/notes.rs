@@ -1,5 +1,5 @@
-use super::super::StoreReader;
-use super::fixture::{NOW, open, stranger};
+use crate::StoreReader;
+use crate::tests::fixture::{NOW, open, stranger};
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteConfirmation, NoteDraft, NoteQuery, NoteTrust};
 

@@ -1,5 +1,5 @@
-use super::super::{NewRun, RunFilter, StateFault, Store, StoreError, examine};
-use super::fixture::{LATER, NOW, attempt, first, new_run, next, open, run_ended, run_id, stranger};
+use crate::tests::fixture::{LATER, NOW, attempt, first, new_run, next, open, run_ended, run_id, stranger};
+use crate::{NewRun, RunFilter, StateFault, Store, StoreError, examine};
 use wf_base::name::SessionName;
 use wf_core::machine::EventKind;
 use wf_core::session::{SessionChange, SessionRefusal, SessionState};

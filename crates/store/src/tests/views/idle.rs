@@ -2,8 +2,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{Store, StoreDurability};
-use super::fixture::{NOW, first, new_run, run_id, started};
+use crate::tests::fixture::{NOW, first, new_run, run_id, started};
+use crate::{Store, StoreDurability};
 use wf_base::time::FixedClock;
 
 const WORKED: Duration = Duration::from_secs(4);

@@ -4,13 +4,13 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::super::{
-    CacheEntry, CacheLookup, FindError, RunFilter, RunState, StoreDurability, StoreError, StoreReader,
-};
-use super::fixture::{
+use crate::projections::rebuild::PROJECTIONS;
+use crate::tests::fixture::{
     NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger, verdict,
 };
-use crate::projections::rebuild::PROJECTIONS;
+use crate::{
+    CacheEntry, CacheLookup, FindError, RunFilter, RunState, StoreDurability, StoreError, StoreReader,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::machine::{

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::super::{MegramSelection, StoreReader, examine, verify_chain};
-use super::fixture::{NOW, open, stranger};
+use crate::tests::fixture::{NOW, open, stranger};
+use crate::{MegramSelection, StoreReader, examine, verify_chain};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};

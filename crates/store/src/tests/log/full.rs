@@ -3,8 +3,8 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::super::{EventBatch, RunFilter, RunRetention, Store, StoreError, verify_chain};
-use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
+use crate::tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
+use crate::{EventBatch, RunFilter, RunRetention, Store, StoreError, verify_chain};
 
 const FOLDER: &str = "WF_TEST_FULL";
 
@@ -16,7 +16,7 @@ fn nothing_is_half_forgotten_when_there_is_no_room() {
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::full::child", "--ignored"])
+        .args(["--exact", "tests::log::full::child", "--ignored"])
         .env(FOLDER, dir.path())
         .output()
         .unwrap();

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use super::super::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
-use super::fixture::{NOW, first, lock, name, new_run, next, open, run_id, started};
+use crate::tests::fixture::{NOW, first, lock, name, new_run, next, open, run_id, started};
+use crate::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
 use wf_base::time::FixedClock;
 use wf_core::machine::TaskId;
 
@@ -41,7 +41,7 @@ fn what_was_acknowledged_survives_a_kill() {
 #[expect(clippy::disallowed_methods, reason = "a process must die, and it must not be this one")]
 fn spawn(dir: &Path, number: u8) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::kill::child", "--ignored", "--nocapture"])
+        .args(["--exact", "tests::log::kill::child", "--ignored", "--nocapture"])
         .env(FOLDER, dir)
         .env(NUMBER, number.to_string())
         .stdout(Stdio::piped())

@@ -2,8 +2,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::{RunFilter, Store, StoreDurability, StoreError, StoreReader};
-use super::fixture::{NOW, first, new_run, open, run_id, story, stranger};
+use crate::tests::fixture::{NOW, first, new_run, open, run_id, story, stranger};
+use crate::{RunFilter, Store, StoreDurability, StoreError, StoreReader};
 use wf_base::time::FixedClock;
 
 /// Opens a damaged state folder for writing and for reading, which must report the same.

@@ -1,9 +1,9 @@
-use super::super::{
+use crate::projections::difference;
+use crate::tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
+use crate::{
     EventBatch, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, RepairFeedback, RunRetention,
     Store, StoreError, StoreReader, verify_chain,
 };
-use super::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
-use crate::projections::difference;
 use std::path::Path;
 use std::time::Duration;
 use wf_base::name::PlanId;

@@ -1,5 +1,5 @@
-use super::super::{NewRun, SUGGESTION, Store, StoreError, examine};
-use super::fixture::{LATER, first, new_run, next, open, run_ended, run_id};
+use crate::tests::fixture::{LATER, first, new_run, next, open, run_ended, run_id};
+use crate::{NewRun, SUGGESTION, Store, StoreError, examine};
 use serde_json::json;
 use wf_core::machine::EventKind;
 use wf_core::suggestion::{Suggestion, SuggestionOffer, SuggestionRefusal, SuggestionState};

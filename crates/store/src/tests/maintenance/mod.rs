@@ -1,0 +1,4 @@
+//! Tests of pruning and of copies.
+
+mod backup;
+mod prune;

@@ -1,0 +1,5 @@
+//! Tests of the queries about runs.
+
+mod idle;
+mod page;
+mod reader_pool;

@@ -4,12 +4,34 @@
 //! together, and their senders get their answers only then. Readers have connections of their own
 //! and never block; those of pages stay open ([`ReaderPool`]).
 //!
+//! The rooms, each of which names only rooms below it:
+//!
+//! ```text
+//! room         what it is                                              what it names, besides `files`
+//! maintenance  pruning, backups, upgrades, the search for damage       all below
+//! tables       goals, memory, people, services; the batch of a run     all below
+//! views        the queries about runs, as reports and pages show them  db events log lease
+//! projections  the tables that follow from the log, and their rebuild  db events log
+//! events       the events of the log, added and read                   db log
+//! db           schema, connections, the thread that writes, readers    log lease
+//! log          the form of the log: hashes, its mark, facts            lease
+//! lease        which process works on what: leases, locks, permits     -
+//! files        the state folder, and the files beside the database     -
+//! ```
+//!
+//! One name leads back up: a reader holds the projections that it folded (`db::reader` names `projections`). All rooms use
+//! `error`, the failures of all rooms, and `column`, the columns of rows. [`feed`] is apart from all of this: the messages
+//! about events, once they are durable.
+//!
+//! Start at [`Store`] and [`StoreReader`] in `db`, then follow a batch: `tables::batch`, `log::tail`,
+//! `projections::project`. Most other files are one table or one query, and read alone.
+//!
 //! **Invariant:** events are only ever added, each bound to the one before by its hash; the
 //! tables beside them are projections that can be rebuilt from them.
 //! **Invariant:** decisions and signatures rest on projections built from the log
 //! ([`StoreReader::from_log`]), never on the tables beside it.
 //! **Invariant:** a run is written only under the token of its newest lease.
-//! **Invariant:** only this module opens the database.
+//! **Invariant:** only this crate opens the database.
 
 pub mod feed;
 

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! `connect` opens connections; `migrate` and `statements` have the schema, `copy` the copy from before it is changed.
-//! `store` and `reader` are what other rooms extend: writes by `impl Store`, queries by `impl StoreReader`.
-//! `fence` and `held_leases` keep the leases of runs that this store writes.
+//! `store` and `reader` are what other rooms extend: writes by `impl Store`, queries by `impl StoreReader`. `fence` and
+//! `held_leases` keep the leases of runs that this store writes.
 //!
 //! **Invariant:** a job gets its answer once its transaction is durable, and no earlier.
-//! **Invariant:** only `connect` opens the database.
+//! **Invariant:** only `connect` opens the file of the database.
 //!
 //! Start at `store`, then `writer`.
 

@@ -3,7 +3,8 @@
 //! `append` adds an event that belongs to no run; `run_events` reads those of a run, `log_row` all of them in order, and
 //! `run_end` the end of a run where no projection is trusted. `verification` walks along the whole log.
 //!
-//! **Invariant:** no event is given to a reader before its hash is compared.
+//! **Invariant:** the statement that reads an event of a run compares it with its hash. Only `log_row` gives rows as they
+//! are, to those who verify the log as a whole.
 //!
 //! Start at `run_events`.
 

@@ -2,10 +2,11 @@
 //!
 //! Results and the texts of calls lie under their digests, so equal content is stored once. `folder` has all paths,
 //! `blobs` the files under digests, `call_bodies` the requests to models and their replies, `planning` the requests for
-//! plans, `reserve` the space that is kept free for the database; `own_file` refuses what is no regular file, and `settings` says how durable a
-//! write is and what pruning keeps.
+//! plans, `reserve` the space that is kept free for the database; `own_file` refuses what is no regular file, and
+//! `settings` says how durable a write is and what pruning keeps.
 //!
-//! **Invariant:** a file under a digest is complete, or it is not there; what was altered since is refused when it is read.
+//! **Invariant:** a file under a digest is complete, or it is not there; what was altered since is refused when it is
+//! read.
 //!
 //! Start at `folder`, then `blobs`.
 

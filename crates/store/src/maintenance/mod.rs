@@ -1,10 +1,11 @@
-//! The care for a state as a whole: what is pruned, saved, restored, upgraded and examined.
+//! The maintenance of a state as a whole: pruning, backups, upgrades, the search for faults.
 //!
 //! - Limits: `prune` removes runs, `artifact_limit` stored files, and neither what is `needed`.
 //! - Copies: `backup` and `restore`, with `carry` for what restoring does not undo; `upgrade` from an earlier version.
 //! - Faults: `examine` asks `schema`, `bodies` and the comparison of the projections.
 //!
-//! **Invariant:** what was pruned is recorded before it is removed; what is restored is complete before it replaces anything.
+//! **Invariant:** the transaction that prunes a run records it in the log; a restored state is complete and verified before it
+//! replaces another.
 //!
 //! Start at `prune`, then `backup` and `examine`.
 

@@ -1,13 +1,16 @@
-//! The records of what is not a run, or outlives one: each file has the jobs and the queries of one table or few.
+//! The records of what outlives a run or is none, and the batch of a run, which touches them. Each file has the jobs and the
+//! queries of one table or few.
 //!
 //! - Goals: `goals`, `claim`, `cycles`, `backfill`, `deployment`, `outbox`, `opinions`.
 //! - Memory: `memory`, `notes`, and `erase`, which removes the texts for good.
-//! - People: `answers`, `suggestions`, `sessions`, `undo`.
+//! - People: `answers`, `suggestions`, `sessions`.
 //! - Services: `connections`, `health`.
+//! - Runs: `batch`, the events of a run and all that is written with them; `undo`, the runs that undo another one.
 //!
-//! **Invariant:** what decides is recorded as an event in the transaction that writes the row; only `health` is not.
+//! **Invariant:** the transaction that changes a recorded table adds an event about it, which is what later decisions read.
+//! Answers and the health of services have tables of their own: an answer is signed, and health only delays calls.
 //!
-//! Start at `goals`, then `claim`.
+//! Start at `batch`, then `goals` and `claim`.
 
 pub(crate) mod answers;
 pub(crate) mod backfill;

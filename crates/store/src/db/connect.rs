@@ -14,7 +14,7 @@ use crate::log::mark::{self, LogMarkFile};
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of statements that stay prepared; more than this module has.
 const STATEMENTS: usize = 128;
@@ -53,7 +53,7 @@ pub(crate) fn for_writing(
 }
 
 /// Opens the database for reading.
-pub(crate) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
+pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
     own_files(folder)?;
     let path = folder.database();
     if !path.exists() {
@@ -76,7 +76,7 @@ pub(crate) fn unchecked(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Opens the database for reading beside an open store: a later version that migrated it meanwhile is no hindrance.
-pub(crate) fn for_reading_on(folder: &StateFolder) -> Result<Connection, StoreError> {
+pub(super) fn for_reading_on(folder: &StateFolder) -> Result<Connection, StoreError> {
     match for_reading(folder) {
         Err(StoreError::Newer { path, found, known, program }) => {
             let connection = unchecked(&path)?;

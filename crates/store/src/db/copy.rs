@@ -29,7 +29,7 @@ pub(crate) fn copy_size(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Copies the database before its schema is changed. A disk without room for the copy is an error, and nothing is changed.
-pub(crate) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
+pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
     let kept = folder.upgrades().join(copy_name(from));
     create_private(&folder.upgrades())?;
     let needed = copy_size(connection).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;

@@ -42,7 +42,7 @@ impl HeldLeases {
     }
 
     /// Renews a lease from now on; returns the channel on which its loss is reported.
-    pub(crate) fn keep_renewing(&self, token: FencingToken) -> oneshot::Receiver<StoreError> {
+    pub(super) fn keep_renewing(&self, token: FencingToken) -> oneshot::Receiver<StoreError> {
         let (lost, hears) = oneshot::channel();
         let mut held = self.held.borrow_mut();
         if held.is_empty() {
@@ -53,7 +53,7 @@ impl HeldLeases {
     }
 
     /// Stops renewing a lease.
-    pub(crate) fn stop_renewing(&self, token: &FencingToken) {
+    pub(super) fn stop_renewing(&self, token: &FencingToken) {
         let mut held = self.held.borrow_mut();
         if held.get(&token.run).is_some_and(|held| held.token == *token) {
             held.remove(&token.run);

@@ -51,7 +51,7 @@ pub(crate) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaStat
 }
 
 /// True if a schema is one that this program knows, or that with later migrations: they only add.
-pub(crate) fn is_known_or_later(connection: &Connection) -> rusqlite::Result<bool> {
+pub(super) fn is_known_or_later(connection: &Connection) -> rusqlite::Result<bool> {
     let applied = applied(connection)?;
     Ok(applied.len() >= MIGRATIONS.len()
         && MIGRATIONS.iter().zip(applied).all(|(known, found)| found == checksum(known)))
@@ -151,7 +151,7 @@ fn record(connection: &Connection, from: u32, now: Moment) -> rusqlite::Result<L
 }
 
 /// Records this program as the one that opened the state last to write.
-pub(crate) fn note_program(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+pub(super) fn note_program(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
     let sql = "SELECT version FROM programs ORDER BY number DESC LIMIT 1";
     let last: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
     let version = program::version();

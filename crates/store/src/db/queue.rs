@@ -52,7 +52,7 @@ impl WriterQueue {
     }
 
     /// Sends a job that nothing relies on after a loss of power.
-    pub(crate) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(super) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -61,7 +61,7 @@ impl WriterQueue {
     }
 
     /// Sends a job that becomes durable with the next one, unless that takes long.
-    pub(crate) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
+    pub(super) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -87,7 +87,7 @@ impl WriterQueue {
     }
 
     /// Tells the writer to stop.
-    pub(crate) fn stop(&self) {
+    pub(super) fn stop(&self) {
         let _ = self.0.send(WriterMessage::Stop);
     }
 }

@@ -29,7 +29,7 @@ impl StoreReader {
     }
 
     /// Opens the folder of an open store.
-    pub(crate) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
+    pub(super) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
         Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), fold: None })
     }
 

@@ -90,7 +90,7 @@ pub(crate) struct WriteContext<'a> {
 }
 
 /// Returns the identity of the file at a path.
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino()))
 }

@@ -45,7 +45,7 @@ impl BlobStore {
     }
 
     /// Stores bytes under a digest that is not theirs; whoever reads them checks what they stand for.
-    pub(crate) fn put_bytes_as(&self, digest: &Sha256Digest, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn put_bytes_as(&self, digest: &Sha256Digest, bytes: &[u8]) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("write in", &self.dir, &error);
         fs::create_dir_all(&self.dir).map_err(failed)?;
         let mut copy = NamedTempFile::new_in(&self.dir).map_err(failed)?;

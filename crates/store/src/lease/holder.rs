@@ -25,7 +25,7 @@ impl LeaseHolder {
     }
 
     /// Deletes the row of a task of this holder from a table of what tasks have or wait for.
-    pub(crate) fn delete_task(
+    pub(super) fn delete_task(
         &self,
         connection: &Connection,
         table: &'static str,

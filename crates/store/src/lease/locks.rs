@@ -255,7 +255,7 @@ impl LockRequest<'_> {
 
 /// True if a process may still be working on a run. One that cannot be looked up counts as working while the lease of
 /// the run lasts.
-pub(crate) fn may_work(
+pub(super) fn may_work(
     connection: &Connection,
     process: &ProcessIdentity,
     run: &str,

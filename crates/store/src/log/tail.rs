@@ -6,7 +6,7 @@ use wf_base::digest::Sha256Digest;
 pub(crate) const FORM: u32 = 1;
 
 /// The hash before the first event.
-pub(crate) const BEGINNING: [u8; 32] = [0; 32];
+pub(super) const BEGINNING: [u8; 32] = [0; 32];
 
 /// The position of an event in the log: its number there, from one, and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

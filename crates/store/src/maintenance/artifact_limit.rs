@@ -42,7 +42,7 @@ struct RunFiles {
 
 impl ArtifactLimit {
     /// Returns the limit if the stored files exceed it.
-    pub(crate) fn exceeded(folder: &StateFolder, keep: RunRetention) -> Option<Self> {
+    pub(super) fn exceeded(folder: &StateFolder, keep: RunRetention) -> Option<Self> {
         let most = keep.max_artifact_bytes?;
         let stored = BlobStore::new(folder.blobs(), StoreDurability::Normal).sizes();
         (stored.values().sum::<u64>() > most).then_some(Self { most, stored })

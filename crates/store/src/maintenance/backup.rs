@@ -19,10 +19,10 @@ use wf_base::time::Moment;
 use wf_base::{failpoint, program};
 
 /// The name of the database in a backup.
-pub(crate) const DATABASE: &str = "state.db";
+pub(super) const DATABASE: &str = "state.db";
 
 /// The folders in a backup beside the database.
-pub(crate) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
+pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
 /// The folder of the acceptances of goals, in a backup as in a state.
 const GOALS: &str = "goals";
@@ -31,7 +31,7 @@ const GOALS: &str = "goals";
 pub const ACCEPTANCE_SUFFIX: &str = ".accepted.json";
 
 /// The name of the last entry, which marks the backup as complete.
-pub(crate) const MANIFEST: &str = "backup.json";
+pub(super) const MANIFEST: &str = "backup.json";
 
 /// The version of the backup format: since 2 it has the acceptances of goals.
 pub(crate) const FORM: u32 = 2;
@@ -161,7 +161,7 @@ fn pack(
 }
 
 /// Returns the paths of the acceptances of goals in a state, below it.
-pub(crate) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
     let files = match root.join(GOALS).read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         files => files?,
@@ -174,7 +174,7 @@ pub(crate) fn acceptances(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// True if a path below a state is that of an acceptance.
-pub(crate) fn is_acceptance(name: &Path) -> bool {
+pub(super) fn is_acceptance(name: &Path) -> bool {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     name.parent() == Some(Path::new(GOALS)) && file.ends_with(ACCEPTANCE_SUFFIX)
 }

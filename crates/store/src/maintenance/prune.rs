@@ -207,7 +207,7 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
 }
 
 /// Returns the ended, not nested runs beyond the retention, from the oldest.
-pub(crate) fn beyond(
+pub(super) fn beyond(
     connection: &Connection,
     keep: RunRetention,
     now: Moment,

@@ -23,7 +23,7 @@ use wf_base::program;
 use wf_base::time::Moment;
 
 /// The time for which the copy from before an upgrade is kept; then pruning removes it.
-pub(crate) const COPY_AGE: Duration = Duration::from_hours(30 * 24);
+pub(super) const COPY_AGE: Duration = Duration::from_hours(30 * 24);
 
 /// The speed at which a database is copied on a slow disk, in bytes per second.
 const COPY_SPEED: u64 = 50 << 20;
@@ -122,7 +122,7 @@ impl StateFolder {
 }
 
 /// True if a file is a database, not an archive.
-pub(crate) fn is_database(path: &Path) -> bool {
+pub(super) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
     crate::files::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
         && head == *DATABASE_HEAD
@@ -130,7 +130,7 @@ pub(crate) fn is_database(path: &Path) -> bool {
 
 /// Makes a state of the copy from before an upgrade, and of the files that lie beside the database now: none of these changes
 /// once it is written. Returns its manifest.
-pub(crate) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<BackupManifest, StoreError> {
+pub(super) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<BackupManifest, StoreError> {
     let folder = StateFolder::new(fresh);
     let failed = |error: io::Error| StoreError::io("write", fresh, &error);
     fs::copy(copy, folder.database()).map_err(failed)?;

@@ -224,7 +224,7 @@ fn is_recorded(connection: &Connection, key: &str, seq: i64, stored: &str) -> ru
 }
 
 /// Returns the keys of the cached results that the log does not record.
-pub(crate) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement =
         connection.prepare(&format!("SELECT key, event, {RESULT} FROM cache ORDER BY key"))?;
     let mut rows = statement.query([])?;

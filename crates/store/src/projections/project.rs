@@ -136,7 +136,7 @@ impl<'a> ProjectionChange<'a> {
         Ok(())
     }
 
-    pub(crate) fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
+    fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, reason)
              VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)
@@ -336,11 +336,7 @@ fn outputs_column(outputs: &JsonObject) -> Option<JsonColumn<&JsonObject>> {
 
 /// The findings of checks and of the user.
 impl ProjectionChange<'_> {
-    pub(crate) fn apply_verdict(
-        &self,
-        attempt: Option<&Attempt>,
-        verdict: &CheckVerdict,
-    ) -> rusqlite::Result<()> {
+    fn apply_verdict(&self, attempt: Option<&Attempt>, verdict: &CheckVerdict) -> rusqlite::Result<()> {
         if let Some(attempt) = attempt.filter(|attempt| attempt.attempt == 0 && !verdict.passed()) {
             // The cached result is not trusted, so none of it belongs to this run.
             self.execute(
@@ -364,7 +360,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Marks a task as stale, and the repeated step that it is an item of.
-    pub(crate) fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
+    fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
         let (step, item) = (place.step.as_str(), ItemColumn(place.item));
         self.execute(
             "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
@@ -374,7 +370,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Applies a question to the user.
-    pub(crate) fn apply_question(&self, ask: &ApprovalRequest) -> rusqlite::Result<()> {
+    fn apply_question(&self, ask: &ApprovalRequest) -> rusqlite::Result<()> {
         self.count_open_questions(1)?;
         match &ask.place {
             Some(place) => self.step_waits(place, &ask.message),
@@ -383,7 +379,7 @@ impl ProjectionChange<'_> {
     }
 
     /// Counts the open questions to the user.
-    pub(crate) fn count_open_questions(&self, more: i32) -> rusqlite::Result<()> {
+    fn count_open_questions(&self, more: i32) -> rusqlite::Result<()> {
         let sql = "UPDATE runs SET pending_approvals = pending_approvals + ?2 WHERE key = ?1";
         self.execute(sql, (self.run, more))
     }

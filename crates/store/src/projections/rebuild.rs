@@ -18,13 +18,13 @@ use wf_core::machine::Event;
 pub(crate) const PROJECTIONS: [&str; 6] = ["runs", "run_sources", "steps", "attempts", "checks", "artifacts"];
 
 /// The projections that name a run by its key, and the uses of approvals, which name it by its id.
-pub(crate) const FOLDED: [&str; 7] = {
+pub(super) const FOLDED: [&str; 7] = {
     let [runs, sources, steps, attempts, checks, artifacts] = PROJECTIONS;
     [runs, sources, steps, attempts, checks, artifacts, "approval_uses"]
 };
 
 /// The projections about the state as a whole.
-pub(crate) const OF_STATE: [&str; 1] = ["revoked_approvals"];
+pub(super) const OF_STATE: [&str; 1] = ["revoked_approvals"];
 
 impl Store {
     /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of
@@ -80,7 +80,7 @@ pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {
 }
 
 /// Applies an event to the projections, except the recorded tables: a row of [`COLUMNS`].
-pub(crate) fn apply_event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<()> {
+pub(super) fn apply_event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<()> {
     let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
     if position.n > 0 {
         let event: JsonColumn<Event> = row.get(7)?;

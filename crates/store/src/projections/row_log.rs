@@ -33,7 +33,7 @@ pub(crate) struct RecordedTable {
 }
 
 /// The tables of goals, memory, connections, sessions and suggestions.
-pub(crate) const RECORDED_TABLES: [RecordedTable; 10] = [
+pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
     RecordedTable {
         name: "goals",
         key: &["id"],
@@ -365,7 +365,7 @@ impl RecordedTable {
 }
 
 /// The first elements of a JSON list.
-pub(crate) fn elements(list: &str, count: usize) -> String {
+pub(super) fn elements(list: &str, count: usize) -> String {
     (0..count).map(|at| format!("{list} ->> {at}")).collect::<Vec<String>>().join(", ")
 }
 

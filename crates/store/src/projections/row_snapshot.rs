@@ -14,13 +14,13 @@ const EVENTS: i64 = if cfg!(test) { 64 } else { 1024 };
 const ROWS: i64 = 8;
 
 /// The number of events, of any kind, in which there is a snapshot, if it has less rows than events times [`ROWS`].
-pub(crate) const SPAN: i64 = if cfg!(test) { 256 } else { 4096 };
+pub(super) const SPAN: i64 = if cfg!(test) { 256 } else { 4096 };
 
 /// The beginning of each snapshot, which no spec file has.
 pub(crate) const HEAD: &str = "rows_recorded\n";
 
 /// True if so many events were folded that a snapshot saves time.
-pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
+pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let events: i64 =
         connection.prepare_cached("SELECT events FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     // Counting the rows takes time, too.
@@ -28,7 +28,7 @@ pub(crate) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// True if a snapshot has few rows, compared with a number of events.
-pub(crate) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result<bool> {
+pub(super) fn is_worth(connection: &Connection, events: i64) -> rusqlite::Result<bool> {
     let mut rows = 0;
     for table in &RECORDED_TABLES {
         let sql = format!("SELECT count(*) FROM temp.{}", table.name);

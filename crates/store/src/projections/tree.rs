@@ -8,7 +8,7 @@ use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Event, EventKind, RunApproval, tree_text};
 
 /// The position of a tree among the texts of its run: before all others.
-pub(crate) const POSITION: i64 = -1;
+const POSITION: i64 = -1;
 
 /// Returns an event as the log holds it, and the list stored apart; `None`: it has none.
 pub(crate) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)> {
@@ -47,7 +47,7 @@ impl StoreReader {
 
 impl ProjectionChange<'_> {
     /// Records that the run has the list among its texts.
-    pub(crate) fn record_tree(&self, tree: Sha256Digest) -> rusqlite::Result<()> {
+    pub(super) fn record_tree(&self, tree: Sha256Digest) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO run_sources (run, position, path, text) VALUES (?1, ?2, 'approved tree', ?3)",
             (self.run, POSITION, tree.bytes()),

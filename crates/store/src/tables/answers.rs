@@ -77,10 +77,7 @@ impl StoreReader {
 /// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
 /// approval after any denial, a denial after enough approvals, or an answer that was not compared with those before is
 /// refused with [`StoreError::Conflict`]: of two concurrent answers, one stands.
-pub(crate) fn record_answer(
-    writing: &WriteContext<'_>,
-    answer: &ApprovalAnswer,
-) -> Result<AnswerEffect, StoreError> {
+fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<AnswerEffect, StoreError> {
     let all = read_answers(writing.connection, &answer.run, answer.number);
     let all = all.map_err(|error| writing.failed(&error))?;
     let compared = answer.quorum.compared.unwrap_or(all.len());
@@ -126,11 +123,7 @@ fn conflict(answer: &ApprovalAnswer, there: &ApprovalAnswer) -> StoreError {
 }
 
 /// Returns the answers to a question, the first one first.
-pub(crate) fn read_answers(
-    connection: &Connection,
-    run: &RunId,
-    number: u32,
-) -> rusqlite::Result<Vec<ApprovalAnswer>> {
+fn read_answers(connection: &Connection, run: &RunId, number: u32) -> rusqlite::Result<Vec<ApprovalAnswer>> {
     let sql = "SELECT key, verdict, token, at FROM approval_responses WHERE run = ?1 AND number = ?2
                ORDER BY at, key";
     let mut statement = connection.prepare_cached(sql)?;
@@ -151,7 +144,7 @@ pub(crate) fn read_answers(
 
 /// Refuses a use of an approval that the log already records, or that was withdrawn. `is_by_backend`: the run began there
 /// before the backend learned of a withdrawal.
-pub(crate) fn check_approval_unused(
+pub(super) fn check_approval_unused(
     writing: &WriteContext<'_>,
     approved: &RunApproval,
     is_by_backend: bool,

@@ -64,7 +64,7 @@ impl StoreReader {
 }
 
 /// True if a goal is deployed.
-pub(crate) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
+pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM goals WHERE id = ?1 AND deployment IS NOT NULL";
     connection
         .prepare_cached(sql)?
@@ -74,7 +74,7 @@ pub(crate) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::R
 }
 
 /// Refuses what the workspace would start for a goal that is deployed.
-pub(crate) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
+pub(super) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
     if is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
         return Err(StoreError::Deployed(goal.clone()));
     }

@@ -22,7 +22,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 
 /// The tables whose texts can be erased.
-pub(crate) const MEMORY: [&str; 2] = ["megrams", "notes"];
+pub(super) const MEMORY: [&str; 2] = ["megrams", "notes"];
 
 /// The time to wait for readers of an older state.
 const READERS: Duration = Duration::from_secs(2);

@@ -196,7 +196,7 @@ impl StoreReader {
     }
 
     /// Reads rows of the recorded tables, as the log yields them.
-    pub(crate) fn folded_rows<T>(
+    pub(super) fn folded_rows<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -208,7 +208,7 @@ impl StoreReader {
 
     /// Ensures that the projections of this reader have all that the log holds about the runs that a query
     /// over the recorded tables yields.
-    pub(crate) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+    pub(super) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
         self.fold_heads()?;
         let runs = self.folded_rows(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))?;
         runs.iter().try_for_each(|run| self.fold(run))
@@ -225,7 +225,7 @@ impl StoreReader {
 }
 
 /// Refuses a token that is not the newest.
-pub(crate) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> Result<(), StoreError> {
+pub(super) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> Result<(), StoreError> {
     let Some(token) = token else { return Ok(()) };
     let sql = "SELECT token, pid FROM daemon_leases ORDER BY token DESC LIMIT 1";
     let newest: Option<(i64, u32)> = writing
@@ -364,7 +364,7 @@ pub(crate) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<
     Ok(Some(known))
 }
 
-pub(crate) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
+pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
     let count: i64 = row.get("count")?;
     let run: Option<String> = row.get("run")?;
     Ok(SlotRow {

@@ -113,7 +113,7 @@ fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
 }
 
 /// Queues a notification about a goal.
-pub(crate) fn insert_notification(
+pub(super) fn insert_notification(
     connection: &Connection,
     goal: &PlanId,
     body: &Value,

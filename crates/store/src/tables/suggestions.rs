@@ -58,7 +58,7 @@ pub(crate) fn keep(
 }
 
 /// Accepts the suggestion by which a new run is started, if it is.
-pub(crate) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
     let Some(number) = new.config.get(SUGGESTION).and_then(Value::as_u64) else {
         return Ok(());
     };

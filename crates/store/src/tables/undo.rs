@@ -28,7 +28,7 @@ pub(crate) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<
 }
 
 /// Refuses a new run that undoes another one if a run has undone that, or is about to.
-pub(crate) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
+pub(super) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
     let Some(undone) = new.config.get(UNDO_OF).and_then(Value::as_str) else {
         return Ok(());
     };

@@ -72,7 +72,7 @@ impl StoreReader {
     }
 
     /// Adds the idle time to a run.
-    pub(crate) fn with_idle(&self, row: RunRow) -> Result<RunRow, StoreError> {
+    pub(super) fn with_idle(&self, row: RunRow) -> Result<RunRow, StoreError> {
         let idle = self.idle(&row)?;
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         Ok(RunRow { idle_ms, ..row })

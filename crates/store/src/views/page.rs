@@ -170,7 +170,7 @@ impl StoreReader {
     }
 
     /// Returns how a run ended by the log; `None`: it has no end.
-    pub(crate) fn logged_end(&self, run: &RunId) -> Result<Option<(RunState, Standing)>, StoreError> {
+    pub(super) fn logged_end(&self, run: &RunId) -> Result<Option<(RunState, Standing)>, StoreError> {
         let sql = format!(
             "SELECT body ->> '$.outcome', body ->> '$.standing' FROM events INDEXED BY events_apart
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND {IS_APART} AND kind = 'run_ended'

@@ -9,7 +9,7 @@ use wf_core::machine::{Artifact, RunOutcome};
 use wf_model::JsonObject;
 
 /// The columns that [`run`] reads.
-pub(crate) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
+pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
      retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, undo, config ->> '$.goal' AS part, \
      config ->> '$.durability' AS durability, config ->> '$.undo_of' AS undo_of, \
      iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
@@ -18,59 +18,59 @@ pub(crate) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
      SELECT sum(own.pending_approvals) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS pending_approvals";
 
 /// The rows of a run that [`step`] reads, in its order.
-pub(crate) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event, item";
 
 /// A page of those in some states, without their number: the words as a JSON list, or NULL for all.
-pub(crate) const STEP_PAGE: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(super) const STEP_PAGE: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
          AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) \
      ORDER BY first_event, item LIMIT ?3 OFFSET ?4";
 
 /// The row of one task.
-pub(crate) const STEP: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+pub(super) const STEP: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3";
 
 /// The rows of a run that [`attempt`] reads.
-pub(crate) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
 
 /// The attempts of one task.
-pub(crate) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY first_event";
 
 /// The row of one attempt.
-pub(crate) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
+pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 AND attempt = ?4";
 
 /// The rows of a run that [`check`] reads.
-pub(crate) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY run_seq";
 
 /// The verdicts on one task; here an item is NULL for none.
-pub(crate) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+pub(super) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item IS ?3 \
      ORDER BY run_seq";
 
 /// The rows of a run that [`artifact`] reads.
-pub(crate) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path";
 
 /// The first of them.
-pub(crate) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(super) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path LIMIT ?2";
 
 /// The artifacts of one task.
-pub(crate) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+pub(super) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY attempt, path";
 

@@ -71,7 +71,7 @@ impl StoreReader {
     }
 
     /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.
-    pub(crate) fn find_pruned(&self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
+    pub(super) fn find_pruned(&self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
         let mut found = self.pruned()?;
         found.retain(|run| run.id.as_str().starts_with(prefix));
         let one = found.pop().filter(|_| found.is_empty());

@@ -1,11 +1,11 @@
 use std::path::Path;
 
-use super::desk::initial_body;
-use super::fill::AuditBackfill;
-use super::log::{AuditLog, FOLDER, LOG};
-use super::record::AuditEntry;
-use super::summary;
-use super::words::LOG_CREATED;
+use crate::desk::initial_body;
+use crate::fill::AuditBackfill;
+use crate::log::{AuditLog, FOLDER, LOG};
+use crate::record::AuditEntry;
+use crate::summary;
+use crate::words::LOG_CREATED;
 use wf_store::StoreError;
 use wf_store::feed::BusMessage;
 

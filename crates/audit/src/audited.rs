@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::chain::AuditChainVerifier;
-use super::found::{AuditNote, TamperEvidence};
-use super::ledger::restored;
-use super::read::AuditLogLines;
-use super::record::AuditRecord;
-use super::rotate::SegmentFold;
-use super::segments::{SegmentHead, SegmentsPrunedBody};
-use super::words::{
+use crate::chain::AuditChainVerifier;
+use crate::found::{AuditNote, TamperEvidence};
+use crate::ledger::restored;
+use crate::read::AuditLogLines;
+use crate::record::AuditRecord;
+use crate::rotate::SegmentFold;
+use crate::segments::{SegmentHead, SegmentsPrunedBody};
+use crate::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
     LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
 };

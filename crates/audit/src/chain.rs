@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::record::{AuditRecord, BEGINNING, LineFault};
+use crate::record::{AuditRecord, BEGINNING, LineFault};
 use wf_base::digest::Sha256Digest;
 
 /// The maximum number of faults reported; any more are mostly consequences.

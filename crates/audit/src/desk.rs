@@ -3,13 +3,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::auditor::{AuditorConfig, AuditorOutcome};
-use super::fill::{AuditBackfill, only_unpublished};
-use super::log::{AuditLog, LockedAuditLog};
-use super::record::AuditEntry;
-use super::stats::{ReportTrigger, ReportWindow};
-use super::summary;
-use super::words::{
+use crate::auditor::{AuditorConfig, AuditorOutcome};
+use crate::fill::{AuditBackfill, only_unpublished};
+use crate::log::{AuditLog, LockedAuditLog};
+use crate::record::AuditEntry;
+use crate::stats::{ReportTrigger, ReportWindow};
+use crate::summary;
+use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
     LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,

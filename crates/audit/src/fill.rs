@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::log::LockedAuditLog;
-use super::summary;
-use super::words::DatabaseReadBody;
+use crate::log::LockedAuditLog;
+use crate::summary;
+use crate::words::DatabaseReadBody;
 use wf_base::name::RunId;
 use wf_store::{LogRow, StateFact, StoreError, StoreReader, allow_no_state};
 

@@ -1,5 +1,5 @@
-use super::chain::LogFault;
-use super::checkpoint::Checkpoint;
+use crate::chain::LogFault;
+use crate::checkpoint::Checkpoint;
 use wf_base::time::Moment;
 use wf_store::{BrokenChain, StateFault};
 

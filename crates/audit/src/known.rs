@@ -4,9 +4,9 @@ use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::AuditLogState;
-use super::record::AuditRecord;
-use super::since::UnreportedRange;
+use crate::ledger::AuditLogState;
+use crate::record::AuditRecord;
+use crate::since::UnreportedRange;
 use wf_base::digest::Sha256Digest;
 
 /// The number of last bytes of the log that identify it.

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::record::{AuditRecord, AuditSource, BEGINNING};
-use super::segments::SegmentHead;
-use super::words::{
+use crate::record::{AuditRecord, AuditSource, BEGINNING};
+use crate::segments::SegmentHead;
+use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
     LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED, UNPUBLISHED,
@@ -112,6 +112,6 @@ impl AuditLogState {
 }
 
 /// Returns the end of a restored state's log.
-pub(super) fn restored(entry: &super::record::AuditEntry) -> Option<LogAnchor> {
+pub(super) fn restored(entry: &crate::record::AuditEntry) -> Option<LogAnchor> {
     serde_json::from_value(entry.about.get("end")?.clone()).ok()
 }

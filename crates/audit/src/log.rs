@@ -4,15 +4,14 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::known::AuditCursor;
-use super::ledger::AuditLogState;
-use super::mark;
-use super::record::{AuditEntry, AuditRecord};
-use super::since::UnreportedRange;
-use super::stats::{ReportWindow, UnconfirmedEvents};
-use super::tail;
-use super::view::LazyReportWindow;
-use super::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
+use crate::known::AuditCursor;
+use crate::ledger::AuditLogState;
+use crate::record::{AuditEntry, AuditRecord};
+use crate::since::UnreportedRange;
+use crate::stats::{ReportWindow, UnconfirmedEvents};
+use crate::view::LazyReportWindow;
+use crate::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
+use crate::{mark, tail};
 use wf_base::time::Moment;
 use wf_store::own_file;
 

@@ -3,8 +3,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::known::AuditCursor;
-use super::words::LogTruncatedBody;
+use crate::known::AuditCursor;
+use crate::words::LogTruncatedBody;
 use wf_base::digest::Sha256Digest;
 use wf_store::{ProcessIdentity, own_file};
 

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::log::{AuditLog, FOLDER};
-use super::read::{self, list_closed_segments};
-use super::record::AuditEntry;
-use super::segments::{SegmentHead, SegmentsPrunedBody, first_record};
-use super::words::SEGMENTS_PRUNED;
+use crate::log::{AuditLog, FOLDER};
+use crate::read::{self, list_closed_segments};
+use crate::record::AuditEntry;
+use crate::segments::{SegmentHead, SegmentsPrunedBody, first_record};
+use crate::words::SEGMENTS_PRUNED;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::log::{FOLDER, LOG};
-use super::segments::{self, Segment, SegmentReader};
+use crate::log::{FOLDER, LOG};
+use crate::segments::{self, Segment, SegmentReader};
 use wf_store::own_file;
 
 /// Returns the path of the log of a state folder: of the segment that is written.

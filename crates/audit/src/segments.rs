@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::AuditLogState;
-use super::record::{AuditEntry, AuditRecord};
-use super::stats::UnconfirmedEvents;
-use super::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
+use crate::ledger::AuditLogState;
+use crate::record::{AuditEntry, AuditRecord};
+use crate::stats::UnconfirmedEvents;
+use crate::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 use wf_store::own_file;

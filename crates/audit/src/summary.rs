@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::record::{AuditEntry, AuditSource};
-use super::words::{
+use crate::record::{AuditEntry, AuditSource};
+use crate::words::{
     ARTIFACTS_PRUNED, CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED,
 };
 use wf_core::machine::{Event, EventKind};

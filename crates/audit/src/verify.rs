@@ -1,14 +1,14 @@
 use std::path::Path;
 
-use super::audited::AuditedDatabase;
-use super::chain::LogFault;
-use super::checkpoint::{AuditHead, Checkpoint};
-use super::fill::only_unpublished;
-use super::found::{AuditFindings, AuditNote, TamperEvidence};
-use super::log::FOLDER;
-use super::mark;
-use super::read::{self, AuditLogLines};
-use super::segments::SegmentsPrunedBody;
+use crate::audited::AuditedDatabase;
+use crate::chain::LogFault;
+use crate::checkpoint::{AuditHead, Checkpoint};
+use crate::fill::only_unpublished;
+use crate::found::{AuditFindings, AuditNote, TamperEvidence};
+use crate::log::FOLDER;
+use crate::mark;
+use crate::read::{self, AuditLogLines};
+use crate::segments::SegmentsPrunedBody;
 use wf_base::time::Moment;
 use wf_store::{LogPosition, StoreError, StoreReader, examine_after, verify_chain_after};
 

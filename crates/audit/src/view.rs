@@ -1,9 +1,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::record::AuditRecord;
-use super::since::UnreportedRange;
-use super::stats::ReportWindow;
+use crate::record::AuditRecord;
+use crate::since::UnreportedRange;
+use crate::stats::ReportWindow;
 
 /// The window of a log, filled on demand: records of other processes are read when a report is due.
 /// Many processes write at once, and reports are few.
@@ -35,7 +35,7 @@ impl LazyReportWindow {
     }
 
     /// Fills the window up to the end of the log, and returns it. Lines are trusted here;
-    /// [`verify`](super::verify()) checks them.
+    /// [`verify`](crate::verify::verify()) checks them.
     pub(super) fn fill(
         &mut self,
         log: &File,

@@ -9,7 +9,7 @@ use crate::ledger::restored;
 use crate::read::AuditLogLines;
 use crate::record::AuditRecord;
 use crate::rotate::SegmentFold;
-use crate::segments::{SegmentHead, SegmentsPrunedBody};
+use crate::segment_head::{SegmentHead, SegmentsPrunedBody};
 use crate::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
     LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auditor::{AuditorConfig, AuditorOutcome};
-use crate::fill::{AuditBackfill, only_unpublished};
+use crate::fill::AuditBackfill;
 use crate::log::{AuditLog, LockedAuditLog};
 use crate::record::AuditEntry;
 use crate::stats::{ReportTrigger, ReportWindow};
-use crate::summary;
+use crate::summary::{self, only_unpublished};
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,

@@ -2,13 +2,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::log::LockedAuditLog;
-use crate::summary;
+use crate::summary::{self, ROWS};
 use crate::words::DatabaseReadBody;
 use wf_base::name::RunId;
-use wf_store::{LogRow, StateFact, StoreError, StoreReader, allow_no_state};
-
-/// The number of rows read at once.
-const ROWS: usize = 1000;
+use wf_store::{LogRow, StoreError, StoreReader, allow_no_state};
 
 /// A reader of the database, for events that no auditor heard of on the bus.
 pub(super) struct AuditBackfill {
@@ -106,34 +103,5 @@ impl AuditBackfill {
         path.reverse();
         self.paths.insert(run.clone(), path.clone());
         Ok(path)
-    }
-}
-
-/// True if no bus has any of the events after one: the next auditor reads them.
-pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
-    let mut after = after;
-    loop {
-        let rows = reader.log(after, ROWS)?;
-        let is_unpublished = |row: &LogRow| {
-            let fact = row.state.as_ref().map(|event| &event.fact);
-            matches!(
-                fact,
-                Some(
-                    StateFact::RowsRecorded { .. }
-                        | StateFact::RowsErased { .. }
-                        | StateFact::StateMigrated { .. }
-                        | StateFact::ArtifactsPruned { .. }
-                        | StateFact::ConnectionApproved(_)
-                        | StateFact::ResultCached { .. }
-                )
-            )
-        };
-        match rows.last() {
-            None => return Ok(true),
-            Some(last) => after = last.place.seq,
-        }
-        if !rows.iter().all(is_unpublished) {
-            return Ok(false);
-        }
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::{AuditRecord, AuditSource, BEGINNING};
-use crate::segments::SegmentHead;
+use crate::segment_head::SegmentHead;
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,

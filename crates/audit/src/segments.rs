@@ -1,7 +1,7 @@
 //! The files of the log: segments that are closed, oldest first, and the one that is written.
 //!
 //! A closed segment is `log-N.jsonl`, where N is the number of its first record; `log.jsonl` is the one that is written. Each
-//! but the first of all begins with a record [`SEGMENT_STARTED`] that has what its writer and a verification must know of the
+//! but the first of all begins with a record `segment_started` that has what its writer and a verification must know of the
 //! records before. So a segment can be read without those before it, which may be pruned.
 
 use std::collections::VecDeque;
@@ -9,54 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use crate::ledger::AuditLogState;
-use crate::record::{AuditEntry, AuditRecord};
-use crate::stats::UnconfirmedEvents;
-use crate::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
-use wf_base::digest::Sha256Digest;
-use wf_store::feed::LogAnchor;
+use crate::record::AuditRecord;
+use crate::segment_head::SegmentHead;
 use wf_store::own_file;
-
-/// The content of [`SEGMENT_STARTED`]: what the records before it come to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SegmentHead {
-    /// The length of the log before it, with what was pruned, in bytes.
-    pub bytes: u64,
-    /// The last event of the database that is in the log; absent: there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<LogAnchor>,
-    /// The state that the next record depends on.
-    pub ledger: AuditLogState,
-    /// The events that an auditor may still confirm.
-    pub unseen: UnconfirmedEvents,
-}
-
-impl SegmentHead {
-    /// Reads the head of a segment; `None` if the record is none.
-    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
-        (entry.kind == SEGMENT_STARTED).then(|| entry.read()).flatten()
-    }
-}
-
-/// The content of [`SEGMENTS_PRUNED`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SegmentsPrunedBody {
-    /// The number of the first record.
-    pub from: u64,
-    /// The number of the last record.
-    pub to: u64,
-    /// The hash of the last record.
-    pub hash: Sha256Digest,
-}
-
-impl SegmentsPrunedBody {
-    /// Reads the record of a pruning; `None` if the record is none.
-    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
-        (entry.kind == SEGMENTS_PRUNED).then(|| entry.read()).flatten()
-    }
-}
 
 /// A file of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::words::{
 };
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
-use wf_store::{LogRow, StateFact};
+use wf_store::{LogRow, StateFact, StoreError, StoreReader};
 
 /// The keys of an event that are kept: words and numbers that a plan or the rules define. None of a
 /// step's inputs, outputs or printed text is among them.
@@ -217,5 +217,37 @@ fn summary_value(value: Value) -> Option<Value> {
         Value::Array(items) => Some(items.into_iter().filter_map(summary_value).collect()),
         Value::Null => None,
         other => Some(other),
+    }
+}
+
+/// The number of rows read at once.
+pub(super) const ROWS: usize = 1000;
+
+/// True if no bus has any of the events after one: the next auditor reads them.
+pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
+    let mut after = after;
+    loop {
+        let rows = reader.log(after, ROWS)?;
+        let is_unpublished = |row: &LogRow| {
+            let fact = row.state.as_ref().map(|event| &event.fact);
+            matches!(
+                fact,
+                Some(
+                    StateFact::RowsRecorded { .. }
+                        | StateFact::RowsErased { .. }
+                        | StateFact::StateMigrated { .. }
+                        | StateFact::ArtifactsPruned { .. }
+                        | StateFact::ConnectionApproved(_)
+                        | StateFact::ResultCached { .. }
+                )
+            )
+        };
+        match rows.last() {
+            None => return Ok(true),
+            Some(last) => after = last.place.seq,
+        }
+        if !rows.iter().all(is_unpublished) {
+            return Ok(false);
+        }
     }
 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{AuditRecord, AuditSource};
-use crate::segments::SegmentHead;
+use crate::segment_head::SegmentHead;
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
     EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, SEGMENT_STARTED, UNPUBLISHED,

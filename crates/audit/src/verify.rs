@@ -3,12 +3,12 @@ use std::path::Path;
 use crate::audited::AuditedDatabase;
 use crate::chain::LogFault;
 use crate::checkpoint::{AuditHead, Checkpoint};
-use crate::fill::only_unpublished;
 use crate::found::{AuditFindings, AuditNote, TamperEvidence};
 use crate::log::FOLDER;
 use crate::mark;
 use crate::read::{self, AuditLogLines};
-use crate::segments::SegmentsPrunedBody;
+use crate::segment_head::SegmentsPrunedBody;
+use crate::summary::only_unpublished;
 use wf_base::time::Moment;
 use wf_store::{LogPosition, StoreError, StoreReader, examine_after, verify_chain_after};
 

@@ -10,12 +10,11 @@ mod rounds;
 mod runs;
 #[cfg(test)]
 mod tests;
-mod unseen;
 mod window;
 
+pub use crate::unseen::UnconfirmedEvents;
 pub use drift::{PlanDrift, PlanSums};
 pub use place::{FailureTrend, GapTrend, ThrashPattern};
 pub use report::{ApprovalCounts, AuditReport, GateCounts, ReportTrigger, RunCounts, ToolHealth};
 pub use rounds::{RoundStreak, RoundStreaks};
-pub use unseen::UnconfirmedEvents;
 pub use window::ReportWindow;

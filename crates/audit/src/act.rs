@@ -1,11 +1,11 @@
 use std::path::Path;
 
+use crate::audit_log::{AuditLog, FOLDER, LOG};
 use crate::desk::initial_body;
 use crate::fill::AuditBackfill;
-use crate::log::{AuditLog, FOLDER, LOG};
-use crate::record::AuditEntry;
-use crate::summary;
-use crate::words::LOG_CREATED;
+use crate::records::record::AuditEntry;
+use crate::records::summary;
+use crate::records::words::LOG_CREATED;
 use wf_store::StoreError;
 use wf_store::feed::BusMessage;
 

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::chain::AuditChainVerifier;
 use crate::found::{AuditNote, TamperEvidence};
-use crate::ledger::restored;
 use crate::read::AuditLogLines;
-use crate::record::AuditRecord;
-use crate::rotate::SegmentFold;
-use crate::segment_head::{SegmentHead, SegmentsPrunedBody};
-use crate::words::{
+use crate::records::chain::AuditChainVerifier;
+use crate::records::ledger::restored;
+use crate::records::record::AuditRecord;
+use crate::records::segment_head::{SegmentHead, SegmentsPrunedBody};
+use crate::records::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
     LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
 };
+use crate::rotate::SegmentFold;
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::audited::AuditedDatabase;
-use crate::record::{AuditRecord, BEGINNING};
+use crate::records::record::{AuditRecord, BEGINNING};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_sign::canonical;

@@ -3,17 +3,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::audit_log::{AuditLog, LockedAuditLog};
 use crate::auditor::{AuditorConfig, AuditorOutcome};
 use crate::fill::AuditBackfill;
-use crate::log::{AuditLog, LockedAuditLog};
-use crate::record::AuditEntry;
-use crate::stats::{ReportTrigger, ReportWindow};
-use crate::summary::{self, only_unpublished};
-use crate::words::{
+use crate::records::record::AuditEntry;
+use crate::records::summary::{self, only_unpublished};
+use crate::records::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
     LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
 };
+use crate::stats::{ReportTrigger, ReportWindow};
 use wf_base::failpoint;
 use wf_base::time::Clock;
 use wf_store::feed::{BusDelivery, BusMessage, LogAnchor};

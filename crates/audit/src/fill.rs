@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::log::LockedAuditLog;
-use crate::summary::{self, ROWS};
-use crate::words::DatabaseReadBody;
+use crate::audit_log::LockedAuditLog;
+use crate::records::summary::{self, ROWS};
+use crate::records::words::DatabaseReadBody;
 use wf_base::name::RunId;
 use wf_store::{LogRow, StoreError, StoreReader, allow_no_state};
 

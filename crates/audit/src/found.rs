@@ -1,5 +1,5 @@
-use crate::chain::LogFault;
 use crate::checkpoint::Checkpoint;
+use crate::records::chain::LogFault;
 use wf_base::time::Moment;
 use wf_store::{BrokenChain, StateFault};
 

@@ -4,8 +4,8 @@ use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::AuditLogState;
-use crate::record::AuditRecord;
+use crate::records::ledger::AuditLogState;
+use crate::records::record::AuditRecord;
 use crate::since::UnreportedRange;
 use wf_base::digest::Sha256Digest;
 

@@ -13,44 +13,38 @@
 //! that no auditor heard is read from the database, and marked as such.
 
 mod act;
+mod audit_log;
 mod audited;
 mod auditor;
-mod chain;
 mod checkpoint;
 mod desk;
 mod fill;
 mod found;
 mod known;
-mod ledger;
-mod log;
 mod mark;
 mod prune;
 mod read;
-mod record;
+mod records;
 mod restore;
 mod rotate;
-mod segment_head;
 mod segments;
 mod since;
 pub mod stats;
-mod summary;
 mod tail;
-mod unseen;
 mod verify;
 mod view;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use act::record as record_act;
+pub use audit_log::{FOLDER, LOG};
 pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
-pub use chain::{AuditChainVerifier, LogFault};
 pub use checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
 pub use found::{AuditFindings, AuditNote, TamperEvidence};
-pub use log::{FOLDER, LOG};
 pub use prune::prune;
 pub use read::{AuditLogLines, path, range};
-pub use record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
+pub use records::chain::{AuditChainVerifier, LogFault};
+pub use records::record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
 pub use restore::restore;
 pub use verify::{verify, verify_since};

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::known::AuditCursor;
-use crate::words::LogTruncatedBody;
+use crate::records::words::LogTruncatedBody;
 use wf_base::digest::Sha256Digest;
 use wf_store::{ProcessIdentity, own_file};
 

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::log::{AuditLog, FOLDER};
+use crate::audit_log::{AuditLog, FOLDER};
 use crate::read::{self, list_closed_segments};
-use crate::record::AuditEntry;
-use crate::segment_head::{SegmentHead, SegmentsPrunedBody};
+use crate::records::record::AuditEntry;
+use crate::records::segment_head::{SegmentHead, SegmentsPrunedBody};
+use crate::records::words::SEGMENTS_PRUNED;
 use crate::segments::first_record;
-use crate::words::SEGMENTS_PRUNED;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::log::{FOLDER, LOG};
+use crate::audit_log::{FOLDER, LOG};
 use crate::segments::{self, Segment, SegmentReader};
 use wf_store::own_file;
 

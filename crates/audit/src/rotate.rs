@@ -5,16 +5,18 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::audit_log::{AuditLog, LOG};
 use crate::known::AuditCursor;
-use crate::ledger::{AuditLogState, restored};
-use crate::log::{AuditLog, LOG};
-use crate::record::{AuditEntry, AuditRecord};
-use crate::segment_head::SegmentHead;
+use crate::records::ledger::{AuditLogState, restored};
+use crate::records::record::{AuditEntry, AuditRecord};
+use crate::records::segment_head::SegmentHead;
+use crate::records::unseen::UnconfirmedEvents;
+use crate::records::words::{
+    DATABASE_ROLLED_BACK, LOG_CREATED, LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED,
+};
 use crate::segments::{bytes_before, closed_path};
 use crate::since::UnreportedRange;
-use crate::unseen::UnconfirmedEvents;
 use crate::view::LazyReportWindow;
-use crate::words::{DATABASE_ROLLED_BACK, LOG_CREATED, LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED};
 use wf_base::failpoint;
 use wf_base::time::Moment;
 use wf_store::feed::LogAnchor;

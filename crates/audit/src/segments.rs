@@ -9,8 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
-use crate::record::AuditRecord;
-use crate::segment_head::SegmentHead;
+use crate::records::record::AuditRecord;
+use crate::records::segment_head::SegmentHead;
 use wf_store::own_file;
 
 /// A file of the log.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::unseen::UnconfirmedEvents;
+use crate::records::unseen::UnconfirmedEvents;
 use wf_base::time::Moment;
 
 /// The part of the log since the last report, and its position.

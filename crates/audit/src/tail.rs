@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::record::AuditRecord;
-use crate::words::{AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, REPORT};
+use crate::records::record::AuditRecord;
+use crate::records::words::{AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, REPORT};
 use wf_base::digest::Sha256Digest;
 
 /// The number of bytes read first.

@@ -3,12 +3,12 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::ledger::AuditLogState;
-use super::log::{AuditLog, FOLDER, LOG};
-use super::read::{AuditLogLines, path};
-use super::record::{AuditEntry, AuditRecord, AuditSource};
-use super::stats::{AuditReport, ReportTrigger, ReportWindow};
-use super::words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT};
+use crate::audit_log::{AuditLog, FOLDER, LOG};
+use crate::read::{AuditLogLines, path};
+use crate::records::ledger::AuditLogState;
+use crate::records::record::{AuditEntry, AuditRecord, AuditSource};
+use crate::records::words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT};
+use crate::stats::{AuditReport, ReportTrigger, ReportWindow};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -114,7 +114,7 @@ fn act(log: &mut AuditLog, act: Act) {
             }
             Act::Read => {
                 let by = open.first().map_or(0, |session| session.n);
-                let read = super::words::DatabaseReadBody { by, late: false };
+                let read = crate::records::words::DatabaseReadBody { by, late: false };
                 let source = AuditSource::Database;
                 turn.add(AuditEntry { source, ..event(seq + 1).with_summary(&read) });
             }

@@ -1,14 +1,14 @@
 use std::path::Path;
 
+use crate::audit_log::FOLDER;
 use crate::audited::AuditedDatabase;
-use crate::chain::LogFault;
 use crate::checkpoint::{AuditHead, Checkpoint};
 use crate::found::{AuditFindings, AuditNote, TamperEvidence};
-use crate::log::FOLDER;
 use crate::mark;
 use crate::read::{self, AuditLogLines};
-use crate::segment_head::SegmentsPrunedBody;
-use crate::summary::only_unpublished;
+use crate::records::chain::LogFault;
+use crate::records::segment_head::SegmentsPrunedBody;
+use crate::records::summary::only_unpublished;
 use wf_base::time::Moment;
 use wf_store::{LogPosition, StoreError, StoreReader, examine_after, verify_chain_after};
 

@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use crate::record::AuditRecord;
+use crate::records::record::AuditRecord;
 use crate::since::UnreportedRange;
 use crate::stats::ReportWindow;
 

@@ -12,7 +12,7 @@ mod runs;
 mod tests;
 mod window;
 
-pub use crate::unseen::UnconfirmedEvents;
+pub use crate::records::unseen::UnconfirmedEvents;
 pub use drift::{PlanDrift, PlanSums};
 pub use place::{FailureTrend, GapTrend, ThrashPattern};
 pub use report::{ApprovalCounts, AuditReport, GateCounts, ReportTrigger, RunCounts, ToolHealth};

@@ -6,8 +6,8 @@ use super::{
     AuditReport, FailureTrend, GapTrend, PlanDrift, PlanSums, ReportTrigger, ReportWindow, ThrashPattern,
     UnconfirmedEvents,
 };
-use crate::record::{AuditEntry, AuditRecord, AuditSource, BEGINNING};
-use crate::words::REPORT;
+use crate::records::record::{AuditEntry, AuditRecord, AuditSource, BEGINNING};
+use crate::records::words::REPORT;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

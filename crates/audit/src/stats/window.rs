@@ -4,8 +4,8 @@ use std::time::Duration;
 use super::place::TaskHistory;
 use super::runs::RunHistories;
 use super::{AuditReport, PlanSums, ReportTrigger, RoundStreaks, ThrashPattern, UnconfirmedEvents};
-use crate::record::{AuditEntry, AuditRecord, AuditSource};
-use crate::words::{
+use crate::records::record::{AuditEntry, AuditRecord, AuditSource};
+use crate::records::words::{
     DATABASE_ROLLED_BACK, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_TRUNCATED, MESSAGES_DROPPED,
     MessagesDroppedBody, REPORT,
 };

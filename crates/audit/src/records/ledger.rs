@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::record::{AuditRecord, AuditSource, BEGINNING};
-use crate::segment_head::SegmentHead;
-use crate::words::{
+use crate::records::record::{AuditRecord, AuditSource, BEGINNING};
+use crate::records::segment_head::SegmentHead;
+use crate::records::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
     LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED, UNPUBLISHED,
@@ -15,7 +15,7 @@ use wf_store::feed::LogAnchor;
 
 /// The state needed to write the log: a fold of its records, or of the last of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct AuditLogState {
+pub(crate) struct AuditLogState {
     /// The number of the last record.
     pub n: u64,
     /// Its hash.
@@ -48,7 +48,7 @@ impl Default for AuditLogState {
 
 impl AuditLogState {
     /// Adds a record.
-    pub(super) fn add(&mut self, record: &AuditRecord) {
+    pub(crate) fn add(&mut self, record: &AuditRecord) {
         self.n = record.n;
         self.hash = record.hash;
         self.at = record.entry.at;
@@ -112,6 +112,6 @@ impl AuditLogState {
 }
 
 /// Returns the end of a restored state's log.
-pub(super) fn restored(entry: &crate::record::AuditEntry) -> Option<LogAnchor> {
+pub(crate) fn restored(entry: &crate::records::record::AuditEntry) -> Option<LogAnchor> {
     serde_json::from_value(entry.about.get("end")?.clone()).ok()
 }

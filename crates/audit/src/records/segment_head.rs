@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::AuditLogState;
-use crate::record::AuditEntry;
-use crate::unseen::UnconfirmedEvents;
-use crate::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
+use crate::records::ledger::AuditLogState;
+use crate::records::record::AuditEntry;
+use crate::records::unseen::UnconfirmedEvents;
+use crate::records::words::{SEGMENT_STARTED, SEGMENTS_PRUNED};
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 
 /// The content of [`SEGMENT_STARTED`]: what the records before it come to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SegmentHead {
+pub(crate) struct SegmentHead {
     /// The length of the log before it, with what was pruned, in bytes.
     pub bytes: u64,
     /// The last event of the database that is in the log; absent: there is none.
@@ -25,14 +25,14 @@ pub(super) struct SegmentHead {
 
 impl SegmentHead {
     /// Reads the head of a segment; `None` if the record is none.
-    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
+    pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
         (entry.kind == SEGMENT_STARTED).then(|| entry.read()).flatten()
     }
 }
 
 /// The content of [`SEGMENTS_PRUNED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SegmentsPrunedBody {
+pub(crate) struct SegmentsPrunedBody {
     /// The number of the first record.
     pub from: u64,
     /// The number of the last record.
@@ -43,7 +43,7 @@ pub(super) struct SegmentsPrunedBody {
 
 impl SegmentsPrunedBody {
     /// Reads the record of a pruning; `None` if the record is none.
-    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
+    pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
         (entry.kind == SEGMENTS_PRUNED).then(|| entry.read()).flatten()
     }
 }

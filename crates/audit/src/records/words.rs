@@ -6,50 +6,50 @@ use wf_store::ProcessIdentity;
 use wf_store::feed::LogAnchor;
 
 /// The first record: the state of the database before any auditor watched.
-pub(super) const LOG_CREATED: &str = "begun";
+pub(crate) const LOG_CREATED: &str = "begun";
 /// An auditor started watching.
-pub(super) const AUDITOR_STARTED: &str = "opened";
+pub(crate) const AUDITOR_STARTED: &str = "opened";
 /// An auditor has ended, and has written everything it heard.
-pub(super) const AUDITOR_STOPPED: &str = "closed";
+pub(crate) const AUDITOR_STOPPED: &str = "closed";
 /// An auditor was found to have died.
-pub(super) const AUDITOR_DIED: &str = "found_dead";
+pub(crate) const AUDITOR_DIED: &str = "found_dead";
 /// An auditor was too slow for the bus.
-pub(super) const MESSAGES_DROPPED: &str = "lost";
+pub(crate) const MESSAGES_DROPPED: &str = "lost";
 /// Events read from the database were also heard of on the bus.
-pub(super) const EVENTS_CONFIRMED: &str = "confirmed";
+pub(crate) const EVENTS_CONFIRMED: &str = "confirmed";
 /// The database went back: recorded events are not there any more.
-pub(super) const DATABASE_ROLLED_BACK: &str = "rewound";
+pub(crate) const DATABASE_ROLLED_BACK: &str = "rewound";
 /// The end of this log was gone.
-pub(super) const LOG_TRUNCATED: &str = "cut";
+pub(crate) const LOG_TRUNCATED: &str = "cut";
 /// The last line was incomplete: a process died, or the disk was full, while it was written.
-pub(super) const PARTIAL_RECORD: &str = "torn";
+pub(crate) const PARTIAL_RECORD: &str = "torn";
 /// Rows about goals, memory or connections were recorded.
-pub(super) const ROWS_RECORDED: &str = "rows_recorded";
+pub(crate) const ROWS_RECORDED: &str = "rows_recorded";
 /// The text of forgotten records was erased from events.
-pub(super) const ROWS_ERASED: &str = "rows_erased";
+pub(crate) const ROWS_ERASED: &str = "rows_erased";
 /// A state of an earlier version was brought up to date.
-pub(super) const STATE_MIGRATED: &str = "state_migrated";
+pub(crate) const STATE_MIGRATED: &str = "state_migrated";
 /// An approval was used for a connection.
-pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
+pub(crate) const CONNECTION_APPROVED: &str = "connection_approved";
 /// A result was stored for reuse.
-pub(super) const RESULT_CACHED: &str = "result_cached";
+pub(crate) const RESULT_CACHED: &str = "result_cached";
 /// The stored files of runs were removed.
-pub(super) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
+pub(crate) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
 /// The events that no bus has: an auditor reads them in the database.
-pub(super) const UNPUBLISHED: [&str; 6] =
+pub(crate) const UNPUBLISHED: [&str; 6] =
     [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED, ARTIFACTS_PRUNED];
 /// A new file of the log begins: what the records before it come to.
-pub(super) const SEGMENT_STARTED: &str = "segment_started";
+pub(crate) const SEGMENT_STARTED: &str = "segment_started";
 /// The oldest files of the log were pruned.
-pub(super) const SEGMENTS_PRUNED: &str = "segments_pruned";
+pub(crate) const SEGMENTS_PRUNED: &str = "segments_pruned";
 /// The state was replaced with a backup.
-pub(super) const STATE_RESTORED: &str = "restored";
+pub(crate) const STATE_RESTORED: &str = "restored";
 /// A report on a window.
-pub(super) const REPORT: &str = "report";
+pub(crate) const REPORT: &str = "report";
 
 /// The content of [`LOG_CREATED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LogCreatedBody {
+pub(crate) struct LogCreatedBody {
     /// The last event that was there; absent: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<LogAnchor>,
@@ -57,7 +57,7 @@ pub(super) struct LogCreatedBody {
 
 /// A watching auditor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct AuditorSession {
+pub(crate) struct AuditorSession {
     /// The number of the record by which it opened.
     pub n: u64,
     /// Its process.
@@ -66,7 +66,7 @@ pub(super) struct AuditorSession {
 
 /// The content of [`AUDITOR_STARTED`], [`AUDITOR_STOPPED`] and [`AUDITOR_DIED`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct AuditorLifecycleBody {
+pub(crate) struct AuditorLifecycleBody {
     /// The auditor: the number of the record by which it opened.
     pub auditor: u64,
     /// The auditors watching from now on.
@@ -82,7 +82,7 @@ pub(super) struct AuditorLifecycleBody {
 
 /// The part for an event read from the database, beside its own summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DatabaseReadBody {
+pub(crate) struct DatabaseReadBody {
     /// The reading auditor: the number of the record by which it opened.
     pub by: u64,
     /// True if the event was there before that auditor heard anything.
@@ -92,14 +92,14 @@ pub(super) struct DatabaseReadBody {
 
 /// The content of [`EVENTS_CONFIRMED`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct EventsConfirmedBody {
+pub(crate) struct EventsConfirmedBody {
     /// The numbers of the events in the database.
     pub seqs: Vec<u64>,
 }
 
 /// The content of [`MESSAGES_DROPPED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MessagesDroppedBody {
+pub(crate) struct MessagesDroppedBody {
     /// The auditor: the number of the record by which it opened.
     pub auditor: u64,
     /// The number of messages.
@@ -108,7 +108,7 @@ pub(super) struct MessagesDroppedBody {
 
 /// The content of [`DATABASE_ROLLED_BACK`]: the last recorded event, and the last one still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DatabaseRolledBackBody {
+pub(crate) struct DatabaseRolledBackBody {
     /// The last recorded event.
     pub from: u64,
     /// The last event still there.
@@ -117,7 +117,7 @@ pub(super) struct DatabaseRolledBackBody {
 
 /// The content of [`LOG_TRUNCATED`]: the number of records before, and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LogTruncatedBody {
+pub(crate) struct LogTruncatedBody {
     /// The number of records written.
     pub had: u64,
     /// The number of records there.

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
-use crate::record::{AuditEntry, AuditSource};
-use crate::words::{
+use crate::records::record::{AuditEntry, AuditSource};
+use crate::records::words::{
     ARTIFACTS_PRUNED, CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED,
 };
 use wf_core::machine::{Event, EventKind};
@@ -80,7 +80,7 @@ const MOST_KEYS: usize = 20;
 const MOST_OF_A_KEY: usize = 64;
 
 /// Makes the entry of a message.
-pub(super) fn of_message(message: &BusMessage) -> AuditEntry {
+pub(crate) fn of_message(message: &BusMessage) -> AuditEntry {
     let mut entry = match &message.what {
         BusMessageKind::Recorded { .. } => AuditEntry::new(message.at, "run_recorded"),
         BusMessageKind::Event { fact, .. } => of_fact(message.at, fact),
@@ -102,7 +102,7 @@ pub(super) fn of_message(message: &BusMessage) -> AuditEntry {
 }
 
 /// Makes the entry of a row that no auditor heard of on the bus; `last` is the time of the row before.
-pub(super) fn of_row(row: &LogRow, last: wf_base::time::Moment, path: Vec<String>) -> AuditEntry {
+pub(crate) fn of_row(row: &LogRow, last: wf_base::time::Moment, path: Vec<String>) -> AuditEntry {
     let mut entry = match &row.event {
         Some(Event { at, fact }) => of_fact(*at, fact),
         None if row.state.is_some() => of_state(row, last),
@@ -221,10 +221,10 @@ fn summary_value(value: Value) -> Option<Value> {
 }
 
 /// The number of rows read at once.
-pub(super) const ROWS: usize = 1000;
+pub(crate) const ROWS: usize = 1000;
 
 /// True if no bus has any of the events after one: the next auditor reads them.
-pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
+pub(crate) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
     let mut after = after;
     loop {
         let rows = reader.log(after, ROWS)?;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::known::AuditCursor;
-use crate::ledger::AuditLogState;
-use crate::record::{AuditEntry, AuditRecord};
+use crate::records::ledger::AuditLogState;
+use crate::records::record::{AuditEntry, AuditRecord};
+use crate::records::unseen::UnconfirmedEvents;
+use crate::records::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
 use crate::since::UnreportedRange;
 use crate::stats::ReportWindow;
-use crate::unseen::UnconfirmedEvents;
 use crate::view::LazyReportWindow;
-use crate::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
 use crate::{mark, tail};
 use wf_base::time::Moment;
 use wf_store::own_file;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::record::{AuditRecord, BEGINNING, LineFault};
+use crate::records::record::{AuditRecord, BEGINNING, LineFault};
 use wf_base::digest::Sha256Digest;
 
 /// The maximum number of faults reported; any more are mostly consequences.
@@ -89,12 +89,12 @@ impl Default for AuditChainVerifier {
 
 impl AuditChainVerifier {
     /// Starts behind a record, which is not read.
-    pub(super) fn after(n: u64, hash: Sha256Digest) -> Self {
+    pub(crate) fn after(n: u64, hash: Sha256Digest) -> Self {
         Self { expected: n + 1, prev: Some(hash), ..Self::default() }
     }
 
     /// True if there is no fault so far.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.faults.is_empty() && self.missing.is_empty()
     }
 

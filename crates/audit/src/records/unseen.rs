@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{AuditRecord, AuditSource};
-use crate::segment_head::SegmentHead;
-use crate::words::{
+use crate::records::record::{AuditRecord, AuditSource};
+use crate::records::segment_head::SegmentHead;
+use crate::records::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
     EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, SEGMENT_STARTED, UNPUBLISHED,
 };

@@ -135,7 +135,7 @@ impl AuditEntry {
     }
 
     /// Binds the entry to the record before it; returns its line, too.
-    pub(super) fn bind_line(mut self, n: u64, prev: Sha256Digest) -> (AuditRecord, String) {
+    pub(crate) fn bind_line(mut self, n: u64, prev: Sha256Digest) -> (AuditRecord, String) {
         self.about.values_mut().for_each(normalize_values);
         let mut record = AuditRecord { v: VERSION, n, prev, hash: BEGINNING.into(), entry: self };
         let mut fields = match serde_json::to_value(&record) {
@@ -174,7 +174,7 @@ impl AuditRecord {
     }
 
     /// Parses a line without verifying its hash; `None` if it is not a record.
-    pub(super) fn parse_unverified(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse_unverified(line: &[u8]) -> Option<Self> {
         let record: Self = serde_json::from_slice(line).ok()?;
         (record.v <= VERSION).then_some(record)
     }

@@ -1,0 +1,18 @@
+//! The records of the audit log, and what many of them come to.
+//!
+//! `record` is one line, with the hash that binds it to the line before; `words` has the kinds of the auditor's own
+//! records, and `summary` makes records of messages and of rows of the database. `chain` finds lines that were altered.
+//! `ledger` and `unseen` are folds over records: the state of the log, and the events that no auditor heard; a
+//! `segment_head` has both, for whoever reads a file of the log without those before it.
+//!
+//! **Invariant:** nothing here reads a file of the log.
+//!
+//! Start at `record`, then `ledger`.
+
+pub(crate) mod chain;
+pub(crate) mod ledger;
+pub(crate) mod record;
+pub(crate) mod segment_head;
+pub(crate) mod summary;
+pub(crate) mod unseen;
+pub(crate) mod words;

@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use crate::audit_log::{AuditLog, FOLDER, LOG};
 use crate::desk::initial_body;
 use crate::fill::AuditBackfill;
+use crate::log::audit_log::{AuditLog, FOLDER, LOG};
 use crate::records::record::AuditEntry;
 use crate::records::summary;
 use crate::records::words::LOG_CREATED;

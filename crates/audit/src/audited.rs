@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::found::{AuditNote, TamperEvidence};
-use crate::read::AuditLogLines;
+use crate::log::read::AuditLogLines;
+use crate::log::rotate::SegmentFold;
 use crate::records::chain::AuditChainVerifier;
 use crate::records::ledger::restored;
 use crate::records::record::AuditRecord;
@@ -13,7 +14,6 @@ use crate::records::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
     LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
 };
-use crate::rotate::SegmentFold;
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 

@@ -3,9 +3,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::audit_log::{AuditLog, LockedAuditLog};
 use crate::auditor::{AuditorConfig, AuditorOutcome};
 use crate::fill::AuditBackfill;
+use crate::log::audit_log::{AuditLog, LockedAuditLog};
 use crate::records::record::AuditEntry;
 use crate::records::summary::{self, only_unpublished};
 use crate::records::words::{

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::audit_log::LockedAuditLog;
+use crate::log::audit_log::LockedAuditLog;
 use crate::records::summary::{self, ROWS};
 use crate::records::words::DatabaseReadBody;
 use wf_base::name::RunId;

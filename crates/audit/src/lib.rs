@@ -13,37 +13,29 @@
 //! that no auditor heard is read from the database, and marked as such.
 
 mod act;
-mod audit_log;
 mod audited;
 mod auditor;
 mod checkpoint;
 mod desk;
 mod fill;
 mod found;
-mod known;
-mod mark;
+mod log;
 mod prune;
-mod read;
 mod records;
 mod restore;
-mod rotate;
-mod segments;
-mod since;
 pub mod stats;
-mod tail;
 mod verify;
-mod view;
 
 #[cfg(test)]
 mod tests;
 
 pub use act::record as record_act;
-pub use audit_log::{FOLDER, LOG};
 pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
 pub use checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
 pub use found::{AuditFindings, AuditNote, TamperEvidence};
+pub use log::audit_log::{FOLDER, LOG};
+pub use log::read::{AuditLogLines, path, range};
 pub use prune::prune;
-pub use read::{AuditLogLines, path, range};
 pub use records::chain::{AuditChainVerifier, LogFault};
 pub use records::record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
 pub use restore::restore;

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::audit_log::{AuditLog, FOLDER};
-use crate::read::{self, list_closed_segments};
+use crate::log::audit_log::{AuditLog, FOLDER};
+use crate::log::read::{self, list_closed_segments};
+use crate::log::segments::first_record;
 use crate::records::record::AuditEntry;
 use crate::records::segment_head::{SegmentHead, SegmentsPrunedBody};
 use crate::records::words::SEGMENTS_PRUNED;
-use crate::segments::first_record;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::time::Moment;

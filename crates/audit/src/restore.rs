@@ -3,7 +3,7 @@ use std::io;
 use std::path::Path;
 
 use crate::act;
-use crate::audit_log::{FOLDER, LOG};
+use crate::log::audit_log::{FOLDER, LOG};
 use wf_base::time::Moment;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
 use wf_store::{self as store, BackupManifest, CarriedUses, StoreError, own_file};

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::audit_log::{AuditLog, FOLDER, LOG};
-use crate::read::{AuditLogLines, path};
+use crate::log::audit_log::{AuditLog, FOLDER, LOG};
+use crate::log::read::{AuditLogLines, path};
 use crate::records::ledger::AuditLogState;
 use crate::records::record::{AuditEntry, AuditRecord, AuditSource};
 use crate::records::words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT};

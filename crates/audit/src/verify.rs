@@ -1,11 +1,11 @@
 use std::path::Path;
 
-use crate::audit_log::FOLDER;
 use crate::audited::AuditedDatabase;
 use crate::checkpoint::{AuditHead, Checkpoint};
 use crate::found::{AuditFindings, AuditNote, TamperEvidence};
-use crate::mark;
-use crate::read::{self, AuditLogLines};
+use crate::log::audit_log::FOLDER;
+use crate::log::mark;
+use crate::log::read::{self, AuditLogLines};
 use crate::records::chain::LogFault;
 use crate::records::segment_head::SegmentsPrunedBody;
 use crate::records::summary::only_unpublished;

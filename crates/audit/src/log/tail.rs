@@ -13,7 +13,7 @@ const FIRST: u64 = 16 * 1024;
 
 /// The last records of a log.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct AuditLogTail {
+pub(crate) struct AuditLogTail {
     /// The records, in order: at least those since the last report, and since an auditor last began
     /// or ended watching. Invalid lines are left out.
     pub records: Vec<AuditRecord>,
@@ -27,7 +27,7 @@ pub(super) struct AuditLogTail {
 
 /// A last line without an end.
 #[derive(Debug, PartialEq)]
-pub(super) enum UnterminatedLine {
+pub(crate) enum UnterminatedLine {
     /// A whole record without a line end.
     Whole {
         /// The record.
@@ -45,7 +45,7 @@ pub(super) enum UnterminatedLine {
 }
 
 /// Reads the end of a log.
-pub(super) fn read(file: &File) -> io::Result<AuditLogTail> {
+pub(crate) fn read(file: &File) -> io::Result<AuditLogTail> {
     let length = file.metadata()?.len();
     let mut size = FIRST;
     loop {
@@ -63,7 +63,7 @@ pub(super) fn read(file: &File) -> io::Result<AuditLogTail> {
 }
 
 /// Reads the lines between two offsets; the first one is the start of a line.
-pub(super) fn lines(file: &File, from: u64, to: u64) -> io::Result<AuditLogTail> {
+pub(crate) fn lines(file: &File, from: u64, to: u64) -> io::Result<AuditLogTail> {
     Ok(split(&bytes(file, from, to)?, from))
 }
 

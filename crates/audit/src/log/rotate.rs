@@ -5,8 +5,11 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::audit_log::{AuditLog, LOG};
-use crate::known::AuditCursor;
+use crate::log::audit_log::{AuditLog, LOG};
+use crate::log::known::AuditCursor;
+use crate::log::segments::{bytes_before, closed_path};
+use crate::log::since::UnreportedRange;
+use crate::log::view::LazyReportWindow;
 use crate::records::ledger::{AuditLogState, restored};
 use crate::records::record::{AuditEntry, AuditRecord};
 use crate::records::segment_head::SegmentHead;
@@ -14,9 +17,6 @@ use crate::records::unseen::UnconfirmedEvents;
 use crate::records::words::{
     DATABASE_ROLLED_BACK, LOG_CREATED, LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED,
 };
-use crate::segments::{bytes_before, closed_path};
-use crate::since::UnreportedRange;
-use crate::view::LazyReportWindow;
 use wf_base::failpoint;
 use wf_base::time::Moment;
 use wf_store::feed::LogAnchor;
@@ -26,7 +26,7 @@ const NEXT: &str = "log.next";
 
 /// A fold of the records of a log, for the head of the next segment.
 #[derive(Debug, Default)]
-pub(super) struct SegmentFold {
+pub(crate) struct SegmentFold {
     ledger: AuditLogState,
     /// The events that no auditor heard of.
     pub unseen: UnconfirmedEvents,
@@ -35,7 +35,7 @@ pub(super) struct SegmentFold {
 
 impl SegmentFold {
     /// Adds a record.
-    pub(super) fn add(&mut self, record: &AuditRecord) {
+    pub(crate) fn add(&mut self, record: &AuditRecord) {
         self.ledger.add(record);
         self.unseen.add(record);
         let entry = &record.entry;
@@ -50,7 +50,7 @@ impl SegmentFold {
     }
 
     /// Returns the head of a segment that follows, behind so many bytes of the log; `None`: no event says what the database is.
-    pub(super) fn head(&self, bytes: u64) -> Option<SegmentHead> {
+    pub(crate) fn head(&self, bytes: u64) -> Option<SegmentHead> {
         let is_known = self.end.map_or(0, |end| end.seq) == self.ledger.seq;
         let (ledger, unseen) = (self.ledger.clone(), self.unseen.clone().without_reported());
         is_known.then_some(SegmentHead { bytes, end: self.end, ledger, unseen })
@@ -77,7 +77,7 @@ impl AuditLog {
     ///
     /// A process that dies meanwhile leaves the log as it was, or as it is to be: the next segment is complete before it
     /// gets the name of the log, and until then the present one has that name, too.
-    pub(super) fn start_segment(&mut self, now: Moment) -> io::Result<()> {
+    pub(crate) fn start_segment(&mut self, now: Moment) -> io::Result<()> {
         let (first, fold) = read(&self.file, self.known.length)?;
         let before = bytes_before(first.as_ref());
         let (Some(first), Some(head)) = (first, fold.head(before + self.known.length)) else {

@@ -15,7 +15,7 @@ use wf_store::own_file;
 
 /// A file of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     /// The number of its first record.
     pub first: u64,
     /// The path.
@@ -25,13 +25,13 @@ pub(super) struct Segment {
 }
 
 /// Returns the path of a closed segment.
-pub(super) fn closed_path(dir: &Path, first: u64) -> PathBuf {
+pub(crate) fn closed_path(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("log-{first:012}.jsonl"))
 }
 
 /// Lists the closed segments of a folder, oldest first. One that begins as the written one does is left out: a process
 /// died while it closed that.
-pub(super) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
+pub(crate) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -53,20 +53,20 @@ fn first_of_name(name: &str) -> Option<u64> {
 }
 
 /// Reads the first record of a file of the log, unverified; `None` if there is none.
-pub(super) fn first_record(path: &Path) -> io::Result<Option<AuditRecord>> {
+pub(crate) fn first_record(path: &Path) -> io::Result<Option<AuditRecord>> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
     Ok(AuditRecord::parse_unverified(&line))
 }
 
 /// Returns the length of the log before a record, as the first one of a file.
-pub(super) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
+pub(crate) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
     first.and_then(|record| SegmentHead::of(&record.entry)).map_or(0, |head| head.bytes)
 }
 
 /// The bytes of several files, one after the other. Each but the last is opened when it is read.
 #[derive(Debug)]
-pub(super) struct SegmentReader {
+pub(crate) struct SegmentReader {
     ahead: VecDeque<(PathBuf, u64)>,
     now: Take<File>,
     last: Option<Take<File>>,
@@ -74,7 +74,7 @@ pub(super) struct SegmentReader {
 
 impl SegmentReader {
     /// Starts at an offset of the first of the closed segments; the written one is open.
-    pub(super) fn new(closed: Vec<Segment>, written: File, length: u64, from: u64) -> io::Result<Self> {
+    pub(crate) fn new(closed: Vec<Segment>, written: File, length: u64, from: u64) -> io::Result<Self> {
         let mut ahead: VecDeque<_> = closed.into_iter().map(|one| (one.path, one.length)).collect();
         let mut last = Some(written.take(length));
         let mut now = match ahead.pop_front() {

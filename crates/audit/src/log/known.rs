@@ -4,9 +4,9 @@ use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::log::since::UnreportedRange;
 use crate::records::ledger::AuditLogState;
 use crate::records::record::AuditRecord;
-use crate::since::UnreportedRange;
 use wf_base::digest::Sha256Digest;
 
 /// The number of last bytes of the log that identify it.
@@ -15,7 +15,7 @@ const END: u64 = 512;
 /// The knowledge needed to append to the log: a fold of its records. It is kept beside the log, so
 /// that an auditor need not read the records of others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct AuditCursor {
+pub(crate) struct AuditCursor {
     /// The length of the folded part of the log, in bytes.
     pub length: u64,
     /// The state that the next record depends on.
@@ -26,19 +26,19 @@ pub(super) struct AuditCursor {
 
 impl AuditCursor {
     /// Adds a record written by another process.
-    pub(super) fn add(&mut self, record: &AuditRecord) {
+    pub(crate) fn add(&mut self, record: &AuditRecord) {
         self.ledger.add(record);
         self.since.extend_span(record.entry.at);
     }
 
     /// Returns its text, which fits no other log.
-    pub(super) fn text(&self, log: &File) -> io::Result<String> {
+    pub(crate) fn text(&self, log: &File) -> io::Result<String> {
         let json = serde_json::to_string(self)?;
         Ok(format!("{} {json}", self.integrity_digest(&json, log)?))
     }
 
     /// Parses its text; `None` if it is invalid, or fits another log.
-    pub(super) fn parse(text: &str, log: &File) -> Option<Self> {
+    pub(crate) fn parse(text: &str, log: &File) -> Option<Self> {
         let (seal, json) = text.split_once(' ')?;
         let known: Self = serde_json::from_str(json).ok()?;
         let own = known.integrity_digest(json, log).ok()?;

@@ -4,15 +4,15 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::known::AuditCursor;
+use crate::log::known::AuditCursor;
+use crate::log::since::UnreportedRange;
+use crate::log::view::LazyReportWindow;
+use crate::log::{mark, tail};
 use crate::records::ledger::AuditLogState;
 use crate::records::record::{AuditEntry, AuditRecord};
 use crate::records::unseen::UnconfirmedEvents;
 use crate::records::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
-use crate::since::UnreportedRange;
 use crate::stats::ReportWindow;
-use crate::view::LazyReportWindow;
-use crate::{mark, tail};
 use wf_base::time::Moment;
 use wf_store::own_file;
 
@@ -24,15 +24,15 @@ pub const LOG: &str = "log.jsonl";
 
 /// The log, open for appending. Several processes may have it open.
 #[derive(Debug)]
-pub(super) struct AuditLog {
-    pub(super) dir: PathBuf,
-    pub(super) file: File,
-    pub(super) known: AuditCursor,
-    pub(super) view: LazyReportWindow,
+pub(crate) struct AuditLog {
+    pub(crate) dir: PathBuf,
+    pub(crate) file: File,
+    pub(crate) known: AuditCursor,
+    pub(crate) view: LazyReportWindow,
 }
 
 /// The log, locked against other processes.
-pub(super) struct LockedAuditLog<'a> {
+pub(crate) struct LockedAuditLog<'a> {
     log: &'a mut AuditLog,
     lines: String,
     ledger: AuditLogState,
@@ -47,7 +47,7 @@ fn create_folder(dir: &Path) -> io::Result<()> {
 
 impl AuditLog {
     /// Opens the log of a state folder, creating it if there is none.
-    pub(super) fn open(state: &Path) -> io::Result<Self> {
+    pub(crate) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join(FOLDER);
         create_folder(&dir)?;
         mark::check_regular_file(&dir)?;
@@ -64,18 +64,18 @@ impl AuditLog {
     }
 
     /// Returns the state that the next record depends on, as of the last turn.
-    pub(super) fn ledger(&self) -> &AuditLogState {
+    pub(crate) fn ledger(&self) -> &AuditLogState {
         &self.known.ledger
     }
 
     /// True if the records since the last report may span the given activity.
-    pub(super) fn may_span(&self, length: Duration) -> bool {
+    pub(crate) fn may_span(&self, length: Duration) -> bool {
         self.known.since.may_span(length)
     }
 
     /// Waits for the lock, reads the records of other processes, and calls `write` to append, all
     /// in one write.
-    pub(super) fn add(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
+    pub(crate) fn add(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
         self.lock()?;
         let done = self.add_locked(write);
         self.file.unlock()?;
@@ -147,24 +147,24 @@ impl AuditLog {
 
 impl LockedAuditLog<'_> {
     /// Returns the state that the next record depends on, with the additions of this turn.
-    pub(super) fn ledger(&self) -> &AuditLogState {
+    pub(crate) fn ledger(&self) -> &AuditLogState {
         &self.ledger
     }
 
     /// Returns the records since the last report, without the additions of this turn.
-    pub(super) fn window(&mut self) -> io::Result<&ReportWindow> {
+    pub(crate) fn window(&mut self) -> io::Result<&ReportWindow> {
         let log = &mut *self.log;
         log.view.fill(&log.file, log.known.length, &log.known.since)
     }
 
     /// Returns the number of bytes that have to be read for that.
-    pub(super) fn unread_bytes(&self) -> u64 {
+    pub(crate) fn unread_bytes(&self) -> u64 {
         let known = &self.log.known;
         self.log.view.unread_bytes(known.length, &known.since)
     }
 
     /// Adds a record.
-    pub(super) fn add(&mut self, entry: AuditEntry) {
+    pub(crate) fn add(&mut self, entry: AuditEntry) {
         let (record, line) = entry.bind_line(self.ledger.n + 1, self.ledger.hash);
         self.lines += &line;
         self.lines.push('\n');
@@ -173,7 +173,7 @@ impl LockedAuditLog<'_> {
     }
 
     /// Starts a new segment of the log, if the present one has a length and nothing was added in this turn.
-    pub(super) fn start_segment(&mut self, length: u64, now: Moment) -> io::Result<()> {
+    pub(crate) fn start_segment(&mut self, length: u64, now: Moment) -> io::Result<()> {
         if self.log.known.length >= length && self.new_records.is_empty() {
             self.log.start_segment(now)?;
             self.ledger = self.log.known.ledger.clone();

@@ -3,7 +3,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::known::AuditCursor;
+use crate::log::known::AuditCursor;
 use crate::records::words::LogTruncatedBody;
 use wf_base::digest::Sha256Digest;
 use wf_store::{ProcessIdentity, own_file};
@@ -20,7 +20,7 @@ const SPARE: u64 = 4096;
 /// The mark of the log's last known record. Written after the log and never synced: it may be
 /// behind it, and is ahead of it only if the end of the log is gone.
 #[derive(Debug, PartialEq)]
-pub(super) struct AuditLogMark {
+pub(crate) struct AuditLogMark {
     /// The number of the last record.
     pub n: u64,
     /// Its hash.
@@ -29,12 +29,12 @@ pub(super) struct AuditLogMark {
 }
 
 /// Refuses a mark that is not a regular file.
-pub(super) fn check_regular_file(dir: &Path) -> io::Result<()> {
+pub(crate) fn check_regular_file(dir: &Path) -> io::Result<()> {
     own_file(&dir.join(MARK))
 }
 
 /// Reads the mark; `None` if there is none, or it is unreadable.
-pub(super) fn read(dir: &Path) -> Option<AuditLogMark> {
+pub(crate) fn read(dir: &Path) -> Option<AuditLogMark> {
     let text = std::fs::read_to_string(dir.join(MARK)).ok()?;
     let mut words = text.lines().next()?.split_whitespace();
     Some(AuditLogMark {
@@ -45,14 +45,14 @@ pub(super) fn read(dir: &Path) -> Option<AuditLogMark> {
 }
 
 /// Reads the known state of the log from the mark; `None` if it belongs to another log.
-pub(super) fn read_cursor(dir: &Path, log: &File) -> Option<AuditCursor> {
+pub(crate) fn read_cursor(dir: &Path, log: &File) -> Option<AuditCursor> {
     let text = std::fs::read_to_string(dir.join(MARK)).ok()?;
     AuditCursor::parse(text.lines().nth(1)?, log)
 }
 
 /// Writes the mark and the known state of the log. A mark that cannot be written stays behind,
 /// which is harmless.
-pub(super) fn write(dir: &Path, known: &AuditCursor, log: &File) {
+pub(crate) fn write(dir: &Path, known: &AuditCursor, log: &File) {
     let (ledger, boot) = (&known.ledger, ProcessIdentity::current().boot);
     let text = format!("{} {} {boot}", ledger.n, ledger.hash);
     let rest = known.text(log).unwrap_or_default();
@@ -70,7 +70,7 @@ pub(super) fn write(dir: &Path, known: &AuditCursor, log: &File) {
 
 impl AuditLogMark {
     /// Returns the loss of a log with so many records, if there is one.
-    pub(super) fn detect_truncation(&self, has: u64) -> Option<LogTruncatedBody> {
+    pub(crate) fn detect_truncation(&self, has: u64) -> Option<LogTruncatedBody> {
         (self.n > has).then(|| LogTruncatedBody {
             had: self.n,
             has,

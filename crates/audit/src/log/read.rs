@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::audit_log::{FOLDER, LOG};
-use crate::segments::{self, Segment, SegmentReader};
+use crate::log::audit_log::{FOLDER, LOG};
+use crate::log::segments::{self, Segment, SegmentReader};
 use wf_store::own_file;
 
 /// Returns the path of the log of a state folder: of the segment that is written.
@@ -88,7 +88,7 @@ impl AuditLogLines {
     }
 
     /// Opens a log at the start of the segment that a record is in.
-    pub(super) fn open_at_record(path: &Path, n: u64) -> io::Result<Option<Self>> {
+    pub(crate) fn open_at_record(path: &Path, n: u64) -> io::Result<Option<Self>> {
         let Some(mut files) = AuditLogFiles::open(path)? else { return Ok(None) };
         let before = files.closed.iter().filter(|segment| segment.first <= n).count();
         let passed = if files.first <= n { files.closed.len() } else { before.saturating_sub(1) };
@@ -112,7 +112,7 @@ impl AuditLogLines {
 }
 
 /// Lists the closed segments of a log, oldest first.
-pub(super) fn list_closed_segments(path: &Path) -> io::Result<Vec<Segment>> {
+pub(crate) fn list_closed_segments(path: &Path) -> io::Result<Vec<Segment>> {
     Ok(AuditLogFiles::open(path)?.map(|files| files.closed).unwrap_or_default())
 }
 

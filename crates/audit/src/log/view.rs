@@ -1,14 +1,14 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
+use crate::log::since::UnreportedRange;
 use crate::records::record::AuditRecord;
-use crate::since::UnreportedRange;
 use crate::stats::ReportWindow;
 
 /// The window of a log, filled on demand: records of other processes are read when a report is due.
 /// Many processes write at once, and reports are few.
 #[derive(Debug, Default)]
-pub(super) struct LazyReportWindow {
+pub(crate) struct LazyReportWindow {
     window: ReportWindow,
     /// The offset up to which it is filled, in bytes of the log.
     filled: u64,
@@ -16,7 +16,7 @@ pub(super) struct LazyReportWindow {
 
 impl LazyReportWindow {
     /// Adds a record written between two offsets, if it has everything before it.
-    pub(super) fn written(&mut self, from: u64, to: u64, record: &AuditRecord) {
+    pub(crate) fn written(&mut self, from: u64, to: u64, record: &AuditRecord) {
         if self.filled == from {
             self.window.add(record);
             self.filled = to;
@@ -24,19 +24,19 @@ impl LazyReportWindow {
     }
 
     /// Returns the state before the next record, if it has everything before an offset.
-    pub(super) fn since(&self, from: u64, to: u64) -> Option<UnreportedRange> {
+    pub(crate) fn since(&self, from: u64, to: u64) -> Option<UnreportedRange> {
         let has = self.filled == to;
         has.then(|| UnreportedRange::new(from, self.window.unseen().clone()))
     }
 
     /// Returns the number of bytes of the log it would have to read.
-    pub(super) fn unread_bytes(&self, length: u64, since: &UnreportedRange) -> u64 {
+    pub(crate) fn unread_bytes(&self, length: u64, since: &UnreportedRange) -> u64 {
         length.saturating_sub(self.start(length, since).unwrap_or(self.filled))
     }
 
     /// Fills the window up to the end of the log, and returns it. Lines are trusted here;
     /// [`verify`](crate::verify::verify()) checks them.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &mut self,
         log: &File,
         length: u64,

@@ -12,31 +12,26 @@
 //! **Invariant:** the log has every event of the database once, in the database's order; an event
 //! that no auditor heard is read from the database, and marked as such.
 
-mod act;
 mod audited;
-mod auditor;
 mod checkpoint;
-mod desk;
-mod fill;
 mod found;
 mod log;
-mod prune;
 mod records;
-mod restore;
 pub mod stats;
 mod verify;
+mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use act::record as record_act;
-pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
 pub use checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
 pub use found::{AuditFindings, AuditNote, TamperEvidence};
 pub use log::audit_log::{FOLDER, LOG};
 pub use log::read::{AuditLogLines, path, range};
-pub use prune::prune;
 pub use records::chain::{AuditChainVerifier, LogFault};
 pub use records::record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
-pub use restore::restore;
 pub use verify::{verify, verify_since};
+pub use writer::act::record as record_act;
+pub use writer::auditor::{Auditor, AuditorConfig, AuditorOutcome};
+pub use writer::prune::prune;
+pub use writer::restore::restore;

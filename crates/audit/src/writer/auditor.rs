@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::desk::AuditWriter;
 use crate::log::audit_log::AuditLog;
+use crate::writer::desk::AuditWriter;
 use wf_base::failpoint;
 use wf_base::time::Clock;
 use wf_store::StoreError;

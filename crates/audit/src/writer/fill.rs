@@ -8,7 +8,7 @@ use wf_base::name::RunId;
 use wf_store::{LogRow, StoreError, StoreReader, allow_no_state};
 
 /// A reader of the database, for events that no auditor heard of on the bus.
-pub(super) struct AuditBackfill {
+pub(crate) struct AuditBackfill {
     state: PathBuf,
     reader: Option<StoreReader>,
     auditor: u64,
@@ -18,17 +18,17 @@ pub(super) struct AuditBackfill {
 
 impl AuditBackfill {
     /// `by` is the reading auditor: the number of the record by which it opened.
-    pub(super) fn new(state: PathBuf, by: u64) -> Self {
+    pub(crate) fn new(state: PathBuf, by: u64) -> Self {
         Self { state, reader: None, auditor: by, paths: BTreeMap::new(), open_error: None }
     }
 
     /// Returns the reason why the database could not be read, if so; reported once.
-    pub(super) fn trouble(&mut self) -> Option<String> {
+    pub(crate) fn trouble(&mut self) -> Option<String> {
         self.open_error.take().map(|error| error.to_string())
     }
 
     /// Adds the events missing from the log, up to one, or to the end.
-    pub(super) fn add_missing_events(
+    pub(crate) fn add_missing_events(
         &mut self,
         turn: &mut LockedAuditLog<'_>,
         before: Option<u64>,
@@ -74,7 +74,7 @@ impl AuditBackfill {
     }
 
     /// Opens the reader, if possible. A failure is reported when it is needed.
-    pub(super) fn open_reader(&mut self) {
+    pub(crate) fn open_reader(&mut self) {
         let _ = self.open();
     }
 

@@ -2,8 +2,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::act;
 use crate::log::audit_log::{FOLDER, LOG};
+use crate::writer::act;
 use wf_base::time::Moment;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
 use wf_store::{self as store, BackupManifest, CarriedUses, StoreError, own_file};

@@ -1,11 +1,11 @@
 use std::path::Path;
 
-use crate::desk::initial_body;
-use crate::fill::AuditBackfill;
 use crate::log::audit_log::{AuditLog, FOLDER, LOG};
 use crate::records::record::AuditEntry;
 use crate::records::summary;
 use crate::records::words::LOG_CREATED;
+use crate::writer::desk::initial_body;
+use crate::writer::fill::AuditBackfill;
 use wf_store::StoreError;
 use wf_store::feed::BusMessage;
 
@@ -37,7 +37,7 @@ pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
 
 /// Adds the events of a state that its audit log does not have yet, as the next auditor would. Nothing is written if there is
 /// no audit log.
-pub(super) fn catch_up(state: &Path) -> Result<(), StoreError> {
+pub(crate) fn catch_up(state: &Path) -> Result<(), StoreError> {
     if !state.join(FOLDER).join(LOG).exists() {
         return Ok(());
     }

@@ -3,8 +3,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::auditor::{AuditorConfig, AuditorOutcome};
-use crate::fill::AuditBackfill;
 use crate::log::audit_log::{AuditLog, LockedAuditLog};
 use crate::records::record::AuditEntry;
 use crate::records::summary::{self, only_unpublished};
@@ -14,6 +12,8 @@ use crate::records::words::{
     LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
 };
 use crate::stats::{ReportTrigger, ReportWindow};
+use crate::writer::auditor::{AuditorConfig, AuditorOutcome};
+use crate::writer::fill::AuditBackfill;
 use wf_base::failpoint;
 use wf_base::time::Clock;
 use wf_store::feed::{BusDelivery, BusMessage, LogAnchor};
@@ -24,7 +24,7 @@ use wf_store::{ProcessIdentity, ProcessLiveness, StoreReader};
 const NEAR: u64 = 16 * 1024;
 
 /// The messages that an auditor has heard and not yet written, and the state it needs to write them.
-pub(super) struct AuditWriter {
+pub(crate) struct AuditWriter {
     clock: Arc<dyn Clock>,
     length: Duration,
     segment: u64,
@@ -43,7 +43,7 @@ pub(super) struct AuditWriter {
 
 impl AuditWriter {
     /// Records the start of watching.
-    pub(super) fn open(start: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
+    pub(crate) fn open(start: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
         let process = ProcessIdentity::current();
         let mut me = AuditorSession { n: 0, process };
         let now = start.clock.now();
@@ -82,7 +82,7 @@ impl AuditWriter {
     }
 
     /// Takes messages.
-    pub(super) fn receive(&mut self, heard: Vec<BusDelivery>) {
+    pub(crate) fn receive(&mut self, heard: Vec<BusDelivery>) {
         for one in heard {
             match one {
                 BusDelivery::Message(message) if message.anchor().is_some() => self.events.push(message),
@@ -95,17 +95,17 @@ impl AuditWriter {
 
     /// Opens the reader that is needed at the end: while the store is open, that is cheap, and no
     /// caller waits for it.
-    pub(super) fn prepare_reader(&mut self) {
+    pub(crate) fn prepare_reader(&mut self) {
         self.backfill.open_reader();
     }
 
     /// True if events wait for others missing before them.
-    pub(super) fn is_waiting_for_gap(&self) -> bool {
+    pub(crate) fn is_waiting_for_gap(&self) -> bool {
         self.has_waited
     }
 
     /// Writes the messages. Events behind a gap wait once: another process may fill it.
-    pub(super) fn write(&mut self, log: &mut AuditLog) {
+    pub(crate) fn write(&mut self, log: &mut AuditLog) {
         let force = std::mem::take(&mut self.has_waited);
         let written = self.try_write(log, |desk, turn| desk.add_messages(turn, force));
         self.record_write_error(written);
@@ -137,7 +137,7 @@ impl AuditWriter {
 
     /// Writes the rest, a report on it, and the end. If not all messages could be written, the end is
     /// not recorded: the next auditor finds this one dead, and reads the missing events.
-    pub(super) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
+    pub(crate) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
         let written = self.try_write(log, |desk, turn| {
             desk.add_messages(turn, true);
             desk.settle_dead_auditors(turn, None);
@@ -297,7 +297,7 @@ fn lifecycle_body(
 
 /// Returns the state of the database when a log begins. Events that no auditor can hear of, such as those of an
 /// import into memory before the first run, do not count: the log begins before them, and they are added to it.
-pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
+pub(crate) fn initial_body(state: &Path) -> LogCreatedBody {
     let end = StoreReader::open(state).and_then(|reader| {
         let unheard = only_unpublished(&reader, 0)?;
         Ok(reader.log_end()?.filter(|_| !unheard))

@@ -12,25 +12,22 @@
 //! **Invariant:** the log has every event of the database once, in the database's order; an event
 //! that no auditor heard is read from the database, and marked as such.
 
-mod audited;
-mod checkpoint;
-mod found;
 mod log;
 mod records;
 pub mod stats;
-mod verify;
+mod verification;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
-pub use found::{AuditFindings, AuditNote, TamperEvidence};
 pub use log::audit_log::{FOLDER, LOG};
 pub use log::read::{AuditLogLines, path, range};
 pub use records::chain::{AuditChainVerifier, LogFault};
 pub use records::record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
-pub use verify::{verify, verify_since};
+pub use verification::checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
+pub use verification::found::{AuditFindings, AuditNote, TamperEvidence};
+pub use verification::verify::{verify, verify_since};
 pub use writer::act::record as record_act;
 pub use writer::auditor::{Auditor, AuditorConfig, AuditorOutcome};
 pub use writer::prune::prune;

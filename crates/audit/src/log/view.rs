@@ -35,7 +35,7 @@ impl LazyReportWindow {
     }
 
     /// Fills the window up to the end of the log, and returns it. Lines are trusted here;
-    /// [`verify`](crate::verify::verify()) checks them.
+    /// [`verify`](crate::verification::verify::verify()) checks them.
     pub(crate) fn fill(
         &mut self,
         log: &File,

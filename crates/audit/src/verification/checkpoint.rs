@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::audited::AuditedDatabase;
 use crate::records::record::{AuditRecord, BEGINNING};
+use crate::verification::audited::AuditedDatabase;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_sign::canonical;
@@ -42,7 +42,7 @@ pub struct AuditHead {
 
 impl AuditHead {
     /// Returns the head of a log that ends with a record; `None`: it has none.
-    pub(super) fn of(last: Option<&AuditRecord>) -> Self {
+    pub(crate) fn of(last: Option<&AuditRecord>) -> Self {
         last.map_or_else(Self::default, |last| Self { n: last.n, hash: last.hash })
     }
 }
@@ -78,7 +78,7 @@ impl Checkpoint {
 
     /// True if a database differs from it: false if the event is there, or if a backup was restored
     /// since, which the audit log records.
-    pub(super) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
+    pub(crate) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
         let since = story.restored.is_some_and(|n| n > self.log.n);
         self.database.is_some_and(|then| !since && now != Some(then.hash))
     }

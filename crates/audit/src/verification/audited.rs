@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::found::{AuditNote, TamperEvidence};
 use crate::log::read::AuditLogLines;
 use crate::log::rotate::SegmentFold;
 use crate::records::chain::AuditChainVerifier;
@@ -14,41 +13,42 @@ use crate::records::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
     LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
 };
+use crate::verification::found::{AuditNote, TamperEvidence};
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 
 /// The database as the audit log describes it.
 #[derive(Debug, Default)]
-pub(super) struct AuditedDatabase {
+pub(crate) struct AuditedDatabase {
     /// The last event of the database before the audit log was read.
-    pub(super) events_before: u64,
+    pub(crate) events_before: u64,
     /// The hashes of the events after the base, as the auditor saw them.
-    pub(super) hashes: Vec<Option<Sha256Digest>>,
-    pub(super) base: Option<LogAnchor>,
+    pub(crate) hashes: Vec<Option<Sha256Digest>>,
+    pub(crate) base: Option<LogAnchor>,
     /// The last event before the log was created, if there were any.
-    pub(super) began_late: Option<u64>,
+    pub(crate) began_late: Option<u64>,
     /// The number and the previous hash of the first record, where that is the head of a segment.
-    pub(super) beginning: Option<(u64, Sha256Digest)>,
+    pub(crate) beginning: Option<(u64, Sha256Digest)>,
     /// The records of prunings, by their numbers.
-    pub(super) pruned: BTreeMap<u64, SegmentsPrunedBody>,
-    pub(super) last_record: Option<AuditRecord>,
+    pub(crate) pruned: BTreeMap<u64, SegmentsPrunedBody>,
+    pub(crate) last_record: Option<AuditRecord>,
     /// The fold of the records.
-    pub(super) fold: SegmentFold,
+    pub(crate) fold: SegmentFold,
     /// The length of the log up to the last record, in bytes.
-    pub(super) bytes: u64,
-    pub(super) faults: Vec<TamperEvidence>,
-    pub(super) notes: Vec<AuditNote>,
+    pub(crate) bytes: u64,
+    pub(crate) faults: Vec<TamperEvidence>,
+    pub(crate) notes: Vec<AuditNote>,
     /// The events that the records skip.
-    pub(super) omitted_events: Vec<u64>,
+    pub(crate) omitted_events: Vec<u64>,
     /// The record of the last restored backup.
-    pub(super) restored: Option<u64>,
+    pub(crate) restored: Option<u64>,
     /// The records with a hash known from elsewhere: the number, the hash, and true if they agree.
-    pub(super) known_records: Vec<(u64, Sha256Digest, bool)>,
-    pub(super) broken: bool,
+    pub(crate) known_records: Vec<(u64, Sha256Digest, bool)>,
+    pub(crate) broken: bool,
 }
 
 impl AuditedDatabase {
-    pub(super) fn read(&mut self, mut lines: AuditLogLines) -> io::Result<()> {
+    pub(crate) fn read(&mut self, mut lines: AuditLogLines) -> io::Result<()> {
         let mut chain = None;
         while let Some(line) = lines.next_line()? {
             let chain = chain.get_or_insert_with(|| self.start(&line));
@@ -93,7 +93,7 @@ impl AuditedDatabase {
     }
 
     /// Returns the last event of the database in the audit log.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.base.map_or(0, |base| base.seq) + self.hashes.len() as u64
     }
 
@@ -104,7 +104,7 @@ impl AuditedDatabase {
     }
 
     /// Returns the hash of an event, if known.
-    pub(super) fn hash(&self, seq: u64) -> Option<Sha256Digest> {
+    pub(crate) fn hash(&self, seq: u64) -> Option<Sha256Digest> {
         let base = self.base.map_or(0, |base| base.seq);
         if let Some(end) = self.base.filter(|base| base.seq == seq) {
             return Some(end.hash);
@@ -182,7 +182,7 @@ impl AuditedDatabase {
         self.restored = Some(record.n);
     }
 
-    pub(super) fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
+    pub(crate) fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
         let same = |known: &&(u64, Sha256Digest, bool)| (known.0, known.1) == (n, hash);
         self.known_records.iter().find(same).is_some_and(|known| known.2)
     }

@@ -1,5 +1,5 @@
-use crate::checkpoint::Checkpoint;
 use crate::records::chain::LogFault;
+use crate::verification::checkpoint::Checkpoint;
 use wf_base::time::Moment;
 use wf_store::{BrokenChain, StateFault};
 

@@ -4,8 +4,7 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::log::known::AuditCursor;
-use crate::log::since::UnreportedRange;
+use crate::log::known::{AuditCursor, UnreportedRange};
 use crate::log::view::LazyReportWindow;
 use crate::log::{mark, tail};
 use crate::records::ledger::AuditLogState;

@@ -1,13 +1,17 @@
+//! The knowledge of the log that is kept beside it: what its records come to, and the range that no report has yet.
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::since::UnreportedRange;
 use crate::records::ledger::AuditLogState;
 use crate::records::record::AuditRecord;
+use crate::records::unseen::UnconfirmedEvents;
 use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
 
 /// The number of last bytes of the log that identify it.
 const END: u64 = 512;
@@ -52,5 +56,35 @@ impl AuditCursor {
         log.read_exact_at(&mut bytes, from)?;
         bytes.extend_from_slice(json.as_bytes());
         Ok(Sha256Digest::of_bytes(&bytes))
+    }
+}
+
+/// The part of the log since the last report, and its position.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct UnreportedRange {
+    /// The offset of that report's line, in bytes, or that of an earlier line.
+    pub from: u64,
+    /// The state that the records before that line leave to be judged.
+    pub unseen: UnconfirmedEvents,
+    /// The times of the first and the last record since; it may be too wide.
+    span: Option<(Moment, Moment)>,
+}
+
+impl UnreportedRange {
+    /// Starts at a report, or at the beginning of the readable part.
+    pub(crate) fn new(from: u64, unseen: UnconfirmedEvents) -> Self {
+        let span = None;
+        Self { from, unseen, span }
+    }
+
+    /// Widens the span by the time of a record.
+    pub(crate) fn extend_span(&mut self, at: Moment) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    /// True if it may span the given activity.
+    pub(crate) fn may_span(&self, length: Duration) -> bool {
+        self.span.is_some_and(|(first, last)| last.since(first) >= length)
     }
 }

@@ -16,6 +16,5 @@ pub(crate) mod mark;
 pub(crate) mod read;
 pub(crate) mod rotate;
 pub(crate) mod segments;
-pub(crate) mod since;
 pub(crate) mod tail;
 pub(crate) mod view;

@@ -6,9 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::log::audit_log::{AuditLog, LOG};
-use crate::log::known::AuditCursor;
+use crate::log::known::{AuditCursor, UnreportedRange};
 use crate::log::segments::{bytes_before, closed_path};
-use crate::log::since::UnreportedRange;
 use crate::log::view::LazyReportWindow;
 use crate::records::ledger::{AuditLogState, restored};
 use crate::records::record::{AuditEntry, AuditRecord};

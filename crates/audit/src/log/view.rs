@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use crate::log::since::UnreportedRange;
+use crate::log::known::UnreportedRange;
 use crate::records::record::AuditRecord;
 use crate::stats::ReportWindow;
 

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::records::record::{AuditRecord, AuditSource, BEGINNING};
 use crate::records::segment_head::SegmentHead;
 use crate::records::words::{
@@ -7,8 +9,6 @@ use crate::records::words::{
     DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
     LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED, UNPUBLISHED,
 };
-use serde::{Deserialize, Serialize};
-
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_store::feed::LogAnchor;

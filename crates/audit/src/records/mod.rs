@@ -1,4 +1,4 @@
-//! The records of the audit log, and what many of them come to.
+//! The records of the audit log, and the folds over many of them.
 //!
 //! `record` is one line, with the hash that binds it to the line before; `words` has the kinds of the auditor's own
 //! records, and `summary` makes records of messages and of rows of the database. `chain` finds lines that were altered.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::AuditEntry;
+use crate::records::record::AuditEntry;
 use wf_base::name::RunId;
 
 /// The number of equal failures in a row after which a task thrashes.

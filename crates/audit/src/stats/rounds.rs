@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ThrashPattern;
-use crate::AuditEntry;
+use crate::records::record::AuditEntry;
 use wf_base::name::RunId;
 
 /// The number of rounds in a row after which a controller thrashes (artoo v0.8, R6).

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::place::TaskHistory;
 use super::{GapTrend, ThrashPattern};
-use crate::AuditEntry;
+use crate::records::record::AuditEntry;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 

@@ -1,4 +1,4 @@
-//! What writes the audit log: the auditor beside an engine, and the commands that have none.
+//! The writers of the audit log: the auditor beside an engine, and the commands that have none.
 //!
 //! `auditor` is the thread that listens to the bus, `desk` writes down what it hears, and `fill` reads from the database what
 //! no auditor heard. `act` records what a command did outside of runs; `prune` and `restore` change the log as a whole.

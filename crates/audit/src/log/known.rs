@@ -78,7 +78,7 @@ impl UnreportedRange {
     }
 
     /// Widens the span by the time of a record.
-    pub(crate) fn extend_span(&mut self, at: Moment) {
+    pub(super) fn extend_span(&mut self, at: Moment) {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
     }

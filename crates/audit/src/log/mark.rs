@@ -45,7 +45,7 @@ pub(crate) fn read(dir: &Path) -> Option<AuditLogMark> {
 }
 
 /// Reads the known state of the log from the mark; `None` if it belongs to another log.
-pub(crate) fn read_cursor(dir: &Path, log: &File) -> Option<AuditCursor> {
+pub(super) fn read_cursor(dir: &Path, log: &File) -> Option<AuditCursor> {
     let text = std::fs::read_to_string(dir.join(MARK)).ok()?;
     AuditCursor::parse(text.lines().nth(1)?, log)
 }

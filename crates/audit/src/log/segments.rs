@@ -25,13 +25,13 @@ pub(crate) struct Segment {
 }
 
 /// Returns the path of a closed segment.
-pub(crate) fn closed_path(dir: &Path, first: u64) -> PathBuf {
+pub(super) fn closed_path(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("log-{first:012}.jsonl"))
 }
 
 /// Lists the closed segments of a folder, oldest first. One that begins as the written one does is left out: a process
 /// died while it closed that.
-pub(crate) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
+pub(super) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -60,7 +60,7 @@ pub(crate) fn first_record(path: &Path) -> io::Result<Option<AuditRecord>> {
 }
 
 /// Returns the length of the log before a record, as the first one of a file.
-pub(crate) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
+pub(super) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
     first.and_then(|record| SegmentHead::of(&record.entry)).map_or(0, |head| head.bytes)
 }
 

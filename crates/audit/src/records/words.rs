@@ -24,19 +24,19 @@ pub(crate) const LOG_TRUNCATED: &str = "cut";
 /// The last line was incomplete: a process died, or the disk was full, while it was written.
 pub(crate) const PARTIAL_RECORD: &str = "torn";
 /// Rows about goals, memory or connections were recorded.
-pub(crate) const ROWS_RECORDED: &str = "rows_recorded";
+pub(super) const ROWS_RECORDED: &str = "rows_recorded";
 /// The text of forgotten records was erased from events.
-pub(crate) const ROWS_ERASED: &str = "rows_erased";
+pub(super) const ROWS_ERASED: &str = "rows_erased";
 /// A state of an earlier version was brought up to date.
-pub(crate) const STATE_MIGRATED: &str = "state_migrated";
+pub(super) const STATE_MIGRATED: &str = "state_migrated";
 /// An approval was used for a connection.
-pub(crate) const CONNECTION_APPROVED: &str = "connection_approved";
+pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 /// A result was stored for reuse.
-pub(crate) const RESULT_CACHED: &str = "result_cached";
+pub(super) const RESULT_CACHED: &str = "result_cached";
 /// The stored files of runs were removed.
-pub(crate) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
+pub(super) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
 /// The events that no bus has: an auditor reads them in the database.
-pub(crate) const UNPUBLISHED: [&str; 6] =
+pub(super) const UNPUBLISHED: [&str; 6] =
     [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED, ARTIFACTS_PRUNED];
 /// A new file of the log begins: what the records before it come to.
 pub(crate) const SEGMENT_STARTED: &str = "segment_started";

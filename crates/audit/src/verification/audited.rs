@@ -182,7 +182,7 @@ impl AuditedDatabase {
         self.restored = Some(record.n);
     }
 
-    pub(crate) fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
+    pub(super) fn is_known_record(&self, n: u64, hash: Sha256Digest) -> bool {
         let same = |known: &&(u64, Sha256Digest, bool)| (known.0, known.1) == (n, hash);
         self.known_records.iter().find(same).is_some_and(|known| known.2)
     }

@@ -78,7 +78,7 @@ impl Checkpoint {
 
     /// True if a database differs from it: false if the event is there, or if a backup was restored
     /// since, which the audit log records.
-    pub(crate) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
+    pub(super) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
         let since = story.restored.is_some_and(|n| n > self.log.n);
         self.database.is_some_and(|then| !since && now != Some(then.hash))
     }

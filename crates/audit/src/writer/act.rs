@@ -37,7 +37,7 @@ pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
 
 /// Adds the events of a state that its audit log does not have yet, as the next auditor would. Nothing is written if there is
 /// no audit log.
-pub(crate) fn catch_up(state: &Path) -> Result<(), StoreError> {
+pub(super) fn catch_up(state: &Path) -> Result<(), StoreError> {
     if !state.join(FOLDER).join(LOG).exists() {
         return Ok(());
     }

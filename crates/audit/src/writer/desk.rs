@@ -82,7 +82,7 @@ impl AuditWriter {
     }
 
     /// Takes messages.
-    pub(crate) fn receive(&mut self, heard: Vec<BusDelivery>) {
+    pub(super) fn receive(&mut self, heard: Vec<BusDelivery>) {
         for one in heard {
             match one {
                 BusDelivery::Message(message) if message.anchor().is_some() => self.events.push(message),
@@ -95,12 +95,12 @@ impl AuditWriter {
 
     /// Opens the reader that is needed at the end: while the store is open, that is cheap, and no
     /// caller waits for it.
-    pub(crate) fn prepare_reader(&mut self) {
+    pub(super) fn prepare_reader(&mut self) {
         self.backfill.open_reader();
     }
 
     /// True if events wait for others missing before them.
-    pub(crate) fn is_waiting_for_gap(&self) -> bool {
+    pub(super) fn is_waiting_for_gap(&self) -> bool {
         self.has_waited
     }
 
@@ -137,7 +137,7 @@ impl AuditWriter {
 
     /// Writes the rest, a report on it, and the end. If not all messages could be written, the end is
     /// not recorded: the next auditor finds this one dead, and reads the missing events.
-    pub(crate) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
+    pub(super) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
         let written = self.try_write(log, |desk, turn| {
             desk.add_messages(turn, true);
             desk.settle_dead_auditors(turn, None);
@@ -297,7 +297,7 @@ fn lifecycle_body(
 
 /// Returns the state of the database when a log begins. Events that no auditor can hear of, such as those of an
 /// import into memory before the first run, do not count: the log begins before them, and they are added to it.
-pub(crate) fn initial_body(state: &Path) -> LogCreatedBody {
+pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
     let end = StoreReader::open(state).and_then(|reader| {
         let unheard = only_unpublished(&reader, 0)?;
         Ok(reader.log_end()?.filter(|_| !unheard))

@@ -23,12 +23,12 @@ impl AuditBackfill {
     }
 
     /// Returns the reason why the database could not be read, if so; reported once.
-    pub(crate) fn trouble(&mut self) -> Option<String> {
+    pub(super) fn trouble(&mut self) -> Option<String> {
         self.open_error.take().map(|error| error.to_string())
     }
 
     /// Adds the events missing from the log, up to one, or to the end.
-    pub(crate) fn add_missing_events(
+    pub(super) fn add_missing_events(
         &mut self,
         turn: &mut LockedAuditLog<'_>,
         before: Option<u64>,
@@ -74,7 +74,7 @@ impl AuditBackfill {
     }
 
     /// Opens the reader, if possible. A failure is reported when it is needed.
-    pub(crate) fn open_reader(&mut self) {
+    pub(super) fn open_reader(&mut self) {
         let _ = self.open();
     }
 

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeSet;
 
-use super::memory_advice::{ToolAdvice, is_avoided, is_preferred};
 use crate::ggs::Directive;
+use crate::machine::memory_advice::{ToolAdvice, is_avoided, is_preferred};
 use wf_model::Step;
 
 /// The tools and targets that no further alternative may use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BlockedActuators {
-    pub(super) tools: BTreeSet<String>,
-    pub(super) targets: BTreeSet<String>,
+pub(in crate::machine) struct BlockedActuators {
+    pub(in crate::machine) tools: BTreeSet<String>,
+    pub(in crate::machine) targets: BTreeSet<String>,
 }
 
 /// The constraints on a choice.
-pub(super) struct ChoiceConstraints<'a> {
+pub(in crate::machine) struct ChoiceConstraints<'a> {
     /// The blocked tools and targets.
-    pub(super) blocked: &'a BlockedActuators,
+    pub(in crate::machine) blocked: &'a BlockedActuators,
     /// The tools used in this run.
-    pub(super) used: &'a BTreeSet<String>,
+    pub(in crate::machine) used: &'a BTreeSet<String>,
     /// The advice from memory.
-    pub(super) advice: &'a [ToolAdvice],
+    pub(in crate::machine) advice: &'a [ToolAdvice],
 }
 
 /// Returns the next alternative for a step and the kind of that change; `None` if none is left.
@@ -29,7 +29,7 @@ pub(super) struct ChoiceConstraints<'a> {
 ///
 /// Prefers changes of the ordered kind, then larger ones, then smaller ones; within one kind,
 /// alternatives whose tool memory prefers, then the order of declaration.
-pub(super) fn choose(
+pub(in crate::machine) fn choose(
     step: &Step,
     now: u32,
     tried: &BTreeSet<u32>,
@@ -57,7 +57,7 @@ fn is_allowed(step: &Step, way: u32, bounds: &ChoiceConstraints<'_>) -> bool {
 }
 
 /// Returns the kind of the change from one alternative to another.
-pub(super) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> Directive {
+pub(in crate::machine) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> Directive {
     let (old, new) = (step.tool(from as usize), step.tool(to as usize));
     let same_target = step.target(from as usize) == step.target(to as usize);
     if old == new && same_target {
@@ -72,7 +72,7 @@ pub(super) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> 
 }
 
 /// Returns the class of a tool: its name up to the first colon.
-pub(super) fn tool_class(tool: &str) -> &str {
+pub(in crate::machine) fn tool_class(tool: &str) -> &str {
     tool.split(':').next().unwrap_or(tool)
 }
 

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use super::advance::wait_end;
-use super::fold::takes_room;
-use super::in_flight::TaskRequest;
-use super::scope::{self, TaskScope};
-use super::state::{self, TaskIx};
-use super::task_phase::TaskPhase;
-use super::{Effect, EventKind, Machine, TaskLocks, TimerKind};
+use crate::machine::advance::wait_end;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::event::EventKind;
+use crate::machine::fold::takes_room;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_locks::TaskLocks;
+use crate::machine::task_phase::TaskPhase;
+use crate::machine::turn::Machine;
 use wf_model::StepWork;
 
 impl Machine {
     /// Starts the tasks that there is room for. True if that may let other tasks proceed.
-    pub(super) fn admit(&mut self) -> bool {
+    pub(in crate::machine) fn admit(&mut self) -> bool {
         let mut moved = false;
         let most = self.plan.parts().policy.max_parallel.max(1);
         while let Some(task) =
@@ -74,7 +77,7 @@ impl Machine {
     }
 
     /// Starts the next attempt of a task.
-    pub(super) fn start(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn start(&mut self, task: TaskIx) {
         if self.is_draining() {
             return self.flight.enqueue(&self.plan, task);
         }

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use super::gates::has_gates;
-use super::scope::{self, TaskScope};
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::{Effect, EventKind, GatePoint, Machine, RunPhase, StepState, TimerKind, WorkExit};
+use crate::machine::checks::of_phase;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::standing::{RunPhase, Standing, StepState};
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 use wf_model::expr::Expr;
 use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};
@@ -22,7 +27,7 @@ pub const NOT_STARTED: &str = "not started: ";
 
 impl Machine {
     /// Advances the run until nothing more follows without an input.
-    pub(super) fn advance(&mut self) {
+    pub(in crate::machine) fn advance(&mut self) {
         // Nothing begins before the gates of the run have passed.
         if self.state.phase == RunPhase::Gates && !self.state.never_began() {
             return;
@@ -88,7 +93,7 @@ impl Machine {
     }
 
     /// Sets the timer that ends the wait of a task for its turn when it takes too long.
-    pub(super) fn queue_timer(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn queue_timer(&mut self, task: TaskIx) {
         if let Some(at) = self.queue_limit(task) {
             self.set_timer(TimerKind::Queue(state::task_id(&self.plan, task)), at);
         }
@@ -96,7 +101,7 @@ impl Machine {
 
     /// Sets that timer anew for a task that was let in: the one before may have gone off meanwhile, when it waited for
     /// no turn.
-    pub(super) fn queue_timer_anew(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn queue_timer_anew(&mut self, task: TaskIx) {
         if self.state.is_untried(task) {
             self.queue_timer(task);
         }
@@ -104,7 +109,7 @@ impl Machine {
 
     /// Returns the instant at which a task has waited too long for its turn. The time of its gates, and of people who
     /// were asked before it, does not count.
-    pub(super) fn queue_limit(&self, task: TaskIx) -> Option<Moment> {
+    pub(in crate::machine) fn queue_limit(&self, task: TaskIx) -> Option<Moment> {
         let limit = self.plan.step(task.ix()).queue_timeout?;
         let ready = self.state.step_record(task.step).ready?;
         let let_in = self.state.task_record(task).and_then(|record| record.let_in);
@@ -112,8 +117,8 @@ impl Machine {
     }
 
     /// Ends a task that cannot even begin.
-    pub(super) fn end_unstartable(&mut self, task: TaskIx, reason: &str) {
-        let standing = super::Standing::Unchecked;
+    pub(in crate::machine) fn end_unstartable(&mut self, task: TaskIx, reason: &str) {
+        let standing = Standing::Unchecked;
         self.finish(task, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.into()));
     }
 
@@ -151,22 +156,22 @@ impl Machine {
     }
 
     /// Enters a phase of the run.
-    pub(super) fn enter_phase(&mut self, phase: RunPhase) {
+    pub(in crate::machine) fn enter_phase(&mut self, phase: RunPhase) {
         self.emit(EventKind::PhaseStarted { phase });
     }
 
     /// Requests the plan's own checks.
-    pub(super) fn check_plan(&mut self) {
+    pub(in crate::machine) fn check_plan(&mut self) {
         let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
         let phase = self.own_phase();
-        let checks = super::checks::of_phase(&self.plan.parts().verify, phase);
+        let checks = of_phase(&self.plan.parts().verify, phase);
         let reads = scope::check_reads(&view, checks).unwrap_or_default();
         self.turn.effects.push(Effect::Check { attempt: None, phase, item_value: None, reads });
     }
 
     /// Continues after the plan's own criteria, or without them: gates look at the outputs of a run
     /// that succeeds.
-    pub(super) fn after_verify(&mut self) {
+    pub(in crate::machine) fn after_verify(&mut self) {
         if self.judge_round() {
             return;
         }
@@ -185,7 +190,7 @@ impl Machine {
     }
 
     /// Continues with the `finally` steps, or with the end of the run.
-    pub(super) fn after_publish(&mut self) {
+    pub(in crate::machine) fn after_publish(&mut self) {
         if self.plan.parts().main < self.plan.steps().len() {
             self.enter_phase(RunPhase::Finally);
         } else {
@@ -194,12 +199,12 @@ impl Machine {
     }
 
     /// Returns the reason why nothing new begins after a failure.
-    pub(super) fn stopping_reason(&self) -> String {
+    pub(in crate::machine) fn stopping_reason(&self) -> String {
         format!("{NOT_STARTED}{}", self.failing_reason())
     }
 
     /// Returns the failure after which nothing new begins.
-    pub(super) fn failing_reason(&self) -> String {
+    pub(in crate::machine) fn failing_reason(&self) -> String {
         match self.state.stopping.or(self.state.failed) {
             Some(step) => format!("`{}` failed", self.failed_place(step)),
             None => "another step failed".into(),
@@ -216,7 +221,7 @@ impl Machine {
     }
 
     /// Returns the reason why nothing new begins at the end of the run.
-    pub(super) fn ending_reason(&self) -> String {
+    pub(in crate::machine) fn ending_reason(&self) -> String {
         match &self.state.cancelled {
             Some(cancelled) => cancelled.reason.clone(),
             None if self.state.timed_out => "the run exceeded its time limit".into(),
@@ -225,25 +230,25 @@ impl Machine {
     }
 
     /// True if a task has ended.
-    pub(super) fn is_over(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_over(&self, task: TaskIx) -> bool {
         let step_over = self.state.step_record(task.step).state.is_final();
         let place_over = self.state.task_record(task).is_some_and(|record| record.ended().is_some());
         step_over || task.item.is_some() && place_over
     }
 
     /// True if a task may not begin any more because a step failed.
-    pub(super) fn is_barred(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_barred(&self, task: TaskIx) -> bool {
         let exempt = self.asks_status(task.step) || self.plan.is_finally(task.ix());
         self.state.stopping.is_some() && !exempt
     }
 
     /// True if a step survives the stop of the run: its condition reads the status of others.
-    pub(super) fn asks_status(&self, step: u32) -> bool {
+    pub(in crate::machine) fn asks_status(&self, step: u32) -> bool {
         self.plan.step(StepIx(step)).when.as_deref().is_some_and(Expr::asks_status)
     }
 
     /// True if nothing running for a task may continue.
-    pub(super) fn is_halting(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_halting(&self, task: TaskIx) -> bool {
         let cancels = self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
         let stopped = self.state.stopping.is_some() && cancels && !self.asks_status(task.step);
         if self.plan.is_finally(task.ix()) {
@@ -256,7 +261,7 @@ impl Machine {
 
 /// Returns the instant at which a timed wait that began at the given instant is over, and its exit;
 /// `None` for all other work. A wait never outlasts its timeout, however late it is looked at.
-pub(super) fn wait_end(
+pub(in crate::machine) fn wait_end(
     work: &StepWork,
     timeout: Option<std::time::Duration>,
     since: Moment,

@@ -5,23 +5,33 @@
 //! model call begins only where its reserve fits the budget beside those of the calls under way, so limits are kept as
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
-use super::agent_record::AgentStep;
-use super::in_flight::TaskRequest;
-use super::state::{self, TaskIx};
-use super::task_phase::ActivityKind;
-use super::tool_approval::ToolEntry;
-use super::{
-    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, Machine,
-    ModelCallEnd, ModelCallStart, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
-    WorkExit,
-};
 use crate::agent::ContextCut;
+use crate::machine::agent_event::{
+    AgentBriefing, AgentExit, ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal,
+    ToolCallStart,
+};
+use crate::machine::agent_record::{AgentRecord, AgentStep, AgentTurn};
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::GatePoint;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_id::Attempt;
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::tool_approval::ToolEntry;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentWork, FailureClass, StepWork};
 
 impl Machine {
     /// Waits for the briefing of an agent that begins, or goes on after a resume.
-    pub(super) fn await_briefing(&mut self, task: TaskIx, attempt: &Attempt, since: wf_base::time::Moment) {
+    pub(in crate::machine) fn await_briefing(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        since: wf_base::time::Moment,
+    ) {
         if self.agent_work(task).is_none() {
             return;
         }
@@ -38,7 +48,7 @@ impl Machine {
     }
 
     /// Lets an agent begin, or go on after a resume; `mistake` is the one in its last answer.
-    pub(super) fn on_briefing(&mut self, briefing: AgentBriefing, mistake: Option<String>) {
+    pub(in crate::machine) fn on_briefing(&mut self, briefing: AgentBriefing, mistake: Option<String>) {
         let attempt = briefing.attempt.clone();
         let Some(task) = self.working_agent(&attempt) else {
             return;
@@ -68,7 +78,7 @@ impl Machine {
     }
 
     /// Applies the end of a model call; `mistake` is the one in its answer.
-    pub(super) fn on_model_reply(&mut self, end: ModelCallEnd, mistake: Option<String>) {
+    pub(in crate::machine) fn on_model_reply(&mut self, end: ModelCallEnd, mistake: Option<String>) {
         let Some(task) = self.awaiting_agent(&end.attempt) else {
             return;
         };
@@ -83,7 +93,7 @@ impl Machine {
     }
 
     /// Applies the end of a tool call.
-    pub(super) fn on_tool_end(&mut self, end: ToolCallEnd) {
+    pub(in crate::machine) fn on_tool_end(&mut self, end: ToolCallEnd) {
         let Some(task) = self.awaiting_agent(&end.id.attempt) else {
             return;
         };
@@ -105,7 +115,7 @@ impl Machine {
 
     /// Stops what an agent does whose time is over. The answer ends it, so that what a call used is counted, and
     /// nothing is collected while a tool still works.
-    pub(super) fn on_agent_timeout(&mut self, attempt: Attempt) {
+    pub(in crate::machine) fn on_agent_timeout(&mut self, attempt: Attempt) {
         let Some(task) = self.working_agent(&attempt) else {
             return;
         };
@@ -116,7 +126,7 @@ impl Machine {
 
     /// Returns the exit of an attempt's work; `None` if it cannot end now. That of an agent ends when what it left is
     /// collected, or before it is briefed: if it was stopped then, its time may have been over.
-    pub(super) fn work_exit(&self, task: TaskIx, exit: WorkExit) -> Option<WorkExit> {
+    pub(in crate::machine) fn work_exit(&self, task: TaskIx, exit: WorkExit) -> Option<WorkExit> {
         if self.agent_work(task).is_none() || self.is_agent_done(task) {
             return Some(exit);
         }
@@ -131,7 +141,7 @@ impl Machine {
     }
 
     /// Returns the exit of an agent that may not go on, whatever it would do next.
-    pub(super) fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
+    pub(in crate::machine) fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
         if self.is_halting(task) {
             return Some(WorkExit::Cancelled);
         }
@@ -150,7 +160,12 @@ impl Machine {
     }
 
     /// Takes the steps of an agent that need no answer from outside, and the first that does.
-    pub(super) fn advance_agent(&mut self, task: TaskIx, attempt: &Attempt, mistake: Option<String>) {
+    pub(in crate::machine) fn advance_agent(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        mistake: Option<String>,
+    ) {
         loop {
             let Some(record) = self.agent_record(task) else {
                 return;
@@ -189,7 +204,7 @@ impl Machine {
     }
 
     /// Returns the tool call that is to begin next.
-    pub(super) fn next_tool_call(&self, task: TaskIx) -> Option<ToolCallId> {
+    pub(in crate::machine) fn next_tool_call(&self, task: TaskIx) -> Option<ToolCallId> {
         let (record, activity) = (self.agent_record(task)?, self.state.activity(task)?);
         let attempt = state::attempt(&self.plan, task, activity.attempt);
         match record.next_step() {
@@ -199,7 +214,7 @@ impl Machine {
     }
 
     /// Begins a tool call. A program of its own executes what it is given, once the reply reaches it.
-    pub(super) fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
+    pub(in crate::machine) fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
         let (attempt, position) = (start.id.attempt.clone(), start.id.position);
         self.emit(EventKind::ToolCallStarted(start));
         if self.agent_record(task).is_some_and(|record| record.engine.is_client()) {
@@ -229,7 +244,7 @@ impl Machine {
     }
 
     /// Begins the next model call, unless the limits of the agent or the budget do not allow it.
-    pub(super) fn begin_call(&mut self, task: TaskIx, mut start: ModelCallStart) {
+    pub(in crate::machine) fn begin_call(&mut self, task: TaskIx, mut start: ModelCallStart) {
         let attempt = start.attempt.clone();
         let context = self.agent_record(task).map(|record| record.next_context(&start));
         start.context = context.unwrap_or_default();
@@ -262,7 +277,7 @@ impl Machine {
     }
 
     /// Executes a tool call, or lets it wait for child runs.
-    pub(super) fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
+    pub(in crate::machine) fn call_tool(&mut self, task: TaskIx, attempt: &Attempt, position: u32) {
         let Some(record) = self.agent_record(task) else {
             return;
         };
@@ -281,7 +296,12 @@ impl Machine {
     }
 
     /// Ends an agent, once its child runs have ended; `answer` is the digest of the answer of a program of its own.
-    pub(super) fn end_agent(&mut self, attempt: &Attempt, exit: WorkExit, answer: Option<Sha256Digest>) {
+    pub(in crate::machine) fn end_agent(
+        &mut self,
+        attempt: &Attempt,
+        exit: WorkExit,
+        answer: Option<Sha256Digest>,
+    ) {
         let task = self.task_ix(&attempt.place);
         let record = task.and_then(|task| self.agent_record(task));
         if record.is_some_and(|record| record.exit.is_none()) {
@@ -296,7 +316,7 @@ impl Machine {
     }
 
     /// Returns the agent of a task, if its work is one.
-    pub(super) fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
+    pub(in crate::machine) fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
         match &self.plan.step(task.ix()).work {
             StepWork::Agent(work) => Some(work),
             _ => None,
@@ -304,18 +324,18 @@ impl Machine {
     }
 
     /// Returns the progress of the agent of a task.
-    pub(super) fn agent_record(&self, task: TaskIx) -> Option<&AgentRecord> {
+    pub(in crate::machine) fn agent_record(&self, task: TaskIx) -> Option<&AgentRecord> {
         self.state.task_record(task)?.agent.as_deref()
     }
 
     /// Returns the task of an agent that is at work.
-    pub(super) fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+    pub(in crate::machine) fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         let (task, _) = self.current_activity(attempt, ActivityKind::Working)?;
         self.agent_work(task).is_some().then_some(task)
     }
 
     /// Returns the task of an agent at work that has been briefed, by this machine.
-    pub(super) fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
+    pub(in crate::machine) fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         self.working_agent(attempt).filter(|task| self.flight.request(*task).is_none())
     }
 }

@@ -3,19 +3,23 @@
 //! Such a program decides itself what it asks a model. Each request is recorded before the model gets it, and each reply
 //! before the program gets it; a tool call that was refused is not in the reply. After a crash the program begins anew.
 
-use super::agent_record::AgentStep;
-use super::state::TaskIx;
-use super::{
-    Attempt, CallEffort, ClientCall, Effect, EventKind, InvalidAnswer, Machine, ModelCallEnd,
-    ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
-};
 use crate::agent::ContextCut;
+use crate::machine::agent_event::{ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd};
+use crate::machine::agent_record::{AgentRecord, AgentStep, AgentTurn, ToolRecord};
+use crate::machine::call_effort::CallEffort;
+use crate::machine::client_repair::InvalidAnswer;
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::state::TaskIx;
+use crate::machine::task_id::Attempt;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;
 
 impl ModelCallStart {
     /// Creates the start of the call after the first calls of an agent.
-    pub(super) fn after(attempt: &Attempt, calls: u32, repairs: Option<String>) -> Self {
+    pub(in crate::machine) fn after(attempt: &Attempt, calls: u32, repairs: Option<String>) -> Self {
         Self {
             attempt: attempt.clone(),
             call: calls.saturating_add(1),
@@ -28,18 +32,23 @@ impl ModelCallStart {
 
 impl Machine {
     /// Lets the program of an agent go on.
-    pub(super) fn serve_client(&mut self, task: TaskIx, attempt: &Attempt) {
+    pub(in crate::machine) fn serve_client(&mut self, task: TaskIx, attempt: &Attempt) {
         let Some(record) = self.agent_record(task) else {
             return;
         };
-        let refusals = record.turns.last().map(super::AgentTurn::refusals).unwrap_or_default();
+        let refusals = record.turns.last().map(AgentTurn::refusals).unwrap_or_default();
         let repairs = record.repaired_answer().cloned();
         let (attempt, call) = (attempt.clone(), record.call());
         self.turn.effects.push(Effect::ServeClient { attempt, call, refusals, repairs });
     }
 
     /// Begins the model call that the program of an agent asks for.
-    pub(super) fn on_client_call(&mut self, attempt: &Attempt, call: ClientCall, tools: Vec<ToolCallEnd>) {
+    pub(in crate::machine) fn on_client_call(
+        &mut self,
+        attempt: &Attempt,
+        call: ClientCall,
+        tools: Vec<ToolCallEnd>,
+    ) {
         let Some(task) = self.served_agent(attempt) else {
             return;
         };
@@ -55,13 +64,13 @@ impl Machine {
         if let Some(exit) = self.forced_exit(task) {
             return self.end_agent(attempt, exit, None);
         }
-        let calls = self.agent_record(task).map_or(0, super::AgentRecord::call);
+        let calls = self.agent_record(task).map_or(0, AgentRecord::call);
         let start = ModelCallStart { client: Some(call), ..ModelCallStart::after(attempt, calls, None) };
         self.begin_call(task, start);
     }
 
     /// Ends an agent whose program ended, unless it may repair the mistake in its answer.
-    pub(super) fn on_client_end(
+    pub(in crate::machine) fn on_client_end(
         &mut self,
         attempt: &Attempt,
         exit: WorkExit,
@@ -85,7 +94,7 @@ impl Machine {
     }
 
     /// Returns the end of a call whose program died with the engine.
-    pub(super) fn lost_call(&self, task: TaskIx, attempt: &Attempt) -> Option<ModelCallEnd> {
+    pub(in crate::machine) fn lost_call(&self, task: TaskIx, attempt: &Attempt) -> Option<ModelCallEnd> {
         let record = self.agent_record(task).filter(|record| record.engine.is_client())?;
         (record.next_step() == AgentStep::AwaitModel).then(|| ModelCallEnd {
             attempt: attempt.clone(),

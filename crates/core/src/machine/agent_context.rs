@@ -1,18 +1,20 @@
 //! The sizes of an agent's conversation, from its facts: what is cut from the next request, and what that may use.
 
-use super::state::TaskIx;
-use super::{
-    AgentRecord, AgentTurn, AttemptUsage, BUDGET_SPENT_PREFIX, ClientCall, Machine, ModelCallEnd,
-    ModelCallOutcome, ModelCallStart, ToolRecord, WorkExit,
-};
 use crate::agent::{
     ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
 };
+use crate::machine::agent_event::{ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart};
+use crate::machine::agent_record::{AgentRecord, AgentTurn, ToolRecord};
+use crate::machine::budget::BUDGET_SPENT_PREFIX;
+use crate::machine::exit::WorkExit;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::state::TaskIx;
+use crate::machine::turn::Machine;
 use wf_model::{EngineFailure, FailureClass};
 
 impl Machine {
     /// Returns the exit of an agent that may not make its next model call.
-    pub(super) fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
+    pub(in crate::machine) fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
         let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
         let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
         if record.call() >= work.max_turns && start.repairs.is_none() {
@@ -40,7 +42,7 @@ impl Machine {
     }
 
     /// Returns what the model calls under way may use.
-    pub(super) fn open_reserves(&self) -> AttemptUsage {
+    pub(in crate::machine) fn open_reserves(&self) -> AttemptUsage {
         let active = self.state.activities().into_iter();
         let records = active.filter_map(|(task, _)| self.agent_record(task));
         records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
@@ -50,7 +52,7 @@ impl Machine {
 impl AgentRecord {
     /// Returns what the model gets no more of the conversation in its next call. A program of its own cuts its
     /// conversation itself.
-    pub(super) fn next_context(&self, start: &ModelCallStart) -> ContextCut {
+    pub(in crate::machine) fn next_context(&self, start: &ModelCallStart) -> ContextCut {
         if self.engine.is_client() {
             return ContextCut::default();
         }
@@ -61,17 +63,17 @@ impl AgentRecord {
     }
 
     /// Returns the groups of turns of which the next cut omits some, and not all.
-    pub(super) fn groups(&self, start: &ModelCallStart) -> Vec<Vec<u32>> {
+    pub(in crate::machine) fn groups(&self, start: &ModelCallStart) -> Vec<Vec<u32>> {
         self.last_context().groups(&self.next_size(start), self.context_limits(start))
     }
 
     /// Returns the next cut, with the choice of a compactor.
-    pub(super) fn chosen(&self, start: &ModelCallStart, choice: &GroupChoice) -> ContextCut {
+    pub(in crate::machine) fn chosen(&self, start: &ModelCallStart, choice: &GroupChoice) -> ContextCut {
         self.last_context().chosen(&self.next_size(start), self.context_limits(start), choice)
     }
 
     /// Returns what a call may use at most, however a compactor chooses.
-    pub(super) fn reserve_after_compaction(&self, start: &ModelCallStart) -> AttemptUsage {
+    pub(in crate::machine) fn reserve_after_compaction(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.next_size(start).tokens(&start.context);
         let input = input.max(self.context_limits(start).goal()).saturating_add(self.added_to(start));
         self.usage_of(input, self.limits.max_output)
@@ -92,7 +94,7 @@ impl AgentRecord {
     }
 
     /// Returns what a call may use that is to be the next.
-    pub(super) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
+    pub(in crate::machine) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.input_of(start).saturating_add(self.added_to(start));
         self.usage_of(input, self.output_of(start.client))
     }
@@ -103,7 +105,7 @@ impl AgentRecord {
     }
 
     /// Returns the estimated tokens of the request of a call that is to be the next.
-    pub(super) fn input_of(&self, start: &ModelCallStart) -> u64 {
+    pub(in crate::machine) fn input_of(&self, start: &ModelCallStart) -> u64 {
         match start.client {
             Some(client) => client.input,
             None => self.next_size(start).tokens(&start.context),
@@ -111,7 +113,7 @@ impl AgentRecord {
     }
 
     /// Returns what the call under way may use, if there is one: one of the compactor comes before its own.
-    pub(super) fn open_reserve(&self) -> Option<AttemptUsage> {
+    pub(in crate::machine) fn open_reserve(&self) -> Option<AttemptUsage> {
         self.open_compaction().or_else(|| self.open_call())
     }
 
@@ -163,7 +165,7 @@ impl AgentRecord {
 
 impl AgentTurn {
     /// Applies the end of its model call.
-    pub(super) fn end_call(&mut self, end: &ModelCallEnd) {
+    pub(in crate::machine) fn end_call(&mut self, end: &ModelCallEnd) {
         let replied = matches!(end.outcome, ModelCallOutcome::Replied { .. });
         // With several requests, their sum is known.
         let counted = if replied && end.effort.requests == 1 { end.effort.usage.input } else { 0 };

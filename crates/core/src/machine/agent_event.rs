@@ -3,9 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, CallEffort, CompactorLimits, WorkExit};
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::{ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason};
+use crate::machine::call_effort::CallEffort;
+use crate::machine::compaction_event::CompactorLimits;
+use crate::machine::exit::WorkExit;
+use crate::machine::task_id::Attempt;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name};
 use wf_model::{AgentEngine, FailureClass, ModelPrice};

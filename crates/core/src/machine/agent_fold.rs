@@ -1,13 +1,16 @@
 //! The fold of the facts about agents.
 
-use super::state::MachineState;
-use super::{AgentRecord, AgentTurn, Attempt, EventKind, ToolCallEnd, ToolRecord};
+use crate::machine::agent_event::ToolCallEnd;
+use crate::machine::agent_record::{AgentRecord, AgentTurn, ToolRecord};
+use crate::machine::event::EventKind;
+use crate::machine::state::MachineState;
+use crate::machine::task_id::Attempt;
 use wf_base::time::Moment;
 use wf_model::Plan;
 
 impl MachineState {
     /// Applies a fact about an agent.
-    pub(super) fn apply_to_agent(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+    pub(in crate::machine) fn apply_to_agent(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
             EventKind::AgentBriefed(briefing) => {
                 if let Some(record) = self.named_record_mut(plan, &briefing.attempt.place) {
@@ -89,7 +92,11 @@ impl MachineState {
         }
     }
 
-    pub(super) fn agent_record_mut(&mut self, plan: &Plan, attempt: &Attempt) -> Option<&mut AgentRecord> {
+    pub(in crate::machine) fn agent_record_mut(
+        &mut self,
+        plan: &Plan,
+        attempt: &Attempt,
+    ) -> Option<&mut AgentRecord> {
         self.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
     }
 

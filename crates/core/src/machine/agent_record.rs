@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::client_repair::ClientRepairRecord;
-use super::compaction::CompactionRecord;
-use super::{
-    AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome,
-    ModelLimits, PersonAnswer, RequestedTool, ToolCallSubject, WorkExit,
-};
 use crate::agent::{ChildChoice, ChildRequest, ContextCut, StopReason};
+use crate::machine::agent_event::{AgentBriefing, ClientCall, ModelCallOutcome, ModelLimits, RequestedTool};
+use crate::machine::child_event::ChildRecord;
+use crate::machine::client_repair::{ClientRepairRecord, InvalidAnswer};
+use crate::machine::compaction::CompactionRecord;
+use crate::machine::compaction_event::CompactorLimits;
+use crate::machine::exit::WorkExit;
+use crate::machine::question::PersonAnswer;
+use crate::machine::supplement::CallSupplement;
+use crate::machine::tool_approval::ToolCallSubject;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_model::AgentEngine;
@@ -63,10 +66,10 @@ pub struct AgentRecord {
     pub compactor: Option<CompactorLimits>,
     /// The last question to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) compaction: Option<Box<CompactionRecord>>,
+    pub(in crate::machine) compaction: Option<Box<CompactionRecord>>,
     /// The repair of the answer of a program of its own, once it was begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) client_repair: Option<Box<ClientRepairRecord>>,
+    pub(in crate::machine) client_repair: Option<Box<ClientRepairRecord>>,
     /// The exit, once the agent is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<WorkExit>,
@@ -126,7 +129,7 @@ pub enum ToolRecord {
 
 /// The step of an agent that its facts allow.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum AgentStep {
+pub(in crate::machine) enum AgentStep {
     /// The current model call is answered.
     AwaitModel,
     /// The tool call at a position is answered.
@@ -145,7 +148,7 @@ pub(super) enum AgentStep {
 
 impl AgentTurn {
     /// Returns the calls that the tool call at a position makes.
-    pub(super) fn calls_of_tool(&self, position: u32) -> Vec<String> {
+    pub(in crate::machine) fn calls_of_tool(&self, position: u32) -> Vec<String> {
         let Some(ModelCallOutcome::Replied { tool_calls, .. }) = &self.outcome else {
             return Vec::new();
         };
@@ -175,7 +178,7 @@ pub struct ClientReply {
 
 impl AgentRecord {
     /// Creates the progress of an agent that was briefed.
-    pub(super) fn new(briefing: &AgentBriefing) -> Self {
+    pub(in crate::machine) fn new(briefing: &AgentBriefing) -> Self {
         Self {
             engine: briefing.engine,
             request: briefing.request,
@@ -205,7 +208,7 @@ impl AgentRecord {
     }
 
     /// Returns the child runs that a call of `collect` asks for.
-    pub(super) fn chosen_children<'a>(
+    pub(in crate::machine) fn chosen_children<'a>(
         &'a self,
         choice: &'a ChildChoice,
     ) -> impl Iterator<Item = &'a ChildRecord> {
@@ -217,7 +220,7 @@ impl AgentRecord {
     }
 
     /// True if a call of `collect` waits for child runs that it asks for.
-    pub(super) fn is_collecting(&self) -> bool {
+    pub(in crate::machine) fn is_collecting(&self) -> bool {
         let AgentStep::AwaitTool(position) = self.next_step() else { return false };
         match self.child_request(position) {
             Some(ChildRequest::Collect(choice)) => {
@@ -279,18 +282,18 @@ impl AgentRecord {
     }
 
     /// Adds a time that no limit of its attempt counts.
-    pub(super) fn add_wait(&mut self, waited: Duration) {
+    pub(in crate::machine) fn add_wait(&mut self, waited: Duration) {
         let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         self.waited_ms = self.waited_ms.saturating_add(waited);
     }
 
     /// True if an answer was already repaired.
-    pub(super) fn has_repaired(&self) -> bool {
+    pub(in crate::machine) fn has_repaired(&self) -> bool {
         self.turns.iter().any(|turn| turn.repairs.is_some())
     }
 
     /// Returns the step that follows from the facts.
-    pub(super) fn next_step(&self) -> AgentStep {
+    pub(in crate::machine) fn next_step(&self) -> AgentStep {
         if let Some(exit) = &self.exit {
             return AgentStep::End(exit.clone());
         }

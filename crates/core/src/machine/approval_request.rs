@@ -1,10 +1,14 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AnswerOptions, ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, StuckAttempt, TaskId,
-    ToolCallSubject, TypedAnswer,
-};
 use crate::gate::GateResult;
+use crate::machine::exchange_approval::ExchangeSubject;
+use crate::machine::gates::GatePoint;
+use crate::machine::merge_event::MergeSubject;
+use crate::machine::run_approval::ApprovalSigner;
+use crate::machine::stuck::StuckAttempt;
+use crate::machine::task_id::TaskId;
+use crate::machine::tool_approval::ToolCallSubject;
+use crate::machine::typed_answer::{AnswerOptions, TypedAnswer};
 use crate::risk::ActionRisk;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
@@ -109,7 +113,7 @@ pub struct ApprovalOutcome {
 
 impl ApprovalOutcome {
     /// Creates the resolution of a request that no approver decided.
-    pub(super) fn unanswered(decision: RequestDecision) -> Self {
+    pub(in crate::machine) fn unanswered(decision: RequestDecision) -> Self {
         Self { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new(), answer: None }
     }
 }

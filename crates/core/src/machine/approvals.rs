@@ -1,32 +1,39 @@
 //! The requests for approval and the effects of the answers.
 
-use super::escalation::GateBlock;
-use super::in_flight::TaskRequest;
-use super::scope::TaskScope;
-use super::state::{self, PendingApproval, TaskIx};
-use super::task_end::TaskCompletion;
-use super::{
-    AnswerOptions, ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint,
-    Machine, RequestDecision, Standing, TimerKind, WorkExit,
-};
 use crate::gate::GateResult;
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::escalation::GateBlock;
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::{GatePoint, gates_at};
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::reason::truncate_reason;
+use crate::machine::scope::TaskScope;
+use crate::machine::standing::Standing;
+use crate::machine::state::{self, PendingApproval, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::Attempt;
+use crate::machine::turn::Machine;
+use crate::machine::typed_answer::AnswerOptions;
 use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
 use wf_model::expr::EvalError;
 use wf_model::{ApprovalRequirement, ApprovalStep, FailureClass, JsonObject};
 
 /// A request for a decision about a block.
-pub(super) struct ApprovalDraft {
-    pub(super) message: String,
-    pub(super) block: GateBlock,
+pub(in crate::machine) struct ApprovalDraft {
+    pub(in crate::machine) message: String,
+    pub(in crate::machine) block: GateBlock,
     /// The escalation that follows if no answer arrives.
-    pub(super) fallback: Option<String>,
-    pub(super) queue: Option<String>,
+    pub(in crate::machine) fallback: Option<String>,
+    pub(in crate::machine) queue: Option<String>,
 }
 
 impl Machine {
     /// Requests the decision that a step consists of.
-    pub(super) fn ask_step(&mut self, task: TaskIx, approve: &ApprovalStep) {
+    pub(in crate::machine) fn ask_step(&mut self, task: TaskIx, approve: &ApprovalStep) {
         let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
         let message = approve.message.render(&view);
         let values = approve.show.iter();
@@ -45,7 +52,7 @@ impl Machine {
 
     /// Requests the approvals that gates demand: those of one gate after the other if the gates do
     /// not ask the same approvers, so that each gets what it demands.
-    pub(super) fn ask_for(
+    pub(in crate::machine) fn ask_for(
         &mut self,
         task: Option<TaskIx>,
         point: GatePoint,
@@ -61,7 +68,7 @@ impl Machine {
     }
 
     /// Returns the request of the first gate, and of those that ask the same approvers; the others are deferred.
-    pub(super) fn request_of_gates(
+    pub(in crate::machine) fn request_of_gates(
         &self,
         task: Option<TaskIx>,
         point: GatePoint,
@@ -85,7 +92,12 @@ impl Machine {
     }
 
     /// Requests a decision about a block.
-    pub(super) fn ask_people(&mut self, task: Option<TaskIx>, point: GatePoint, plea: ApprovalDraft) {
+    pub(in crate::machine) fn ask_people(
+        &mut self,
+        task: Option<TaskIx>,
+        point: GatePoint,
+        plea: ApprovalDraft,
+    ) {
         let GateBlock { gate, reason, tried_escalations, rest, rewritten, .. } = plea.block;
         let needs = self.needs_of(task, point, &gate);
         let ask = self.request(task, plea.message, &needs);
@@ -106,7 +118,7 @@ impl Machine {
 
     /// Returns the approvers that a gate demands.
     fn needs_of(&self, task: Option<TaskIx>, point: GatePoint, id: &GateId) -> ApprovalRequirement {
-        let mut gates = super::gates::gates_at(&self.plan, task.map(TaskIx::ix), point);
+        let mut gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.find(|gate| gate.id == *id);
         gate.map(|gate| gate.approval.clone()).unwrap_or_default()
     }
@@ -134,7 +146,7 @@ impl Machine {
         show
     }
 
-    pub(super) fn request(
+    pub(in crate::machine) fn request(
         &self,
         task: Option<TaskIx>,
         message: String,
@@ -159,7 +171,7 @@ impl Machine {
             stuck: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
-            message: super::reason::truncate_reason(message),
+            message: truncate_reason(message),
             risk: Some(match task {
                 Some(task) => risk_from_step(plan, task.ix()),
                 None => risk_of_plan(plan),
@@ -180,20 +192,20 @@ impl Machine {
         }
     }
 
-    pub(super) fn open_request(&mut self, ask: ApprovalRequest) {
+    pub(in crate::machine) fn open_request(&mut self, ask: ApprovalRequest) {
         self.emit(EventKind::ApprovalRequested(Box::new(ask.clone())));
         self.wait_for(ask);
     }
 
     /// Waits for a decision or the deadline.
-    pub(super) fn wait_for(&mut self, ask: ApprovalRequest) {
+    pub(in crate::machine) fn wait_for(&mut self, ask: ApprovalRequest) {
         let (number, at) = (ask.request, ask.expires);
         self.turn.effects.push(Effect::Ask(Box::new(ask)));
         self.set_timer(TimerKind::Ask { number }, at);
     }
 
     /// Applies a decision. Its expiry is left to the timer.
-    pub(super) fn on_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
+    pub(in crate::machine) fn on_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
         let Some(pending) = self.state.asks.get(&number).cloned() else {
             return;
         };
@@ -226,7 +238,7 @@ impl Machine {
         }
     }
 
-    fn record_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
+    pub(in crate::machine) fn record_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
         let pending = self.state.asks.get(&number);
         let place = pending.and_then(|pending| pending.ask.place.clone());
         self.emit(EventKind::ApprovalResolved { request: number, place, given: outcome });
@@ -302,7 +314,7 @@ impl Machine {
 
     /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
     /// not repeated.
-    fn decide(&mut self, task: TaskIx, exit: WorkExit, outputs: JsonObject) {
+    pub(in crate::machine) fn decide(&mut self, task: TaskIx, exit: WorkExit, outputs: JsonObject) {
         let Some(live) = self.state.activity(task) else {
             return;
         };
@@ -316,14 +328,14 @@ impl Machine {
     }
 
     /// Records the end of an attempt without outputs.
-    pub(super) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
+    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
         let failure_class = how.failure_class();
         self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
     }
 
     /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
     /// block follows its fallback, and everything else is refused.
-    pub(super) fn on_request_expired(&mut self, number: u32) {
+    pub(in crate::machine) fn on_request_expired(&mut self, number: u32) {
         let Some(pending) = self.state.asks.get(&number).cloned() else {
             return;
         };
@@ -361,7 +373,7 @@ impl Machine {
     }
 
     /// Withdraws the requests about a task.
-    pub(super) fn withdraw(&mut self, task: Option<TaskIx>) {
+    pub(in crate::machine) fn withdraw(&mut self, task: Option<TaskIx>) {
         let asks = self.state.asks.iter();
         let numbers = asks.filter(|(_, pending)| pending.task == task);
         let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptUsage, CallEffort};
+use crate::machine::call_effort::CallEffort;
+use crate::machine::ledger::AttemptUsage;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 

@@ -2,8 +2,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Attempt, AttemptUsage, EventKind, LeftProcesses, NestedFindings, Standing, WorkExit};
 use crate::health::BreakerNote;
+use crate::machine::event::EventKind;
+use crate::machine::evidence::Artifact;
+use crate::machine::exit::WorkExit;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::left_process::LeftProcesses;
+use crate::machine::observations::NestedFindings;
+use crate::machine::standing::Standing;
+use crate::machine::task_id::Attempt;
 use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, JsonObject};
 

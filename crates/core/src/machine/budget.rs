@@ -6,11 +6,15 @@
 //! attempts of `finally` steps exceed a limit only where each is the first of its task.
 //! **Invariant:** a resource is reported at most once at each threshold.
 
-use super::in_flight::TaskRequest;
-use super::ledger::BudgetUsage;
-use super::state::{MachineState, TaskIx};
-use super::task_end::TaskCompletion;
-use super::{AttemptUsage, BudgetLedger, EventKind, Machine, RunPhase, TimerKind};
+use crate::machine::effect::TimerKind;
+use crate::machine::event::EventKind;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
+use crate::machine::standing::{RunPhase, Standing};
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::Attempt;
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, EngineFailure, Plan};
 
@@ -21,7 +25,7 @@ pub const BUDGET_SPENT_PREFIX: &str = "budget exhausted";
 pub const CALL_UNPAID_PREFIX: &str = "the budget does not allow a model call";
 
 /// True if a reason comes from a budget: no other way of doing a step has more of it.
-pub(super) fn is_of_budget(reason: &str) -> bool {
+pub(in crate::machine) fn is_of_budget(reason: &str) -> bool {
     [BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX].iter().any(|prefix| reason.starts_with(prefix))
 }
 
@@ -33,13 +37,13 @@ const MAX_EXTENSIONS: u64 = 4;
 
 impl MachineState {
     /// True if no main step may begin any more.
-    pub(super) fn is_closing(&self) -> bool {
+    pub(in crate::machine) fn is_closing(&self) -> bool {
         self.is_ending() || self.ledger.spent.is_some()
     }
 
     /// Notes that an attempt came closer to success than the one before it.
-    pub(super) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &super::Attempt) {
-        let record = super::state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
+    pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &Attempt) {
+        let record = state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
         let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
         if let Some([.., before, last]) = gaps.map(Vec::as_slice)
             && last.attempt.saturating_add(1) == next.attempt
@@ -57,19 +61,19 @@ impl Machine {
     }
 
     /// Records the budget of the plan, as the run begins.
-    pub(super) fn set_budget(&mut self) {
+    pub(in crate::machine) fn set_budget(&mut self) {
         if let Some(budget) = self.plan.parts().budget.clone() {
             self.emit(EventKind::BudgetSet(Box::new(budget)));
         }
     }
 
     /// True if another attempt of a main step may begin.
-    pub(super) fn budget_allows_attempt(&self) -> bool {
+    pub(in crate::machine) fn budget_allows_attempt(&self) -> bool {
         self.state.ledger.spent.is_none() && self.exhausted(true).is_none()
     }
 
     /// True if another round of replanning may begin: it needs an attempt, too.
-    pub(super) fn budget_round_left(&self) -> bool {
+    pub(in crate::machine) fn budget_round_left(&self) -> bool {
         let limit = self.state.ledger.limit(BudgetResource::Rounds);
         let left = limit.is_none_or(|limit| self.state.ledger.rounds < limit);
         left && self.budget_allows_attempt()
@@ -77,7 +81,7 @@ impl Machine {
 
     /// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
     /// keep no attempt from beginning.
-    fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
+    pub(in crate::machine) fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
         let budget = self.state.ledger.budget.as_ref()?;
         let mut resource =
             BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
@@ -96,7 +100,12 @@ impl Machine {
 
     /// Returns the reason why the budget cannot afford a model call that may use `need`, while others may use `open`.
     /// Those of `finally` steps may use its reserve.
-    pub(super) fn shortage(&self, need: AttemptUsage, open: AttemptUsage, finally: bool) -> Option<String> {
+    pub(in crate::machine) fn shortage(
+        &self,
+        need: AttemptUsage,
+        open: AttemptUsage,
+        finally: bool,
+    ) -> Option<String> {
         let budget = self.state.ledger.budget.as_ref()?;
         let resources = [
             (BudgetResource::Tokens, need.tokens, open.tokens),
@@ -127,7 +136,7 @@ impl Machine {
     }
 
     /// True if the next attempt of a task may begin. If not, the budget is spent from now on.
-    pub(super) fn affords(&mut self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn affords(&mut self, task: TaskIx) -> bool {
         if self.state.ledger.budget.is_none() {
             return true;
         }
@@ -154,14 +163,14 @@ impl Machine {
 
     /// Ends a task whose next attempt the budget does not allow. A `finally` step that cannot be
     /// retried has failed: only a forced end cancels one.
-    pub(super) fn skip_over_budget(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn skip_over_budget(&mut self, task: TaskIx) {
         let tried = self.state.task_record(task).is_some_and(|record| record.attempts_of_round() > 0);
         let reason = self.unaffordable_reason();
         let tries = self.state.task_record(task).and_then(|record| record.tries.as_ref());
         let refuted = tries.is_some_and(|tries| !tries.failed.is_empty());
         let end = if tried && self.plan.is_finally(task.ix()) {
             let failure_class = Some(EngineFailure::Budget.class());
-            let standing = if refuted { super::Standing::Refuted } else { super::Standing::Unchecked };
+            let standing = if refuted { Standing::Refuted } else { Standing::Unchecked };
             TaskCompletion::failure(standing, failure_class, reason)
         } else if tried {
             TaskCompletion::cancelled(reason)
@@ -189,13 +198,13 @@ impl Machine {
     }
 
     /// Returns the reason why nothing new begins once the budget is spent.
-    pub(super) fn budget_exhausted_reason(&self) -> Option<String> {
+    pub(in crate::machine) fn budget_exhausted_reason(&self) -> Option<String> {
         let spent = self.state.ledger.spent?;
         Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
     }
 
     /// Returns the reason why the budget does not let a task begin.
-    pub(super) fn unaffordable_reason(&self) -> String {
+    pub(in crate::machine) fn unaffordable_reason(&self) -> String {
         match self.budget_exhausted_reason() {
             Some(reason) => format!("not started: {reason}"),
             None => self.stopping_reason(),
@@ -227,7 +236,7 @@ impl Machine {
 
     /// Reports the thresholds that have been reached. Time is left to its timer, so that an input
     /// that answers nothing changes nothing.
-    pub(super) fn notice_budget(&mut self) {
+    pub(in crate::machine) fn notice_budget(&mut self) {
         if self.state.ledger.budget.is_none() || self.state.outcome.is_some() {
             return;
         }
@@ -272,7 +281,7 @@ impl Machine {
     }
 
     /// Sets the timer of the budget.
-    pub(super) fn budget_timer(&mut self) {
+    pub(in crate::machine) fn budget_timer(&mut self) {
         if let (Some(ms), Some(since)) = (self.next_mark(), self.state.ledger.since) {
             self.set_timer(TimerKind::Budget { ms }, since.after(millis(ms)));
         }
@@ -280,7 +289,7 @@ impl Machine {
 
     /// Applies the passing of time to the budget. A timer set before the limit was extended has no
     /// effect any more.
-    pub(super) fn on_budget_timer(&mut self, ms: u64) {
+    pub(in crate::machine) fn on_budget_timer(&mut self, ms: u64) {
         let resource = BudgetResource::WallTime;
         let used = self.state.ledger.used(resource, self.now);
         let limit = self.state.ledger.limit(resource);

@@ -1,17 +1,22 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
-use super::in_flight::TaskRequest;
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::{ActivityKind, TaskActivity};
-use super::{Attempt, Effect, EventKind, Machine, RunPhase, WorkExit};
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::standing::RunPhase;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::Attempt;
+use crate::machine::task_phase::{ActivityKind, TaskActivity};
+use crate::machine::turn::Machine;
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 
 impl Machine {
     /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when
     /// everything that can run has run, whatever the policy says: its measurement must not depend
     /// on concurrency (artoo v0.8, R4b).
-    pub(super) fn stop(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn stop(&mut self, task: TaskIx) {
         let policy = self.plan.parts().policy.on_failure;
         if policy == OnStepFailure::Continue
             || self.plan.parts().replan.is_some()
@@ -26,7 +31,7 @@ impl Machine {
     }
 
     /// Ends every main step that may not begin any more, and running work if it must end.
-    pub(super) fn sweep(&mut self) {
+    pub(in crate::machine) fn sweep(&mut self) {
         let ending = self.state.is_ending();
         let forced = self.state.is_force_cancelled();
         if forced || self.state.never_began() {
@@ -50,7 +55,7 @@ impl Machine {
 
     /// Ends the tasks of a step with nothing running; with `resting`, also those between two
     /// attempts.
-    pub(super) fn sweep_step(&mut self, step: u32, resting: bool) {
+    pub(in crate::machine) fn sweep_step(&mut self, step: u32, resting: bool) {
         let places: Vec<TaskIx> = match &self.state.step_record(step).many {
             None => vec![TaskIx { step, item: None }],
             Some(many) => (0..u32::try_from(many.records.len()).unwrap_or(u32::MAX))
@@ -92,7 +97,7 @@ impl Machine {
     }
 
     /// Ends running work that may not go on.
-    pub(super) fn kill_live(&mut self, force: bool) {
+    pub(in crate::machine) fn kill_live(&mut self, force: bool) {
         let ending = self.state.is_ending();
         let gated = matches!(self.state.phase, RunPhase::Gates | RunPhase::Publish);
         let checked = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
@@ -134,7 +139,7 @@ impl Machine {
 
     /// Withdraws the locks that a task was to have again after a resume. Returns if it was approved meanwhile; `None`: it
     /// does not wait for any.
-    pub(super) fn withdraw_return(&mut self, task: TaskIx) -> Option<bool> {
+    pub(in crate::machine) fn withdraw_return(&mut self, task: TaskIx) -> Option<bool> {
         let TaskRequest::Return { approved } = self.flight.request(task)? else { return None };
         self.flight.set(task, None);
         let place = state::task_id(&self.plan, task);

@@ -7,14 +7,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::scope::{self, TaskScope};
-use super::state::{self, MachineState, TaskIx, TaskRecord};
-use super::task_end::TaskCompletion;
-use super::task_phase::ActivityKind;
-use super::{
-    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, Machine, RunPhase,
-    Standing, StepItem, TaskId,
-};
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::evidence::Artifact;
+use crate::machine::feedback::FailedCheck;
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::standing::{RunPhase, Standing, StepItem};
+use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::Machine;
+use crate::machine::verdict::CheckVerdict;
 use wf_model::{
     ApprovalRequirement, Check, CheckCertainty, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan,
 };
@@ -38,7 +43,7 @@ impl std::fmt::Display for ReworkLoop {
 }
 
 /// Returns the checks of a phase.
-pub(super) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {
+pub(in crate::machine) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {
     checks.iter().filter(move |check| check.phase == phase)
 }
 
@@ -61,7 +66,7 @@ impl Machine {
     }
 
     /// Requests the checks of an attempt whose turn it is.
-    pub(super) fn ask_checks(&mut self, task: TaskIx, attempt: Attempt) {
+    pub(in crate::machine) fn ask_checks(&mut self, task: TaskIx, attempt: Attempt) {
         // After a resume they are requested once its lock is held again.
         if self.flight.is_returning(task) {
             return;
@@ -85,18 +90,18 @@ impl Machine {
     }
 
     /// Returns the phase of a task's next checks; `None`: all passed.
-    fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
+    pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
         let over = self.state.task_record(task).and_then(|record| record.passed);
         CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
     }
 
     /// Returns the phase of the plan's own checks; the last, if there is none.
-    pub(super) fn own_phase(&self) -> CheckPhase {
+    pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
         CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
     }
 
     /// Applies the rulings of a phase of checks on an attempt.
-    pub(super) fn on_verdicts(
+    pub(in crate::machine) fn on_verdicts(
         &mut self,
         attempt: &Attempt,
         phase: CheckPhase,
@@ -176,7 +181,7 @@ impl Machine {
     }
 
     /// Sends the work back for rework, as long as the failed phase has loops.
-    pub(super) fn rework(
+    pub(in crate::machine) fn rework(
         &mut self,
         task: TaskIx,
         attempt: &Attempt,
@@ -224,7 +229,7 @@ impl Machine {
     }
 
     /// Goes on with an attempt although a phase failed: an approver let it be ignored.
-    pub(super) fn on_phase_ignored(&mut self, task: TaskIx, phase: CheckPhase) {
+    pub(in crate::machine) fn on_phase_ignored(&mut self, task: TaskIx, phase: CheckPhase) {
         if let Some(live) = self.state.activity(task) {
             let attempt = state::attempt(&self.plan, task, live.attempt);
             self.after_phase(task, &attempt, phase);
@@ -232,7 +237,7 @@ impl Machine {
     }
 
     /// Ends a task with a failed phase that no approver let be ignored.
-    pub(super) fn on_phase_not_ignored(&mut self, task: TaskIx, phase: CheckPhase, no: &str) {
+    pub(in crate::machine) fn on_phase_not_ignored(&mut self, task: TaskIx, phase: CheckPhase, no: &str) {
         let record = self.state.task_record(task);
         let tries = record.and_then(|record| record.tries.as_ref());
         let failure_class = tries.and_then(|tries| tries.failure_class);
@@ -243,7 +248,7 @@ impl Machine {
     }
 
     /// Applies the rulings of a phase of the plan's own checks.
-    pub(super) fn on_plan_verdicts(&mut self, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
+    pub(in crate::machine) fn on_plan_verdicts(&mut self, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
         let is_expected = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
         if !is_expected || phase != self.own_phase() {
             return;
@@ -262,7 +267,12 @@ impl Machine {
 
 impl MachineState {
     /// Notes that a phase of checks is over, for an attempt or for the plan's own.
-    pub(super) fn record_phase_passed(&mut self, plan: &Plan, attempt: Option<&Attempt>, phase: CheckPhase) {
+    pub(in crate::machine) fn record_phase_passed(
+        &mut self,
+        plan: &Plan,
+        attempt: Option<&Attempt>,
+        phase: CheckPhase,
+    ) {
         let Some(attempt) = attempt else {
             self.passed = Some(phase);
             // The next phase is judged by itself.
@@ -275,7 +285,7 @@ impl MachineState {
     }
 
     /// Notes the phase that sent the work back, if one did.
-    pub(super) fn record_loop(&mut self, task: TaskIx, looped: Option<ReworkLoop>) {
+    pub(in crate::machine) fn record_loop(&mut self, task: TaskIx, looped: Option<ReworkLoop>) {
         let Some(record) = self.task_record_mut(task) else {
             return;
         };
@@ -292,7 +302,7 @@ impl MachineState {
 
 impl TaskRecord {
     /// Returns the number of used loops of a phase.
-    fn loops_of(&self, phase: CheckPhase) -> u32 {
+    pub(in crate::machine) fn loops_of(&self, phase: CheckPhase) -> u32 {
         match phase {
             CheckPhase::Inspect => self.inspector_loops,
             CheckPhase::Test => self.tester_loops,
@@ -301,19 +311,19 @@ impl TaskRecord {
     }
 
     /// Returns the number of rework attempts, which `retry` does not count.
-    pub(super) fn loops(&self) -> u32 {
+    pub(in crate::machine) fn loops(&self) -> u32 {
         self.inspector_loops.saturating_add(self.tester_loops)
     }
 
     /// Starts an attempt: no phase is over, and nothing is ignored any more.
-    pub(super) fn reset_checks(&mut self) {
+    pub(in crate::machine) fn reset_checks(&mut self) {
         self.passed = None;
         self.ignored = false;
         self.is_unbounded = false;
     }
 
     /// Notes that an approver let a phase be ignored, and with it its findings.
-    pub(super) fn note_ignored_phase(&mut self) {
+    pub(in crate::machine) fn note_ignored_phase(&mut self) {
         self.ignored = true;
         if let Some(tries) = &mut self.tries {
             tries.failed.clear();
@@ -329,7 +339,7 @@ fn swapped_file_text(file: &str) -> String {
 }
 
 /// Returns the standing that checks give by passing: that of the weakest of them.
-pub(super) fn standing_of(checks: &[Check]) -> Standing {
+pub(in crate::machine) fn standing_of(checks: &[Check]) -> Standing {
     let plausible = checks.iter().any(|check| check.mode == CheckCertainty::Plausible);
     if plausible { Standing::Plausible } else { Standing::Verified }
 }

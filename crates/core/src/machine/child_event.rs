@@ -4,8 +4,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, AttemptUsage, Standing, ToolCallId, WorkExit};
 use crate::agent::{ChildReport, ChildStart};
+use crate::machine::agent_event::ToolCallId;
+use crate::machine::exit::WorkExit;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::standing::Standing;
+use crate::machine::task_id::Attempt;
 use wf_base::name::{Name, PlanId, TaskPathError};
 use wf_model::JsonObject;
 
@@ -116,7 +120,7 @@ impl ChildRecord {
     }
 
     /// Returns what a model is told of it. What the run itself claims is never more than its status.
-    pub(super) fn report(&self) -> ChildReport {
+    pub(in crate::machine) fn report(&self) -> ChildReport {
         let (status, error) = match &self.phase {
             ChildPhase::Waiting | ChildPhase::Running => return ChildReport::dispatched(&self.start),
             ChildPhase::Ended(end) => match &end.exit {

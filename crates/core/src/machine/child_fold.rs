@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{MachineState, TaskIx};
-use super::{Attempt, ChildId, ChildPhase, ChildRecord, EventKind, ToolCallId};
 use crate::agent::ChildRequest;
+use crate::machine::agent_event::ToolCallId;
+use crate::machine::child_event::{ChildId, ChildPhase, ChildRecord};
+use crate::machine::event::EventKind;
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::task_id::Attempt;
 use wf_base::time::Moment;
 use wf_model::Plan;
 
 impl MachineState {
     /// Applies a fact about a child run.
-    pub(super) fn apply_to_children(&mut self, plan: &Plan, fact: &EventKind) {
+    pub(in crate::machine) fn apply_to_children(&mut self, plan: &Plan, fact: &EventKind) {
         match fact {
             EventKind::ChildDispatched(dispatch) => {
                 if let Some(record) = self.agent_record_mut(plan, &dispatch.id.attempt)
@@ -29,7 +32,7 @@ impl MachineState {
     }
 
     /// Notes that an agent waits from now on, if a tool call is one of `collect`.
-    pub(super) fn begin_collect(&mut self, plan: &Plan, at: Moment, call: &ToolCallId) {
+    pub(in crate::machine) fn begin_collect(&mut self, plan: &Plan, at: Moment, call: &ToolCallId) {
         if let Some(record) = self.agent_record_mut(plan, &call.attempt)
             && let Some(ChildRequest::Collect(_)) = record.child_request(call.position)
         {
@@ -38,7 +41,7 @@ impl MachineState {
     }
 
     /// Adds the time that an agent waited, if the tool call that ends is one of `collect`.
-    pub(super) fn end_collect(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+    pub(in crate::machine) fn end_collect(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         if let Some(record) = self.agent_record_mut(plan, attempt)
             && let Some(since) = record.collecting_since.take()
         {
@@ -48,7 +51,12 @@ impl MachineState {
 
     /// True if the agent of an attempt waits for child runs, and all that have begun are among some runs, given by the
     /// names of the attempts that they are.
-    pub(super) fn only_collects(&self, task: TaskIx, attempt: &Attempt, runs: &BTreeSet<String>) -> bool {
+    pub(in crate::machine) fn only_collects(
+        &self,
+        task: TaskIx,
+        attempt: &Attempt,
+        runs: &BTreeSet<String>,
+    ) -> bool {
         let record = self.task_record(task).and_then(|record| record.agent.as_deref());
         let Some(record) = record.filter(|record| record.is_collecting()) else { return false };
         let mut begun = record.children.iter().filter(|child| child.phase == ChildPhase::Running);

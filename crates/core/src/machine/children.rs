@@ -11,22 +11,28 @@
 //! call that has begun and is not executed yet; no process waits, and the time limit of the attempt does not count it.
 //!
 //! **Invariant:** a child run begins only once the fact that it does is durable, and each once: which have begun follows
-//! from the facts, and [`InFlight`](super::InFlight) knows which of them this engine was told to begin.
+//! from the facts, and [`InFlight`](crate::machine::InFlight) knows which of them this engine was told to begin.
 //! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
 
-use super::agent_record::AgentStep;
-use super::budget::BUDGET_SPENT_PREFIX;
-use super::child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
-use super::in_flight::TaskRequest;
-use super::state::TaskIx;
-use super::{AgentRecord, Attempt, AttemptEnd, Effect, EventKind, Machine, ToolCallId, WorkExit};
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
+use crate::machine::agent_event::ToolCallId;
+use crate::machine::agent_record::{AgentRecord, AgentStep};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::budget::BUDGET_SPENT_PREFIX;
+use crate::machine::child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::state::TaskIx;
+use crate::machine::task_id::Attempt;
+use crate::machine::turn::Machine;
 use wf_base::name::Name;
 use wf_model::FailureClass;
 
 impl Machine {
     /// Returns the reason why a call of `dispatch` or `collect` is refused, if it is.
-    pub(super) fn child_obstacle(&self, task: TaskIx, request: &ChildRequest) -> Option<String> {
+    pub(in crate::machine) fn child_obstacle(&self, task: TaskIx, request: &ChildRequest) -> Option<String> {
         let start = match request {
             ChildRequest::Collect(ChildChoice::Child(child)) if self.child(task, child).is_none() => {
                 return Some(format!("no run with the id `{child}` was started"));
@@ -57,7 +63,7 @@ impl Machine {
 
     /// Carries out a call of `dispatch` or `collect` as far as it needs no answer from outside, and returns what the
     /// model is told; `None` if the call waits.
-    pub(super) fn answer_child_request(
+    pub(in crate::machine) fn answer_child_request(
         &mut self,
         task: TaskIx,
         id: &ToolCallId,
@@ -132,7 +138,7 @@ impl Machine {
 
     /// Asks for the child runs of an attempt that have begun and that this engine was not asked for: the new ones, and
     /// after a resume all.
-    pub(super) fn request_children(&mut self, task: TaskIx, attempt: &Attempt) {
+    pub(in crate::machine) fn request_children(&mut self, task: TaskIx, attempt: &Attempt) {
         let running = self.children(task).iter().filter(|record| record.phase == ChildPhase::Running);
         let starts: Vec<ChildStart> = running.map(|record| record.start.clone()).collect();
         for ChildStart { child, plan, params, .. } in starts {
@@ -144,7 +150,7 @@ impl Machine {
     }
 
     /// Applies the end of a child run.
-    pub(super) fn on_child_end(&mut self, end: ChildEnd) {
+    pub(in crate::machine) fn on_child_end(&mut self, end: ChildEnd) {
         let attempt = end.id.attempt.clone();
         let Some(task) = self.task_ix(&attempt.place).filter(|_| self.flight.children.remove(&end.id)) else {
             return;
@@ -173,7 +179,7 @@ impl Machine {
 
     /// Ends the child runs of an attempt that is about to end: what waits does not begin, what runs is told to end. True
     /// if the attempt has to wait for that.
-    pub(super) fn stop_children(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
+    pub(in crate::machine) fn stop_children(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
         self.flight.collecting.remove(&task);
         let waiting = self.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
         let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
@@ -192,7 +198,7 @@ impl Machine {
 
     /// Ends an agent that is told to end while it waits for child runs, and these with it: nothing else answers its
     /// call. True if it waits for some.
-    pub(super) fn stop_collecting(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
+    pub(in crate::machine) fn stop_collecting(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
         let waits = self.flight.collecting.contains(&task);
         if waits {
             self.end_agent(attempt, WorkExit::Cancelled, None);
@@ -201,7 +207,7 @@ impl Machine {
     }
 
     /// Keeps the end of an agent that could not go on after a crash until its child runs have ended. True if it did.
-    pub(super) fn hold_for_children(&mut self, task: TaskIx, ended: &AttemptEnd) -> bool {
+    pub(in crate::machine) fn hold_for_children(&mut self, task: TaskIx, ended: &AttemptEnd) -> bool {
         let holds = self.has_open_children(task) && self.stop_children(task, &ended.attempt);
         if holds {
             self.flight.held.insert(task, ended.clone());
@@ -223,7 +229,7 @@ impl Machine {
     }
 
     /// Returns the names of the child runs that have not ended.
-    pub(super) fn open_children(&self, task: TaskIx) -> Vec<Name> {
+    pub(in crate::machine) fn open_children(&self, task: TaskIx) -> Vec<Name> {
         let open = self.children(task).iter().filter(|record| record.end().is_none());
         open.map(|record| record.start.child.clone()).collect()
     }

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{MachineState, TaskIx};
-use super::{Attempt, EventKind, Machine};
+use crate::machine::event::EventKind;
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::task_id::Attempt;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_model::Plan;
 
@@ -33,15 +35,15 @@ pub struct ClientRepair {
 
 /// A repair that was begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ClientRepairRecord {
-    pub(super) invalid: InvalidAnswer,
+pub(in crate::machine) struct ClientRepairRecord {
+    pub(in crate::machine) invalid: InvalidAnswer,
     /// The number of model calls before it.
-    pub(super) after: u32,
+    pub(in crate::machine) after: u32,
 }
 
 impl MachineState {
     /// Applies the fact that a program is begun again.
-    pub(super) fn begin_client_repair(&mut self, plan: &Plan, repair: &ClientRepair) {
+    pub(in crate::machine) fn begin_client_repair(&mut self, plan: &Plan, repair: &ClientRepair) {
         if let Some(record) = self.agent_record_mut(plan, &repair.attempt) {
             let (invalid, after) = (repair.invalid.clone(), record.call());
             record.client_repair = Some(Box::new(ClientRepairRecord { invalid, after }));
@@ -51,7 +53,12 @@ impl MachineState {
 
 impl Machine {
     /// Lets the program of an agent repair its answer; false if it has tried before.
-    pub(super) fn repair_client(&mut self, task: TaskIx, attempt: &Attempt, invalid: InvalidAnswer) -> bool {
+    pub(in crate::machine) fn repair_client(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        invalid: InvalidAnswer,
+    ) -> bool {
         let first = self.agent_record(task).is_some_and(|record| record.client_repair.is_none());
         if first {
             let attempt = attempt.clone();

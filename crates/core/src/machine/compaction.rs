@@ -8,14 +8,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::in_flight::TaskRequest;
-use super::reason::truncate_reason;
-use super::state::{MachineState, TaskIx};
-use super::{
-    AgentRecord, AttemptUsage, CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest,
-    CompactionStart, Effect, EventKind, Machine, ModelCallStart,
-};
 use crate::agent::{ContextCut, GroupChoice};
+use crate::machine::agent_event::ModelCallStart;
+use crate::machine::agent_record::AgentRecord;
+use crate::machine::compaction_event::{
+    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart,
+};
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::reason::truncate_reason;
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 use wf_model::{Money, Plan};
 
@@ -27,7 +32,7 @@ const COOL_DOWN: Duration = Duration::from_mins(5);
 
 /// The failures of the compactor in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CompactorBreaker {
+pub(in crate::machine) struct CompactorBreaker {
     /// The number of failures since the last answer.
     failures: u32,
     /// The time of the last failure.
@@ -36,18 +41,18 @@ pub(super) struct CompactorBreaker {
 
 /// The question to the compactor for a model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CompactionRecord {
+pub(in crate::machine) struct CompactionRecord {
     /// The number of the model call.
-    call: u32,
+    pub(in crate::machine) call: u32,
     /// The groups of turns.
-    groups: Vec<Vec<u32>>,
+    pub(in crate::machine) groups: Vec<Vec<u32>>,
     /// The outcome; `None`: it is asked.
-    outcome: Option<CompactionOutcome>,
+    pub(in crate::machine) outcome: Option<CompactionOutcome>,
 }
 
 impl CompactorBreaker {
     /// True if the compactor is not asked now.
-    fn is_open(self, now: Moment) -> bool {
+    pub(in crate::machine) fn is_open(self, now: Moment) -> bool {
         self.failures >= MOST_FAILURES && self.last.is_some_and(|last| now < last.after(COOL_DOWN))
     }
 
@@ -62,14 +67,14 @@ impl CompactorBreaker {
 }
 
 impl CompactionRecord {
-    fn is_open(&self) -> bool {
+    pub(in crate::machine) fn is_open(&self) -> bool {
         self.outcome.is_none()
     }
 }
 
 impl MachineState {
     /// Applies a fact about the compactor.
-    pub(super) fn apply_compaction(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+    pub(in crate::machine) fn apply_compaction(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
             EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
                 if let Some(record) = self.agent_record_mut(plan, attempt) {
@@ -92,7 +97,7 @@ impl MachineState {
 
 impl Machine {
     /// Asks the compactor about a call that is to begin, if there is something to choose. True if it is being asked.
-    pub(super) fn ask_compactor(&mut self, task: TaskIx, start: &ModelCallStart) -> bool {
+    pub(in crate::machine) fn ask_compactor(&mut self, task: TaskIx, start: &ModelCallStart) -> bool {
         let Some(record) = self.agent_record(task).filter(|record| record.compactor.is_some()) else {
             return false;
         };
@@ -122,7 +127,7 @@ impl Machine {
     }
 
     /// Applies the answer of the compactor, or the reason why there is none, and lets the call begin.
-    pub(super) fn on_compacted(&mut self, reply: CompactionReply) {
+    pub(in crate::machine) fn on_compacted(&mut self, reply: CompactionReply) {
         let CompactionReply { start, said, asked, usage } = reply;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Compaction);
         let Some(task) = self.working_agent(&start.attempt).filter(waits) else {
@@ -151,7 +156,7 @@ impl Machine {
 
 impl AgentRecord {
     /// Returns the cut that the compactor chose for a call.
-    pub(super) fn compacted(&self, call: u32) -> Option<&ContextCut> {
+    pub(in crate::machine) fn compacted(&self, call: u32) -> Option<&ContextCut> {
         let known = self.compaction.as_ref().filter(|known| known.call == call)?;
         match &known.outcome {
             Some(CompactionOutcome::Chosen { context, .. }) => Some(context),
@@ -160,12 +165,12 @@ impl AgentRecord {
     }
 
     /// Returns what the question to the compactor may use that is under way, if there is one.
-    pub(super) fn open_compaction(&self) -> Option<AttemptUsage> {
+    pub(in crate::machine) fn open_compaction(&self) -> Option<AttemptUsage> {
         let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
         (open && self.exit.is_none()).then(|| self.compaction_reserve())
     }
 
-    fn compaction_reserve(&self) -> AttemptUsage {
+    pub(in crate::machine) fn compaction_reserve(&self) -> AttemptUsage {
         self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
             let (input, output) = (compactor.max_input, compactor.max_output);
             let cost = compactor.price.map_or(Money::default(), |price| price.highest_cost(input, output));

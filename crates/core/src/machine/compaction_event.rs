@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AskedModel, Attempt, AttemptUsage, ModelCallStart};
 use crate::agent::{ContextCut, GroupChoice};
+use crate::machine::agent_event::ModelCallStart;
+use crate::machine::asked_model::AskedModel;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::task_id::Attempt;
 use wf_base::name::Name;
 use wf_model::ModelPrice;
 

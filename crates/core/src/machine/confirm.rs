@@ -1,14 +1,17 @@
 //! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
 
-use super::state::{self, MachineState, TaskIx};
-use super::{
-    Artifact, Attempt, Effect, EventKind, Machine, RunPhase, StaleFile, Standing, StepState, TaskId,
-};
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::evidence::{Artifact, StaleFile};
+use crate::machine::standing::{RunPhase, Standing, StepState};
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::turn::Machine;
 use wf_model::Plan;
 
 impl Machine {
     /// Records the files that a result was checked with, if there are any.
-    pub(super) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
+    pub(in crate::machine) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
         if !files.is_empty() {
             let attempt = attempt.clone();
             self.emit(EventKind::EvidenceTaken { attempt, files });
@@ -16,7 +19,7 @@ impl Machine {
     }
 
     /// Ends the run, after asking whether the evidence of verified tasks is still fresh.
-    pub(super) fn conclude(&mut self) {
+    pub(in crate::machine) fn conclude(&mut self) {
         if self.state.is_force_cancelled() || self.state.tasks_with_fresh_evidence().next().is_none() {
             return self.end_run();
         }
@@ -25,7 +28,7 @@ impl Machine {
     }
 
     /// Asks again after a resume; all of the evidence may have gone stale in the meantime.
-    pub(super) fn resume_confirmation(&mut self) {
+    pub(in crate::machine) fn resume_confirmation(&mut self) {
         if self.state.tasks_with_fresh_evidence().next().is_none() {
             self.end_run();
         } else {
@@ -41,7 +44,7 @@ impl Machine {
     }
 
     /// Applies the answer and ends the run.
-    pub(super) fn on_confirmation(&mut self, stale: Vec<StaleFile>) {
+    pub(in crate::machine) fn on_confirmation(&mut self, stale: Vec<StaleFile>) {
         if self.state.phase == RunPhase::Confirm {
             for stale in stale {
                 self.on_stale_evidence(stale);
@@ -52,7 +55,7 @@ impl Machine {
 
     /// Applies a change to a file of a task's evidence. It changes nothing if the task is not
     /// verified or not known, or if the change is reported twice.
-    pub(super) fn on_stale_evidence(&mut self, stale: StaleFile) {
+    pub(in crate::machine) fn on_stale_evidence(&mut self, stale: StaleFile) {
         let task = self.task_ix(&stale.place);
         if task.is_some_and(|task| self.state.is_verified(task)) {
             self.emit(EventKind::EvidenceStale(stale));
@@ -62,13 +65,13 @@ impl Machine {
 
 impl MachineState {
     /// Returns the tasks whose evidence is still fresh, in plan order.
-    pub(super) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
+    pub(in crate::machine) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
         let tasks = self.evidence.iter().copied();
         tasks.filter(|task| self.is_verified(*task))
     }
 
     /// True if a task ended checked and its evidence is not stale.
-    pub(super) fn is_verified(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_verified(&self, task: TaskIx) -> bool {
         let record = self.step_record(task.step);
         match (task.item, &record.many) {
             (None, None) => record.state == StepState::Succeeded && record.standing.is_checked(),
@@ -80,7 +83,7 @@ impl MachineState {
     }
 
     /// Downgrades a task, and the repeated step that it is an item of, to unverified success.
-    pub(super) fn mark_stale(&mut self, plan: &Plan, stale: &StaleFile) {
+    pub(in crate::machine) fn mark_stale(&mut self, plan: &Plan, stale: &StaleFile) {
         let Some(task) = state::find_task_ix(plan, &stale.place) else {
             return;
         };

@@ -4,81 +4,83 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::planner::{PlannerCall, ProposalDecision};
-use super::serde_pairs;
-use super::state::MachineState;
-use super::{
-    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
-    ProposedAlternative, Round, ToolAdvice,
-};
 use crate::ggs::{Directive, PreviousRound};
+use crate::machine::memory_advice::{IntentAdvice, ToolAdvice};
+use crate::machine::planner::{PlannerCall, ProposalDecision};
+use crate::machine::planner_event::PlannerRejection;
+use crate::machine::proposal::ProposedAlternative;
+use crate::machine::round::{AlternativeSwitch, CriteriaCount, Round};
+use crate::machine::serde_pairs;
+use crate::machine::state::MachineState;
+use crate::machine::task_id::Attempt;
+use crate::machine::verdict::CheckVerdict;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{CheckCertainty, Plan};
 
 /// The controller's knowledge of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ControllerState {
+pub(in crate::machine) struct ControllerState {
     /// The number of rounds that have ended.
-    pub(super) rounds: u32,
+    pub(in crate::machine) rounds: u32,
     /// The number of them that were followed by another.
-    pub(super) replans: u32,
+    pub(in crate::machine) replans: u32,
     /// The data of the last round that the next one needs.
-    pub(super) past: PreviousRound,
+    pub(in crate::machine) past: PreviousRound,
     /// The last directive.
-    pub(super) previous: Option<Directive>,
-    pub(super) blocked_tools: BTreeSet<String>,
-    pub(super) blocked_targets: BTreeSet<String>,
+    pub(in crate::machine) previous: Option<Directive>,
+    pub(in crate::machine) blocked_tools: BTreeSet<String>,
+    pub(in crate::machine) blocked_targets: BTreeSet<String>,
     /// The advice from memory.
-    pub(super) advice: Vec<ToolAdvice>,
+    pub(in crate::machine) advice: Vec<ToolAdvice>,
     /// The advice from memory on the plan's intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) intent: Option<IntentAdvice>,
+    pub(in crate::machine) intent: Option<IntentAdvice>,
     /// The alternative in use for each step that is not done as written.
     #[serde(with = "serde_pairs")]
-    pub(super) ways: BTreeMap<u32, u32>,
+    pub(in crate::machine) ways: BTreeMap<u32, u32>,
     /// The kind of change that led to it.
     #[serde(with = "serde_pairs")]
-    pub(super) kinds: BTreeMap<u32, Directive>,
+    pub(in crate::machine) kinds: BTreeMap<u32, Directive>,
     /// The abandoned alternatives of each step.
     #[serde(with = "serde_pairs")]
-    pub(super) tried: BTreeMap<u32, BTreeSet<u32>>,
+    pub(in crate::machine) tried: BTreeMap<u32, BTreeSet<u32>>,
     /// The numbers of failures and of rulings of each plausible criterion, over all rounds; those
     /// of the plan belong to no step.
     #[serde(with = "serde_pairs")]
-    pub(super) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
+    pub(in crate::machine) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
     /// True if the gate to the plan's own criteria has opened, in this round or in an earlier one:
     /// they count from then on.
     #[serde(default)]
-    pub(super) opened: bool,
+    pub(in crate::machine) opened: bool,
     /// The number of criteria that pass, if the result was accepted with less than all.
-    pub(super) accepted: Option<CriteriaCount>,
+    pub(in crate::machine) accepted: Option<CriteriaCount>,
     /// The reason why nothing more is tried.
-    pub(super) abandoned: Option<String>,
+    pub(in crate::machine) abandoned: Option<String>,
     /// The question to the planner about the round that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) planning: Option<PlannerCall>,
+    pub(in crate::machine) planning: Option<PlannerCall>,
     /// The alternatives that a planner added to the plan, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) adopted: Vec<BTreeMap<Name, ProposedAlternative>>,
+    pub(in crate::machine) adopted: Vec<BTreeMap<Name, ProposedAlternative>>,
     /// The rounds so far, if there is a planner to inform.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) history: Vec<Round>,
+    pub(in crate::machine) history: Vec<Round>,
     /// The steps about which people are asked before their next attempt: the controller has nothing left to try.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) escalated: BTreeSet<u32>,
+    pub(in crate::machine) escalated: BTreeSet<u32>,
     /// True if the current round has been judged.
-    pub(super) closed: bool,
+    pub(in crate::machine) closed: bool,
 }
 
 impl ControllerState {
     /// Returns the alternative in use for a step.
-    pub(super) fn alternative_of(&self, step: u32) -> u32 {
+    pub(in crate::machine) fn alternative_of(&self, step: u32) -> u32 {
         self.ways.get(&step).copied().unwrap_or(0)
     }
 
     /// Returns the abandoned alternatives of a step, with the one in use.
-    pub(super) fn tried_alternatives(&self, step: u32) -> BTreeSet<u32> {
+    pub(in crate::machine) fn tried_alternatives(&self, step: u32) -> BTreeSet<u32> {
         let mut tried = self.tried.get(&step).cloned().unwrap_or_default();
         tried.insert(self.alternative_of(step));
         tried
@@ -97,7 +99,7 @@ impl ControllerState {
     }
 
     /// Notes a question to the planner, or its answer.
-    pub(super) fn note_planner(&mut self, at: Moment, answer: Option<ProposalDecision>) {
+    pub(in crate::machine) fn note_planner(&mut self, at: Moment, answer: Option<ProposalDecision>) {
         let (since, rejected) = match self.planning.take() {
             Some(planning) => (planning.since, planning.rejected),
             None => (at, None),
@@ -106,7 +108,7 @@ impl ControllerState {
     }
 
     /// Notes an answer of the planner that is not used.
-    pub(super) fn note_rejection(&mut self, at: Moment, rejection: &PlannerRejection) {
+    pub(in crate::machine) fn note_rejection(&mut self, at: Moment, rejection: &PlannerRejection) {
         let reason = rejection.reason.clone();
         self.note_planner(at, (!rejection.asked_again).then(|| ProposalDecision::Refused(reason.clone())));
         if let Some(planning) = self.planning.as_mut().filter(|_| rejection.asked_again) {
@@ -115,7 +117,7 @@ impl ControllerState {
     }
 
     /// Applies the advice from memory.
-    pub(super) fn take_advice(
+    pub(in crate::machine) fn take_advice(
         &mut self,
         plan: &Plan,
         intent: Option<&IntentAdvice>,
@@ -130,7 +132,7 @@ impl ControllerState {
     }
 
     /// Counts a ruling on a criterion of a step, or of the plan.
-    pub(super) fn count(&mut self, step: Option<u32>, verdict: &CheckVerdict) {
+    pub(in crate::machine) fn count(&mut self, step: Option<u32>, verdict: &CheckVerdict) {
         if verdict.certainty == CheckCertainty::Plausible {
             let trials = self.trials.entry((step, verdict.name.clone())).or_default();
             trials.0 += u32::from(!verdict.passed());
@@ -140,7 +142,7 @@ impl ControllerState {
 
     /// Returns the weight of a failed criterion: for a plausible one, its share of failures among
     /// all its rulings (artoo v0.8, D).
-    pub(super) fn weight(&self, step: Option<u32>, criterion: &Name) -> f64 {
+    pub(in crate::machine) fn weight(&self, step: Option<u32>, criterion: &Name) -> f64 {
         match self.trials.get(&(step, criterion.clone())) {
             Some((failed, of)) if *of > 0 => f64::from(*failed) / f64::from(*of),
             _ => 1.0,
@@ -150,7 +152,12 @@ impl ControllerState {
 
 impl MachineState {
     /// Counts a ruling, if the run has rounds.
-    pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &CheckVerdict) {
+    pub(in crate::machine) fn count_ruling(
+        &mut self,
+        plan: &Plan,
+        of: Option<&Attempt>,
+        verdict: &CheckVerdict,
+    ) {
         if plan.parts().replan.is_some() {
             let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
             self.control.count(step.map(|ix| ix.0), verdict);
@@ -158,7 +165,7 @@ impl MachineState {
     }
 
     /// Applies the end of a round.
-    pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: Moment) {
+    pub(in crate::machine) fn close_round(&mut self, plan: &Plan, round: &Round, at: Moment) {
         let control = &mut self.control;
         control.rounds = round.round;
         control.past = round.solved.past();

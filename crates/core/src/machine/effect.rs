@@ -2,12 +2,27 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
-    CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
-    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
-};
 use crate::agent::{ChildrenReport, ContextCut};
+use crate::machine::agent_event::ToolCallId;
+use crate::machine::agent_record::AgentRecord;
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::child_event::ChildId;
+use crate::machine::client_repair::InvalidAnswer;
+use crate::machine::compaction_event::CompactionRequest;
+use crate::machine::evidence::Artifact;
+use crate::machine::exchange::ExchangeQuestion;
+use crate::machine::exit::WorkExit;
+use crate::machine::feedback::AttemptFeedback;
+use crate::machine::gates::GatePoint;
+use crate::machine::guidance_event::GuidanceRequest;
+use crate::machine::merge_event::MergeStart;
+use crate::machine::question::PersonAnswer;
+use crate::machine::request::PlanRequest;
+use crate::machine::serde_pairs;
+use crate::machine::standing::StepItem;
+use crate::machine::supplement::CallSupplement;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_locks::TaskLocks;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
@@ -17,7 +32,7 @@ use wf_model::{CheckPhase, JsonObject};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Execute a step's work. Answered by [`Ended`](super::AttemptEnd).
+    /// Execute a step's work. Answered by [`Ended`](crate::machine::AttemptEnd).
     Start {
         /// The attempt.
         #[serde(flatten)]
@@ -36,7 +51,7 @@ pub enum Effect {
         tool_args: Option<Box<serde_json::Value>>,
     },
     /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
-    /// [`Judged`](super::InputKind::Judged).
+    /// [`Judged`](crate::machine::InputKind::Judged).
     Check {
         /// The attempt; `None`: the plan's own criteria.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,12 +66,12 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         reads: JsonObject,
     },
-    /// Ask the gates at a point. Answered by [`Gated`](super::InputKind::Gated).
+    /// Ask the gates at a point. Answered by [`Gated`](crate::machine::InputKind::Gated).
     Gate(GateQuestion),
-    /// Wait for an approval. Answered by [`Answered`](super::InputKind::Answered).
+    /// Wait for an approval. Answered by [`Answered`](crate::machine::InputKind::Answered).
     Ask(Box<ApprovalRequest>),
     /// Ask the planner for alternatives of steps. Answered by
-    /// [`Planned`](super::InputKind::Planned).
+    /// [`Planned`](crate::machine::InputKind::Planned).
     Plan {
         /// The request to the planner.
         request: Box<PlanRequest>,
@@ -66,7 +81,7 @@ pub enum Effect {
         /// The number of the request.
         number: u32,
     },
-    /// Set a timer. Answered by [`Woke`](super::InputKind::Woke).
+    /// Set a timer. Answered by [`Woke`](crate::machine::InputKind::Woke).
     Wake {
         /// The timer.
         timer: TimerKind,
@@ -74,7 +89,7 @@ pub enum Effect {
         at: Moment,
     },
     /// Acquire the locks of a task, all at once, when they are free. Answered by
-    /// [`Locked`](super::InputKind::Locked).
+    /// [`Locked`](crate::machine::InputKind::Locked).
     Lock {
         /// The task.
         place: TaskId,
@@ -87,7 +102,7 @@ pub enum Effect {
         /// The task.
         place: TaskId,
     },
-    /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
+    /// Look up the step's result in the cache. Answered by [`Looked`](crate::machine::InputKind::Looked).
     Lookup {
         /// The task.
         place: TaskId,
@@ -110,7 +125,7 @@ pub enum Effect {
         artifacts: Vec<Artifact>,
     },
     /// Determine the state of an attempt that was under way when the engine died, and end it as
-    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
+    /// [`Exit::Interrupted`](crate::machine::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
     /// [`Effect::Start`].
     Watch {
         /// The attempt.
@@ -138,7 +153,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generated: Option<Sha256Digest>,
     },
-    /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
+    /// Call the model of an agent. Answered by [`Replied`](crate::machine::InputKind::Replied).
     CallModel {
         /// The attempt.
         #[serde(flatten)]
@@ -157,7 +172,7 @@ pub enum Effect {
         /// The texts of gates for the call.
         supplement: Box<CallSupplement>,
     },
-    /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
+    /// Execute a tool call of an agent. Answered by [`ToolEnded`](crate::machine::InputKind::ToolEnded).
     CallTool {
         /// The tool call.
         #[serde(flatten)]
@@ -174,7 +189,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
     },
-    /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
+    /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](crate::machine::InputKind::ChildEnded).
     StartChild {
         /// The child run.
         #[serde(flatten)]
@@ -185,8 +200,8 @@ pub enum Effect {
         params: JsonObject,
     },
     /// Give the program of an agent the reply to its last request, if it waits for one, and wait until it makes the
-    /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
-    /// [`ClientEnded`](super::InputKind::ClientEnded).
+    /// next or ends; start it if it does not run. Answered by [`ClientCalled`](crate::machine::InputKind::ClientCalled) and
+    /// [`ClientEnded`](crate::machine::InputKind::ClientEnded).
     ServeClient {
         /// The attempt.
         #[serde(flatten)]
@@ -200,7 +215,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repairs: Option<InvalidAnswer>,
     },
-    /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
+    /// Collect what an agent left; end its program. Answered by [`Ended`](crate::machine::AttemptEnd).
     EndAgent {
         /// The attempt.
         #[serde(flatten)]
@@ -215,13 +230,13 @@ pub enum Effect {
         untrusted: Option<String>,
     },
     /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
-    /// [`MergePrepared`](super::InputKind::MergePrepared).
+    /// [`MergePrepared`](crate::machine::InputKind::MergePrepared).
     PrepareMerge {
         /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
     },
-    /// Write the files of a merge, or the rest of them. Answered by [`Merged`](super::InputKind::Merged).
+    /// Write the files of a merge, or the rest of them. Answered by [`Merged`](crate::machine::InputKind::Merged).
     Merge(Box<MergeStart>),
     /// End an attempt's work and child runs, or its checks, or the plan's own checks, or its planner.
     Kill {
@@ -231,18 +246,18 @@ pub enum Effect {
         /// True to kill without grace.
         force: bool,
     },
-    /// Ask the planner about a step whose attempts fail. Answered by [`Guided`](super::InputKind::Guided).
+    /// Ask the planner about a step whose attempts fail. Answered by [`Guided`](crate::machine::InputKind::Guided).
     Guide {
         /// The question.
         request: Box<GuidanceRequest>,
     },
-    /// Ask the compactor what is omitted of a conversation. Answered by [`Compacted`](super::InputKind::Compacted).
+    /// Ask the compactor what is omitted of a conversation. Answered by [`Compacted`](crate::machine::InputKind::Compacted).
     Compact {
         /// The question.
         request: Box<CompactionRequest>,
     },
     /// Check whether the files of the last evidence of tasks are unchanged. Answered by
-    /// [`Confirmed`](super::InputKind::Confirmed).
+    /// [`Confirmed`](crate::machine::InputKind::Confirmed).
     Confirm {
         /// The tasks.
         places: Vec<TaskId>,

@@ -4,36 +4,39 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::approvals::ApprovalDraft;
-use super::gates::gates_at;
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::ActivityKind;
-use super::{EventKind, GatePoint, Machine, Standing, TaskId};
 use crate::gate::{self, GateResult, ResolvedEscalation};
+use crate::machine::approvals::ApprovalDraft;
+use crate::machine::event::EventKind;
+use crate::machine::gates::{GatePoint, gates_at};
+use crate::machine::standing::Standing;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::TaskId;
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::Machine;
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
 
 /// A block, with its reason.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct GateBlock {
-    pub(super) gate: GateId,
-    pub(super) reason: String,
+pub(in crate::machine) struct GateBlock {
+    pub(in crate::machine) gate: GateId,
+    pub(in crate::machine) reason: String,
     /// True if the gate failed, and blocks only to be safe.
-    pub(super) failed: bool,
+    pub(in crate::machine) failed: bool,
     /// The next escalation, if it is not the gate's own.
-    pub(super) next: Option<String>,
+    pub(in crate::machine) next: Option<String>,
     /// The escalations already used.
-    pub(super) tried_escalations: BTreeSet<String>,
+    pub(in crate::machine) tried_escalations: BTreeSet<String>,
     /// The results of other gates that did not pass: they count once this block is lifted.
-    pub(super) rest: Vec<GateResult>,
+    pub(in crate::machine) rest: Vec<GateResult>,
     /// The parts that gates rewrote.
-    pub(super) rewritten: JsonObject,
+    pub(in crate::machine) rewritten: JsonObject,
 }
 
 impl GateBlock {
     /// Creates a block that has not been handled yet.
-    pub(super) fn new(gate: GateId, reason: String) -> Self {
+    pub(in crate::machine) fn new(gate: GateId, reason: String) -> Self {
         Self {
             gate,
             reason,
@@ -45,7 +48,7 @@ impl GateBlock {
         }
     }
 
-    pub(super) fn reason(&self, message: Option<&str>) -> String {
+    pub(in crate::machine) fn reason(&self, message: Option<&str>) -> String {
         let said = message.filter(|message| !message.is_empty());
         match (said, self.reason.is_empty()) {
             (Some(message), true) => format!("gate `{}`: {message}", self.gate),
@@ -58,11 +61,11 @@ impl GateBlock {
 
 /// The block behind the plan of an escalation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct StandingBlock {
-    pub(super) gate: GateId,
+pub(in crate::machine) struct StandingBlock {
+    pub(in crate::machine) gate: GateId,
     /// The blocked task; `None`: the run.
-    pub(super) place: Option<TaskId>,
-    pub(super) reason: String,
+    pub(in crate::machine) place: Option<TaskId>,
+    pub(in crate::machine) reason: String,
 }
 
 /// A gate blocks the run.
@@ -76,7 +79,7 @@ pub struct RunBlock {
 
 impl Machine {
     /// Handles a block: runs its escalations one after the other, until one has had an effect.
-    pub(super) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
+    pub(in crate::machine) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
         let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
         // A block of the plan of an escalation stands: the plan is started once.
@@ -200,7 +203,7 @@ impl Machine {
     }
 
     /// Lets a block stand.
-    pub(super) fn give_up(
+    pub(in crate::machine) fn give_up(
         &mut self,
         task: Option<TaskIx>,
         point: GatePoint,

@@ -1,17 +1,42 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
-    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    CriteriaCount, DeselectedStep, ExchangeGated, FailureTally, GatePoint, GuidanceEnd, GuidanceStart,
-    IntentAdvice, LeftProcesses, LogDigest, MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart,
-    NestedFindings, PlanGeneration, PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem,
-    ReworkLoop, Round, RunApproval, RunOffers, RunOutcome, RunPhase, StaleFile, Standing, StepCounts,
-    StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+use crate::gate::GateResult;
+use crate::health::BreakerNote;
+use crate::machine::agent_event::{
+    AgentBriefing, AgentExit, ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallRefusal, ToolCallStart,
 };
-use crate::{gate::GateResult, health::BreakerNote};
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest};
+use crate::machine::asked_model::PlannerCalls;
+use crate::machine::attempt_end::LogDigest;
+use crate::machine::checks::ReworkLoop;
+use crate::machine::child_event::{ChildDispatch, ChildEnd, ChildId};
+use crate::machine::client_repair::ClientRepair;
+use crate::machine::compaction_event::{CompactionEnd, CompactionStart};
+use crate::machine::escalation::RunBlock;
+use crate::machine::evidence::{Artifact, Baseline, StaleFile};
+use crate::machine::exchange::ExchangeGated;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::GatePoint;
+use crate::machine::generated::PlanGeneration;
+use crate::machine::guidance_event::{GuidanceEnd, GuidanceStart};
+use crate::machine::input::{CachedResult, DeselectedStep, RunOutcome};
+use crate::machine::ledger::{AttemptUsage, BudgetUsage};
+use crate::machine::left_process::LeftProcesses;
+use crate::machine::memory_advice::{IntentAdvice, ToolAdvice};
+use crate::machine::merge_event::{MergeEnd, MergeRequest, MergeStart};
+use crate::machine::observations::NestedFindings;
+use crate::machine::planner_event::PlannerRejection;
+use crate::machine::proposal::ProposedAlternative;
+use crate::machine::reusable::ReusedItem;
+use crate::machine::round::{AlternativeSwitch, CriteriaCount, FailureTally, Round};
+use crate::machine::run_approval::RunApproval;
+use crate::machine::run_offers::RunOffers;
+use crate::machine::standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::verdict::CheckVerdict;
+use wf_base::digest::Sha256Digest;
 use wf_base::name::{GateId, Name, PlanId, RunId};
-use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_base::time::Moment;
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
 
 /// A fact that can be true of a run, in the past tense.
@@ -281,13 +306,13 @@ pub enum EventKind {
     /// The planner gave guidance for the next attempts of a step, or none that may be used.
     GuidanceEnded(GuidanceEnd),
     /// The compactor is to be asked what is omitted of a conversation. Durable before it is asked.
-    CompactionStarted(super::CompactionStart),
+    CompactionStarted(CompactionStart),
     /// The compactor chose, or gave no answer that may be used. Durable before the request that relies on it.
-    CompactionEnded(super::CompactionEnd),
+    CompactionEnded(CompactionEnd),
     /// The answer of a program of its own is invalid, and it is to be begun again to repair it. Durable before it is.
-    ClientRepairStarted(super::ClientRepair),
+    ClientRepairStarted(ClientRepair),
     /// A gate blocks the run.
-    RunBlocked(super::RunBlock),
+    RunBlocked(RunBlock),
     /// A failed attempt will be followed by another: a retry or rework.
     RetryScheduled {
         /// The next attempt.
@@ -401,3 +426,9 @@ pub enum EventKind {
         offers: RunOffers,
     },
 }
+
+/// The version of the machine's rules. A state written under other rules is not continued.
+///
+/// It changes when the meaning of a recorded fact changes. Evidence and corrections did not change
+/// it: a log without their facts leads to the same state as before, and goes on from there.
+pub const LOGIC_VERSION: u32 = 1;

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{PinnedFile, TaskId};
+use crate::machine::run_approval::PinnedFile;
+use crate::machine::task_id::TaskId;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 

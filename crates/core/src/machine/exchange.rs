@@ -7,14 +7,21 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::gates::has_gates;
-use super::in_flight::TaskRequest;
-use super::state::{self, TaskIx};
-use super::{
-    AgentRecord, Attempt, CallSupplement, EventKind, ExchangeSubject, GatePoint, GateQuestion, Machine,
-    ModelCallOutcome, ModelCallStart, ShownContent, ToolRecord, WorkExit, serde_pairs,
-};
 use crate::gate::{self, GateOutcome, GateRuling};
+use crate::machine::agent_event::{ModelCallOutcome, ModelCallStart};
+use crate::machine::agent_record::{AgentRecord, AgentTurn, ToolRecord};
+use crate::machine::effect::GateQuestion;
+use crate::machine::event::EventKind;
+use crate::machine::exchange_approval::ExchangeSubject;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::serde_pairs;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::supplement::CallSupplement;
+use crate::machine::task_id::Attempt;
+use crate::machine::tool_approval::ShownContent;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_model::{EngineFailure, FailureClass};
 
@@ -113,7 +120,7 @@ impl GateQuestion {
 impl Machine {
     /// Asks the gates about what is new in a conversation: a result, a reply, then the model call that is to begin.
     /// True if it did.
-    pub(super) fn gate_news(
+    pub(in crate::machine) fn gate_news(
         &mut self,
         task: TaskIx,
         attempt: &Attempt,
@@ -134,7 +141,11 @@ impl Machine {
     }
 
     /// Returns the first part that gates have not let pass, with the position of a result.
-    fn ungated(&self, task: TaskIx, start: Option<&ModelCallStart>) -> Option<(GatePoint, Option<u32>)> {
+    pub(in crate::machine) fn ungated(
+        &self,
+        task: TaskIx,
+        start: Option<&ModelCallStart>,
+    ) -> Option<(GatePoint, Option<u32>)> {
         let record = self.agent_record(task).filter(|record| record.exit.is_none())?;
         let gated = |point| has_gates(&self.plan, Some(task), point);
         let parts = record.ungated(start);
@@ -142,7 +153,12 @@ impl Machine {
     }
 
     /// Applies the results of the gates about a part of a conversation.
-    pub(super) fn on_exchange_gates(&mut self, point: GatePoint, gated: &GateOutcome, answer: GatedExchange) {
+    pub(in crate::machine) fn on_exchange_gates(
+        &mut self,
+        point: GatePoint,
+        gated: &GateOutcome,
+        answer: GatedExchange,
+    ) {
         let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
         let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
         let Some(task) = self.working_agent(&part.attempt).filter(waits) else {
@@ -200,7 +216,7 @@ impl Machine {
 
     /// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
     /// ends none but a program, which knows it.
-    pub(super) fn exit_after(
+    pub(in crate::machine) fn exit_after(
         &self,
         task: TaskIx,
         decided: &ExchangeGated,
@@ -214,7 +230,10 @@ impl Machine {
 
 impl AgentRecord {
     /// Returns the parts that gates have not let pass, in the order in which they are asked about.
-    fn ungated(&self, start: Option<&ModelCallStart>) -> Vec<(GatePoint, Option<u32>)> {
+    pub(in crate::machine) fn ungated(
+        &self,
+        start: Option<&ModelCallStart>,
+    ) -> Vec<(GatePoint, Option<u32>)> {
         let mut parts = Vec::new();
         if let Some(turn) = self.turns.last() {
             let results = (0_u32..).zip(&turn.tools);
@@ -231,12 +250,12 @@ impl AgentRecord {
     }
 
     /// True if gates let a model call begin. A program that began anew may ask for another one.
-    pub(super) fn admits(&self, start: &ModelCallStart) -> bool {
+    pub(in crate::machine) fn admits(&self, start: &ModelCallStart) -> bool {
         let request = start.client.map(|client| client.request);
         start.call <= self.admitted && request == self.admitted_request
     }
 
-    fn question(
+    pub(in crate::machine) fn question(
         &self,
         part: ExchangePart,
         point: GatePoint,
@@ -264,13 +283,13 @@ impl AgentRecord {
             tool: tool.filter(|_| point == GatePoint::Result),
             start: start.cloned(),
             input: start.map(|start| self.input_of(start)).unwrap_or_default(),
-            refusals: turn.map(super::AgentTurn::refusals).unwrap_or_default(),
+            refusals: turn.map(AgentTurn::refusals).unwrap_or_default(),
             untrusted: None,
         }
     }
 
     /// Applies a decision of gates.
-    pub(super) fn take_ruling(&mut self, ruling: &ExchangeGated) {
+    pub(in crate::machine) fn take_ruling(&mut self, ruling: &ExchangeGated) {
         match (ruling.point, self.turns.last_mut()) {
             (GatePoint::Request, _) => {
                 (self.admitted, self.admitted_request) = (ruling.call, ruling.request);
@@ -307,7 +326,7 @@ fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: boo
 }
 
 /// Returns the words for what gates are asked about.
-pub(super) fn subject(point: GatePoint) -> &'static str {
+pub(in crate::machine) fn subject(point: GatePoint) -> &'static str {
     match point {
         GatePoint::Request => "the model call",
         GatePoint::Reply => "the reply of the model",

@@ -1,15 +1,20 @@
 //! The parts of an agent's conversation that gates let pass only with an approval.
 //!
-//! The machinery is that of [tool calls](super::tool_approval). **Invariant:** a yes records the decision that was signed,
+//! The machinery is that of [tool calls](crate::machine::tool_approval). **Invariant:** a yes records the decision that was signed,
 //! about exactly this part, and no other: what comes next is asked about anew.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::exchange::subject;
-use super::state::TaskIx;
-use super::{AgentExit, ApprovalRequest, EventKind, ExchangeGated, GatePoint, Machine};
 use crate::gate::GateResult;
+use crate::machine::agent_event::AgentExit;
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::event::EventKind;
+use crate::machine::exchange::{ExchangeGated, subject};
+use crate::machine::gates::GatePoint;
+use crate::machine::reason::truncate_reason;
+use crate::machine::state::TaskIx;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 
 /// The part of an agent's conversation that a request for approval is about.
@@ -24,7 +29,7 @@ pub struct ExchangeSubject {
 
 impl Machine {
     /// Requests the approval of a part of a conversation: that of one gate after the other.
-    pub(super) fn ask_for_exchange(
+    pub(in crate::machine) fn ask_for_exchange(
         &mut self,
         task: TaskIx,
         about: ExchangeSubject,
@@ -33,13 +38,13 @@ impl Machine {
     ) {
         let ask = self.request_of_gates(Some(task), about.passed.point, gates);
         let message = format!("{} · {}", about.question(), ask.message);
-        let message = super::reason::truncate_reason(message);
+        let message = truncate_reason(message);
         let show = shown.as_object().cloned().unwrap_or_default();
         self.open_request(ApprovalRequest { exchange: Some(about), show, message, ..ask });
     }
 
     /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
-    pub(super) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
+    pub(in crate::machine) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
         match ask.exchange {
             Some(about) if !ask.deferred_results.is_empty() => {
                 self.ask_for_exchange(task, about, &Value::Object(ask.show), ask.deferred_results);
@@ -53,7 +58,12 @@ impl Machine {
     }
 
     /// Withholds a result that was not approved, and ends an agent whose call or reply was not.
-    pub(super) fn on_exchange_denied(&mut self, task: TaskIx, about: &ExchangeSubject, reason: &str) {
+    pub(in crate::machine) fn on_exchange_denied(
+        &mut self,
+        task: TaskIx,
+        about: &ExchangeSubject,
+        reason: &str,
+    ) {
         let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
         let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
         let (attempt, exit) =
@@ -68,7 +78,7 @@ impl Machine {
 }
 
 impl ExchangeSubject {
-    fn question(&self) -> String {
+    pub(in crate::machine) fn question(&self) -> String {
         let call = self.passed.call;
         match self.passed.point {
             GatePoint::Request => format!("allow model call {call}?"),

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::EventKind;
+use crate::machine::event::EventKind;
 use wf_base::time::Moment;
 
 /// A fact about a run: the record's unit and the public event format, version 1.

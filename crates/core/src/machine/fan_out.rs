@@ -2,19 +2,21 @@
 
 use serde_json::Value;
 
-use super::advance::NOT_CHOSEN;
-use super::reusable::ReusableResult;
-use super::scope::TaskScope;
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::{EventKind, Machine, StepItem, StepState};
+use crate::machine::advance::NOT_CHOSEN;
+use crate::machine::event::EventKind;
+use crate::machine::reusable::ReusableResult;
+use crate::machine::scope::TaskScope;
+use crate::machine::standing::{StepItem, StepState};
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_model::{JsonObject, StepRepetition};
 
 impl Machine {
     /// Queues a step, or the items that it is repeated over.
-    pub(super) fn unfold(&mut self, task: TaskIx, fan: &StepRepetition) {
+    pub(in crate::machine) fn unfold(&mut self, task: TaskIx, fan: &StepRepetition) {
         let values = match fan {
             StepRepetition::Once => {
                 self.queue_timer(task);

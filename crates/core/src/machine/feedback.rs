@@ -3,10 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::history::AttemptHistory;
-use super::reason::truncate_reason;
-use super::state::TaskIx;
-use super::{CheckVerdict, Machine, ReworkLoop, TaskId};
+use crate::machine::checks::ReworkLoop;
+use crate::machine::history::AttemptHistory;
+use crate::machine::reason::truncate_reason;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_id::TaskId;
+use crate::machine::turn::Machine;
+use crate::machine::verdict::CheckVerdict;
 use wf_base::name::Name;
 use wf_model::{CheckPhase, FailureClass};
 
@@ -87,11 +90,11 @@ impl FailureCount {
 
 impl Machine {
     /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
-    pub(super) fn correction(&self, task: TaskIx) -> Option<Box<AttemptFeedback>> {
+    pub(in crate::machine) fn correction(&self, task: TaskIx) -> Option<Box<AttemptFeedback>> {
         let record = self.state.task_record(task)?;
         let tries = record.tries.as_deref()?;
         Some(Box::new(AttemptFeedback {
-            place: super::state::task_id(&self.plan, task),
+            place: state::task_id(&self.plan, task),
             attempt: tries.attempt,
             looped: tries.looped,
             failure_class: tries.failure_class,
@@ -106,12 +109,12 @@ impl Machine {
 }
 
 impl FailedCheck {
-    fn mismatch(&self) -> String {
+    pub(in crate::machine) fn mismatch(&self) -> String {
         mismatch(&self.expected, &self.found)
     }
 
     /// Describes the failure in one line, as a verdict is reported.
-    pub(super) fn describe(&self) -> String {
+    pub(in crate::machine) fn describe(&self) -> String {
         match self.mismatch() {
             found if found.is_empty() => format!("check `{}` failed", self.criterion),
             found => format!("check `{}`: {found}", self.criterion),
@@ -139,7 +142,7 @@ impl std::fmt::Display for FailureCount {
 }
 
 /// Describes an expected and an actual result; empty if there is neither.
-pub(super) fn mismatch(expected: &str, found: &str) -> String {
+pub(in crate::machine) fn mismatch(expected: &str, found: &str) -> String {
     match expected {
         "" => found.to_owned(),
         expected => format!("expected {expected}, found {found}"),
@@ -150,7 +153,7 @@ pub(super) fn mismatch(expected: &str, found: &str) -> String {
 const MAX_NAMED_CRITERIA: usize = 5;
 
 /// Describes what was wrong with the last attempt.
-fn what_was_wrong(tries: &AttemptHistory) -> String {
+pub(in crate::machine) fn what_was_wrong(tries: &AttemptHistory) -> String {
     if let Some((gate, _)) = &tries.gate {
         return truncate_reason(format!("gate `{gate}` blocked it"));
     }
@@ -166,7 +169,7 @@ fn what_was_wrong(tries: &AttemptHistory) -> String {
 }
 
 /// Describes the remedy, as given by the first failed criterion.
-fn what_to_do(tries: &AttemptHistory) -> String {
+pub(in crate::machine) fn what_to_do(tries: &AttemptHistory) -> String {
     if let Some((gate, todo)) = &tries.gate {
         return truncate_reason(match todo.as_str() {
             "" => format!("change the work so that gate `{gate}` accepts it"),

@@ -1,18 +1,18 @@
 //! The files that tasks declare to change. Two tasks of a run that name the same file take turns, so that neither
-//! writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](super::TaskLocks) decide.
+//! writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](crate::machine::TaskLocks) decide.
 //!
 //! A task claims its files when it gets its turn, before it asks for a lock, and keeps them until it has ended. Only paths
 //! without wildcards are claims: a pattern says where files may be, not which. A folder covers everything in it.
 
 use std::collections::BTreeMap;
 
-use super::scope::TaskScope;
-use super::state::{MachineState, TaskIx};
+use crate::machine::scope::TaskScope;
+use crate::machine::state::{MachineState, TaskIx};
 use wf_model::{Plan, claimed_path};
 
 /// The claimed paths, each with the task that claims it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FileClaims {
+pub(in crate::machine) struct FileClaims {
     tasks: BTreeMap<String, TaskIx>,
 }
 
@@ -28,25 +28,25 @@ impl FileClaims {
     }
 
     /// True if a task may begin.
-    pub(super) fn admit(&self, plan: &Plan, state: &MachineState, task: TaskIx) -> bool {
+    pub(in crate::machine) fn admit(&self, plan: &Plan, state: &MachineState, task: TaskIx) -> bool {
         self.tasks.is_empty() || files(plan, state, task).iter().all(|path| self.allow(task, path))
     }
 
     /// Claims the files of a task. Where another task has them, it keeps them.
-    pub(super) fn claim(&mut self, plan: &Plan, state: &MachineState, task: TaskIx) {
+    pub(in crate::machine) fn claim(&mut self, plan: &Plan, state: &MachineState, task: TaskIx) {
         for path in files(plan, state, task) {
             self.tasks.entry(path).or_insert(task);
         }
     }
 
     /// Gives the files of a task back.
-    pub(super) fn release(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn release(&mut self, task: TaskIx) {
         self.tasks.retain(|_, owner| *owner != task);
     }
 }
 
 /// Returns the files that a task declares to change, as paths in the workspace.
-pub(super) fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
+pub(in crate::machine) fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
     let step = plan.step(task.ix());
     let view = TaskScope { plan, state, task: Some(task) };
     let declared = step.claims().map(|path| path.render(&view).unwrap_or_default());

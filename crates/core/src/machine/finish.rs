@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::{
-    Attempt, AttemptEnd, Effect, EventKind, Machine, ReworkLoop, Standing, StepState, TaskId, TimerKind,
-    WorkExit,
-};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::checks::ReworkLoop;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::reason::truncate_reason;
+use crate::machine::standing::{Standing, StepState};
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::{Moment, format_duration};
@@ -20,7 +25,7 @@ use wf_model::{EngineFailure, FailureClass, JsonObject, OnStepError, StepIx, Val
 impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
-    pub(super) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
+    pub(in crate::machine) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
         let AttemptEnd { attempt, exit, failure_class, findings, usage, left, log, breakers, .. } = ended;
         let asked = ended.retry_after;
         let limit = self.plan.step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
@@ -44,7 +49,7 @@ impl Machine {
     }
 
     /// Decides what follows an attempt that failed verification.
-    pub(super) fn on_refuted_attempt(
+    pub(in crate::machine) fn on_refuted_attempt(
         &mut self,
         task: TaskIx,
         made: u32,
@@ -57,7 +62,7 @@ impl Machine {
 
     /// Schedules a retry, or ends the task with that failure if people are not asked first. `asked` is the wait that a
     /// server asked for.
-    pub(super) fn retry_or_fail(
+    pub(in crate::machine) fn retry_or_fail(
         &mut self,
         task: TaskIx,
         made: u32,
@@ -115,7 +120,7 @@ impl Machine {
     }
 
     /// Schedules the next attempt of a task.
-    pub(super) fn schedule_attempt(
+    pub(in crate::machine) fn schedule_attempt(
         &mut self,
         attempt: Attempt,
         due: Moment,
@@ -138,7 +143,7 @@ impl Machine {
 
     /// Ends a task, and with its last task a repeated step.
     /// One that worked in a worktree ends well once its changes are merged.
-    pub(super) fn finish(&mut self, task: TaskIx, end: TaskCompletion) {
+    pub(in crate::machine) fn finish(&mut self, task: TaskIx, end: TaskCompletion) {
         if end.state == StepState::Succeeded && self.must_merge(task) {
             return self.request_merge(task, end.standing);
         }
@@ -163,7 +168,7 @@ impl Machine {
             place,
             state: end.state,
             standing: end.standing,
-            reason: super::reason::truncate_reason(end.reason),
+            reason: truncate_reason(end.reason),
             failure_class: end.failure_class,
             allowed_to_fail,
             cache_key: result.cached,
@@ -179,7 +184,7 @@ impl Machine {
     }
 
     /// Returns the reason why running work was told to end.
-    pub(super) fn halting_reason(&self) -> String {
+    pub(in crate::machine) fn halting_reason(&self) -> String {
         if self.state.is_ending() || self.state.is_closing() && self.state.stopping.is_none() {
             self.ending_reason()
         } else {
@@ -187,12 +192,12 @@ impl Machine {
         }
     }
 
-    fn tolerates(&self, step: u32) -> bool {
+    pub(in crate::machine) fn tolerates(&self, step: u32) -> bool {
         self.plan.step(StepIx(step)).on_error == OnStepError::Continue
     }
 
     /// Ends a repeated step whose items have all ended.
-    pub(super) fn end_repeated_step(&mut self, step: u32) {
+    pub(in crate::machine) fn end_repeated_step(&mut self, step: u32) {
         let Some(many) = &self.state.step_record(step).many else {
             return;
         };

@@ -1,21 +1,28 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use super::gates::has_gates;
-use super::planner::ProposalDecision;
-use super::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
-use super::task_end::TaskEnd;
-use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{
-    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, RunPhase, StepItem, StepState,
-    TaskId, WorkExit,
-};
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::input::{CachedResult, DeselectedStep};
+use crate::machine::planner::ProposalDecision;
+use crate::machine::standing::{RunPhase, StepItem, StepState};
+use crate::machine::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
+use crate::machine::task_end::TaskEnd;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::verdict::CheckVerdict;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepWork};
 
 impl MachineState {
     /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
-    pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
+    pub(in crate::machine) fn apply(
+        &mut self,
+        plan: &Plan,
+        at: Moment,
+        fact: &EventKind,
+    ) -> Vec<(TaskIx, TaskPhase)> {
         self.last = self.last.max(at);
         self.ledger.apply_fact(at, fact);
         match fact {
@@ -199,7 +206,13 @@ impl MachineState {
         }
     }
 
-    pub(super) fn start_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: ActivityKind) {
+    pub(in crate::machine) fn start_attempt(
+        &mut self,
+        plan: &Plan,
+        at: Moment,
+        attempt: &Attempt,
+        doing: ActivityKind,
+    ) {
         let Some(task) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
@@ -248,7 +261,7 @@ impl MachineState {
     }
 
     /// Sets the displayed state of a step; a repeated step is displayed as running.
-    pub(super) fn set_step_state(&mut self, task: TaskIx, state: StepState) {
+    pub(in crate::machine) fn set_step_state(&mut self, task: TaskIx, state: StepState) {
         let record = self.step_record_mut(task.step);
         record.state = if task.item.is_some() { StepState::Running } else { state };
     }
@@ -263,7 +276,7 @@ impl MachineState {
     }
 
     /// Makes due the first open `finally` step from an index on, once the run is in their phase.
-    pub(super) fn next_finally(&mut self, from: usize, at: Moment) {
+    pub(in crate::machine) fn next_finally(&mut self, from: usize, at: Moment) {
         let rest = self.steps.iter().skip(from);
         let open = rest.take_while(|record| record.state.is_final()).count() + from;
         if self.phase == RunPhase::Finally && open < self.steps.len() {
@@ -309,6 +322,6 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
 }
 
 /// True if the work of a step takes up room: a wait of any kind takes none.
-pub(super) fn takes_room(plan: &Plan, task: TaskIx) -> bool {
+pub(in crate::machine) fn takes_room(plan: &Plan, task: TaskIx) -> bool {
     !matches!(plan.step(task.ix()).work, StepWork::Wait(_) | StepWork::Approve(_))
 }

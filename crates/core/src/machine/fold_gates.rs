@@ -1,18 +1,20 @@
 //! The effect of gates and pending approvals on the state.
 
-use super::escalation::StandingBlock;
-use super::state::{self, MachineState, PendingApproval};
-use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{
-    ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
-};
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+use crate::machine::escalation::StandingBlock;
+use crate::machine::event::EventKind;
+use crate::machine::gates::GatePoint;
+use crate::machine::standing::StepState;
+use crate::machine::state::{self, MachineState, PendingApproval};
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
 
 impl MachineState {
     /// Applies a fact about gates or about a decision.
-    pub(super) fn apply_held(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+    pub(in crate::machine) fn apply_held(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
             EventKind::GatesPassed { .. } => {
                 self.apply_gates_passed(plan, at, fact);
@@ -46,7 +48,7 @@ impl MachineState {
     }
 
     /// Starts an attempt: its gates have passed for just this one.
-    pub(super) fn begin_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+    pub(in crate::machine) fn begin_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         self.start_attempt(plan, at, attempt, ActivityKind::Working);
         if let Some(record) = self.named_record_mut(plan, &attempt.place) {
             record.admitted = false;

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::escalation::GateBlock;
-use super::in_flight::TaskRequest;
-use super::scope::{self, TaskScope};
-use super::state::{self, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::ActivityKind;
-use super::turn::bad_outputs;
-use super::{
-    Attempt, Effect, EventKind, ExchangeQuestion, GateQuestion, Machine, RunPhase, Standing, TaskId,
-};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
+use crate::machine::effect::{Effect, GateQuestion};
+use crate::machine::escalation::GateBlock;
+use crate::machine::event::EventKind;
+use crate::machine::exchange::ExchangeQuestion;
+use crate::machine::fold::takes_room;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::standing::{RunPhase, Standing};
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::{Machine, bad_outputs};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
 /// A point at which gates are asked.
@@ -75,13 +78,13 @@ pub fn gates_at(plan: &Plan, step: Option<StepIx>, point: GatePoint) -> impl Ite
 }
 
 /// True if gates are asked at a point.
-pub(super) fn has_gates(plan: &Plan, task: Option<TaskIx>, point: GatePoint) -> bool {
+pub(in crate::machine) fn has_gates(plan: &Plan, task: Option<TaskIx>, point: GatePoint) -> bool {
     gates_at(plan, task.map(TaskIx::ix), point).next().is_some()
 }
 
 impl Machine {
     /// Asks the gates at the start of the run, if there are any.
-    pub(super) fn gate_start(&mut self) {
+    pub(in crate::machine) fn gate_start(&mut self) {
         if has_gates(&self.plan, None, GatePoint::Start) {
             self.enter_phase(RunPhase::Gates);
             self.ask_gates(None, GatePoint::Start);
@@ -89,12 +92,12 @@ impl Machine {
     }
 
     /// Asks the gates before an attempt of a task; false if there are none, or they have passed.
-    pub(super) fn gate_enter(&mut self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn gate_enter(&mut self, task: TaskIx) -> bool {
         let point = self.entry(task);
         let Some(point) = point.filter(|point| has_gates(&self.plan, Some(task), *point)) else {
             return false;
         };
-        let room = super::fold::takes_room(&self.plan, task);
+        let room = takes_room(&self.plan, task);
         self.flight.set(task, Some(TaskRequest::Gates { room }));
         self.ask_gates(Some(task), point);
         true
@@ -112,12 +115,12 @@ impl Machine {
     }
 
     /// Asks the gates at a point.
-    pub(super) fn ask_gates(&mut self, task: Option<TaskIx>, point: GatePoint) {
+    pub(in crate::machine) fn ask_gates(&mut self, task: Option<TaskIx>, point: GatePoint) {
         self.ask_gates_about(task, point, None);
     }
 
     /// Asks the gates at a point; `exchange` is the part of an agent's conversation that they are about.
-    pub(super) fn ask_gates_about(
+    pub(in crate::machine) fn ask_gates_about(
         &mut self,
         task: Option<TaskIx>,
         point: GatePoint,
@@ -173,13 +176,18 @@ impl Machine {
     }
 
     /// Returns the arguments of a task as rewritten by gates.
-    pub(super) fn tool_args(&self, task: TaskIx) -> Option<Box<serde_json::Value>> {
+    pub(in crate::machine) fn tool_args(&self, task: TaskIx) -> Option<Box<serde_json::Value>> {
         let record = self.state.task_record(task)?;
         record.tool_args.clone().map(Box::new)
     }
 
     /// Applies the results of gates.
-    pub(super) fn on_gates(&mut self, place: Option<&TaskId>, point: GatePoint, gated: GateOutcome) {
+    pub(in crate::machine) fn on_gates(
+        &mut self,
+        place: Option<&TaskId>,
+        point: GatePoint,
+        gated: GateOutcome,
+    ) {
         let task = place.and_then(|place| self.task_ix(place));
         if !self.awaits_gates(place, task, point) {
             return;
@@ -209,7 +217,7 @@ impl Machine {
 
     /// Applies the results of gates that did not pass: the first block counts, then the required
     /// approvals. An approval that lifts one does not lift the others.
-    pub(super) fn apply_gate_results(
+    pub(in crate::machine) fn apply_gate_results(
         &mut self,
         task: Option<TaskIx>,
         point: GatePoint,
@@ -257,7 +265,7 @@ impl Machine {
     }
 
     /// Ends a task that may not continue, whatever its gates said. True if it did.
-    pub(super) fn end_before_gates(&mut self, task: TaskIx, point: GatePoint) -> bool {
+    pub(in crate::machine) fn end_before_gates(&mut self, task: TaskIx, point: GatePoint) -> bool {
         let end = match point {
             GatePoint::Leave if self.is_halting(task) => TaskCompletion {
                 standing: Standing::Reported,
@@ -274,7 +282,12 @@ impl Machine {
     }
 
     /// Lets a task or the run pass its gates.
-    pub(super) fn pass_gates(&mut self, task: Option<TaskIx>, point: GatePoint, rewritten: JsonObject) {
+    pub(in crate::machine) fn pass_gates(
+        &mut self,
+        task: Option<TaskIx>,
+        point: GatePoint,
+        rewritten: JsonObject,
+    ) {
         if let Some(reason) = self.bad_rewrite(task, point, &rewritten) {
             let gate = gates_at(&self.plan, task.map(TaskIx::ix), point).last();
             if let Some(gate) = gate.map(|gate| gate.id.clone()) {
@@ -346,7 +359,7 @@ impl Machine {
     }
 
     /// Continues with an attempt whose work has passed its gates, or has none.
-    pub(super) fn after_gates(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn after_gates(&mut self, task: TaskIx) {
         let Some(live) = self.state.activity(task) else {
             return;
         };
@@ -356,7 +369,12 @@ impl Machine {
     }
 
     /// Lets the checks of an attempt decide; without any, its reported verification status stands.
-    pub(super) fn confirm_work(&mut self, task: TaskIx, attempt: Attempt, standing: Option<Standing>) {
+    pub(in crate::machine) fn confirm_work(
+        &mut self,
+        task: TaskIx,
+        attempt: Attempt,
+        standing: Option<Standing>,
+    ) {
         if self.plan.step(task.ix()).verify.is_empty() {
             let cached = attempt.attempt == 0;
             let standing = standing.filter(|_| !cached).unwrap_or(Standing::Reported);

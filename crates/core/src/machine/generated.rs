@@ -7,9 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::state::MachineState;
-use super::task_phase::ActivityKind;
-use super::{Attempt, AttemptEnd, EventKind, Machine, WorkExit};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::event::EventKind;
+use crate::machine::exit::WorkExit;
+use crate::machine::state::MachineState;
+use crate::machine::task_id::Attempt;
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, Plan, StepWork};
 
@@ -28,7 +32,7 @@ pub struct PlanGeneration {
 
 impl Machine {
     /// Applies that a plan was read: one without problems begins.
-    pub(super) fn on_plan_generated(&mut self, made: PlanGeneration) {
+    pub(in crate::machine) fn on_plan_generated(&mut self, made: PlanGeneration) {
         let Some((task, activity)) = self.current_activity(&made.attempt, ActivityKind::Working) else {
             return;
         };
@@ -54,7 +58,7 @@ impl Machine {
 
 impl MachineState {
     /// Applies that a plan was read.
-    pub(super) fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
+    pub(in crate::machine) fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
         if let Some(record) = self.named_record_mut(plan, &made.attempt.place) {
             record.generated = Some(made.text_digest);
         }

@@ -8,16 +8,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::reason::truncate_reason;
-use super::state::{self, MachineState, TaskIx, TaskRecord};
-use super::task_end::TaskCompletion;
-use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{
-    Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
-    Machine, Standing, StepState,
-};
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::read_guidance;
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::guidance_event::{
+    GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
+};
+use crate::machine::reason::truncate_reason;
+use crate::machine::standing::{Standing, StepState};
+use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::Attempt;
+use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, Plan};
 
@@ -29,25 +33,25 @@ const MOST_CRITERIA: usize = 10;
 
 /// The guidance for a task in this round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct TaskGuidance {
+pub(in crate::machine) struct TaskGuidance {
     /// The attempt that failed before the planner was asked.
-    pub(super) after: u32,
+    pub(in crate::machine) after: u32,
     /// The reason for that failure.
-    pub(super) reason: String,
+    pub(in crate::machine) reason: String,
     /// The text; `None`: there is none yet, or the planner gave none.
-    pub(super) text: Option<String>,
+    pub(in crate::machine) text: Option<String>,
 }
 
 impl TaskRecord {
     /// True if guidance was given after an attempt: then one more attempt may use it.
-    pub(super) fn has_guidance_after(&self, attempt: u32) -> bool {
+    pub(in crate::machine) fn has_guidance_after(&self, attempt: u32) -> bool {
         self.guidance.as_ref().is_some_and(|guidance| guidance.after == attempt && guidance.text.is_some())
     }
 }
 
 impl MachineState {
     /// Applies a fact about guidance.
-    pub(super) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+    pub(in crate::machine) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
             EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
                 let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
@@ -77,7 +81,7 @@ impl MachineState {
 
 impl Machine {
     /// Asks the planner about a failed attempt, if the step consults it now. True if it is being asked.
-    pub(super) fn ask_for_guidance(
+    pub(in crate::machine) fn ask_for_guidance(
         &mut self,
         task: TaskIx,
         made: u32,
@@ -104,7 +108,7 @@ impl Machine {
     }
 
     /// Asks the planner, also again after a resume.
-    pub(super) fn request_guidance(&mut self, task: TaskIx, attempt: Attempt) {
+    pub(in crate::machine) fn request_guidance(&mut self, task: TaskIx, attempt: Attempt) {
         if let Some(request) = self.guidance_request(task, attempt) {
             self.turn.effects.push(Effect::Guide { request: Box::new(request) });
         }
@@ -130,7 +134,7 @@ impl Machine {
     }
 
     /// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
-    pub(super) fn on_guidance(&mut self, reply: GuidanceReply) {
+    pub(in crate::machine) fn on_guidance(&mut self, reply: GuidanceReply) {
         let GuidanceReply { attempt, said, must_not, calls, usage, asked } = reply;
         let Some((task, _)) = self.current_activity(&attempt, ActivityKind::Consulting) else {
             return;

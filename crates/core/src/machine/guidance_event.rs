@@ -1,11 +1,13 @@
 use serde::{Deserialize, Serialize};
 
-use super::restrictions::is_named_like_step;
-use super::{
-    AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply,
-    PlannerRestrictions, PreferredTool,
-};
 use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
+use crate::machine::asked_model::AskedModel;
+use crate::machine::feedback::AttemptFeedback;
+use crate::machine::input::PlannerReply;
+use crate::machine::ledger::AttemptUsage;
+use crate::machine::request::{AvoidedTool, PlanIntent, PlannerRestrictions, PreferredTool};
+use crate::machine::restrictions::is_named_like_step;
+use crate::machine::task_id::Attempt;
 use wf_base::name::PlanId;
 use wf_model::Plan;
 

@@ -2,38 +2,43 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::feedback::{FailedCheck, FailureCount};
-use super::state::{MachineState, TaskRecord};
-use super::{Attempt, CheckVerdict, FailureTally, NestedFindings, ReworkLoop, WorkExit};
+use crate::machine::checks::ReworkLoop;
+use crate::machine::exit::WorkExit;
+use crate::machine::feedback::{FailedCheck, FailureCount};
+use crate::machine::observations::NestedFindings;
+use crate::machine::round::FailureTally;
+use crate::machine::state::{MachineState, TaskRecord};
+use crate::machine::task_id::Attempt;
+use crate::machine::verdict::CheckVerdict;
 use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
 
 /// The results of a task's attempts so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct AttemptHistory {
+pub(in crate::machine) struct AttemptHistory {
     /// The last attempt that ended.
-    pub(super) attempt: u32,
+    pub(in crate::machine) attempt: u32,
     /// The failure class.
-    pub(super) failure_class: Option<FailureClass>,
+    pub(in crate::machine) failure_class: Option<FailureClass>,
     /// The exit of its work, if it was not successful.
-    pub(super) exit: Option<String>,
+    pub(in crate::machine) exit: Option<String>,
     /// The failures inside of the nested run that its work was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) inside: Option<FailureTally>,
+    pub(in crate::machine) inside: Option<FailureTally>,
     /// The criteria that it failed.
-    pub(super) failed: Vec<FailedCheck>,
+    pub(in crate::machine) failed: Vec<FailedCheck>,
     /// The objection of a gate and its instruction, if one wants another attempt.
-    pub(super) gate: Option<(String, String)>,
+    pub(in crate::machine) gate: Option<(String, String)>,
     /// The loop that the next or current attempt is.
-    pub(super) looped: Option<ReworkLoop>,
+    pub(in crate::machine) looped: Option<ReworkLoop>,
     /// The gaps of all judged attempts.
-    pub(super) gaps: Vec<FailureCount>,
+    pub(in crate::machine) gaps: Vec<FailureCount>,
 }
 
 impl AttemptHistory {
     /// Returns its failures, by class: those inside of a nested run, else the criteria that it failed; none if neither
     /// is known.
-    pub(super) fn failures(&self) -> FailureTally {
+    pub(in crate::machine) fn failures(&self) -> FailureTally {
         let mut failures = self.inside.unwrap_or_default();
         self.failed.iter().for_each(|one| failures.add(one.failure_class));
         failures
@@ -42,7 +47,7 @@ impl AttemptHistory {
 
 impl MachineState {
     /// Notes the end of an attempt's work.
-    pub(super) fn record_attempt(
+    pub(in crate::machine) fn record_attempt(
         &mut self,
         plan: &Plan,
         attempt: &Attempt,
@@ -69,14 +74,19 @@ impl MachineState {
     }
 
     /// Notes calls that an attempt made.
-    pub(super) fn record_calls(&mut self, plan: &Plan, attempt: &Attempt, calls: &[String]) {
+    pub(in crate::machine) fn record_calls(&mut self, plan: &Plan, attempt: &Attempt, calls: &[String]) {
         if let Some(record) = self.named_record_mut(plan, &attempt.place) {
             record.calls.extend(calls.iter().cloned());
         }
     }
 
     /// Notes the findings of the nested run that an attempt was; whatever criterion failed before is over.
-    pub(super) fn record_findings(&mut self, plan: &Plan, attempt: &Attempt, findings: &NestedFindings) {
+    pub(in crate::machine) fn record_findings(
+        &mut self,
+        plan: &Plan,
+        attempt: &Attempt,
+        findings: &NestedFindings,
+    ) {
         self.record_calls(plan, attempt, &findings.calls);
         if let Some(record) = self.named_record_mut(plan, &attempt.place) {
             record.failed_check.clone_from(&findings.failed_check);
@@ -84,7 +94,12 @@ impl MachineState {
     }
 
     /// Notes the ruling of a check on an attempt.
-    pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
+    pub(in crate::machine) fn record_verdict(
+        &mut self,
+        plan: &Plan,
+        attempt: &Attempt,
+        verdict: &CheckVerdict,
+    ) {
         let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
         record.is_unbounded |= verdict.is_unbounded;
         if !verdict.passed() && record.failed_check.is_none() {
@@ -96,7 +111,7 @@ impl MachineState {
 
 impl TaskRecord {
     /// Notes why the task failed, if its attempts do not tell: a gate blocked it, say.
-    pub(super) fn record_final_failure(&mut self, reason: &str) {
+    pub(in crate::machine) fn record_final_failure(&mut self, reason: &str) {
         if self.tries.is_none() && self.attempts_of_round() > 0 {
             self.tries = Some(Box::new(AttemptHistory {
                 attempt: self.attempts,
@@ -108,7 +123,7 @@ impl TaskRecord {
     }
 
     /// Notes that a gate wants another attempt, and its instruction.
-    pub(super) fn record_gate_feedback(&mut self, gate: &GateId, todo: &str) {
+    pub(in crate::machine) fn record_gate_feedback(&mut self, gate: &GateId, todo: &str) {
         let attempt = self.attempts;
         // Before the first attempt there is nothing to correct.
         if self.attempts_of_round() == 0 && self.result.is_none() {

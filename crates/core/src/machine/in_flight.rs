@@ -2,41 +2,43 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::file_claims::FileClaims;
-use super::fold::takes_room;
-use super::serde_pairs;
-use super::state::{MachineState, TaskIx};
-use super::task_phase::TaskPhase;
-use super::{AttemptEnd, ChildId, TaskLocks};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::child_event::ChildId;
+use crate::machine::file_claims::FileClaims;
+use crate::machine::fold::takes_room;
+use crate::machine::serde_pairs;
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::task_locks::TaskLocks;
+use crate::machine::task_phase::TaskPhase;
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
 /// them anew from the state, and the fold of the events never sees them.
 ///
-/// [`Machine::resume`]: super::Machine::resume
+/// [`Machine::resume`]: crate::machine::Machine::resume
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InFlight {
     /// Steps whose dependencies have ended and whose `when` has not been evaluated.
-    pub(super) due: BTreeSet<u32>,
+    pub(in crate::machine) due: BTreeSet<u32>,
     /// Tasks that hold their locks.
-    pub(super) locked: BTreeSet<TaskIx>,
+    pub(in crate::machine) locked: BTreeSet<TaskIx>,
     /// The files that tasks under way declare to change.
     #[serde(skip)]
     claims: FileClaims,
     /// The task whose merge was asked for.
-    pub(super) merging: Option<TaskIx>,
+    pub(in crate::machine) merging: Option<TaskIx>,
     /// Tasks whose agent was told to end, since its time is over.
-    pub(super) overdue: BTreeSet<TaskIx>,
+    pub(in crate::machine) overdue: BTreeSet<TaskIx>,
     /// Child runs of agents that this engine was asked for.
-    pub(super) children: BTreeSet<ChildId>,
+    pub(in crate::machine) children: BTreeSet<ChildId>,
     /// Tasks whose agent waits for child runs.
-    pub(super) collecting: BTreeSet<TaskIx>,
+    pub(in crate::machine) collecting: BTreeSet<TaskIx>,
     /// The ends of agents that wait for their child runs to end.
     #[serde(serialize_with = "serde_pairs::serialize")]
-    pub(super) held: BTreeMap<TaskIx, AttemptEnd>,
+    pub(in crate::machine) held: BTreeMap<TaskIx, AttemptEnd>,
     /// True if no further work begins, since the engine is to leave the run.
     #[serde(skip)]
-    pub(super) is_draining: bool,
+    pub(in crate::machine) is_draining: bool,
     #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.
@@ -48,7 +50,7 @@ pub struct InFlight {
 
 /// The request for a task, besides what the events say of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum TaskRequest {
+pub(in crate::machine) enum TaskRequest {
     /// It waits for its turn; without `room`, it takes up none and may begin at once.
     Turn { room: bool },
     /// A timer ends its wait for the next attempt.
@@ -71,7 +73,7 @@ pub(super) enum TaskRequest {
 
 impl InFlight {
     /// Derives the requests that the tasks of a run need to go on.
-    pub(super) fn derive(plan: &Plan, state: &MachineState) -> Self {
+    pub(in crate::machine) fn derive(plan: &Plan, state: &MachineState) -> Self {
         let mut flight = Self::default();
         for (task, record) in state.tasks() {
             match record.phase {
@@ -89,7 +91,7 @@ impl InFlight {
     }
 
     /// Follows a task that an event moved.
-    pub(super) fn follow(&mut self, plan: &Plan, task: TaskIx, phase: TaskPhase) {
+    pub(in crate::machine) fn follow(&mut self, plan: &Plan, task: TaskIx, phase: TaskPhase) {
         self.overdue.remove(&task);
         match phase {
             TaskPhase::Due => {
@@ -114,13 +116,13 @@ impl InFlight {
     }
 
     /// Queues a task, to begin as soon as there is room.
-    pub(super) fn enqueue(&mut self, plan: &Plan, task: TaskIx) {
+    pub(in crate::machine) fn enqueue(&mut self, plan: &Plan, task: TaskIx) {
         let room = takes_room(plan, task);
         self.set(task, Some(TaskRequest::Turn { room }));
     }
 
     /// Replaces the request for a task.
-    pub(super) fn set(&mut self, task: TaskIx, request: Option<TaskRequest>) {
+    pub(in crate::machine) fn set(&mut self, task: TaskIx, request: Option<TaskRequest>) {
         let before = match request {
             Some(request) => self.requests.insert(task, request),
             None => self.requests.remove(&task),
@@ -146,12 +148,12 @@ impl InFlight {
     }
 
     /// Returns the request for a task.
-    pub(super) fn request(&self, task: TaskIx) -> Option<TaskRequest> {
+    pub(in crate::machine) fn request(&self, task: TaskIx) -> Option<TaskRequest> {
         self.requests.get(&task).copied()
     }
 
     /// Returns the tasks with a request, in order.
-    pub(super) fn tasks_with(&self, request: TaskRequest) -> impl Iterator<Item = TaskIx> + '_ {
+    pub(in crate::machine) fn tasks_with(&self, request: TaskRequest) -> impl Iterator<Item = TaskIx> + '_ {
         let same = self.requests.iter().filter(move |(_, own)| **own == request);
         same.map(|(task, _)| *task)
     }
@@ -160,7 +162,12 @@ impl InFlight {
     /// it declares to change, which no other task may have. While a
     /// task that takes up room waits to get its lock back after a resume, no other task takes a lock and then
     /// waits for room: otherwise each could wait for what the other holds, even across runs.
-    pub(super) fn next_in_turn(&mut self, plan: &Plan, state: &MachineState, room: u32) -> Option<TaskIx> {
+    pub(in crate::machine) fn next_in_turn(
+        &mut self,
+        plan: &Plan,
+        state: &MachineState,
+        room: u32,
+    ) -> Option<TaskIx> {
         let free = |task: &&TaskIx| {
             let needs_none = || self.locked.contains(task) || TaskLocks::of(plan, state, **task).is_empty();
             (self.returning == 0 || needs_none()) && self.claims.admit(plan, state, **task)
@@ -172,12 +179,12 @@ impl InFlight {
     }
 
     /// True if a task waits for its lock to go on after a resume.
-    pub(super) fn is_returning(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_returning(&self, task: TaskIx) -> bool {
         matches!(self.request(task), Some(TaskRequest::Return { .. }))
     }
 
     /// True if a task holds a lock, or waits for one.
-    pub(super) fn uses_lock(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn uses_lock(&self, task: TaskIx) -> bool {
         let waits = matches!(self.request(task), Some(TaskRequest::Lock { .. } | TaskRequest::Return { .. }));
         waits || self.locked.contains(&task)
     }

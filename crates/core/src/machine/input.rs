@@ -1,12 +1,27 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AgentBriefing, ApprovalOutcome, Artifact, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd,
-    ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
-    MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, ReusedResult, RunApproval, ShownContent,
-    StaleFile, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
-};
 use crate::gate::GateOutcome;
+use crate::machine::agent_event::{AgentBriefing, ClientCall, ModelCallEnd, ToolCallEnd, ToolCallId};
+use crate::machine::approval_request::ApprovalOutcome;
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::child_event::ChildEnd;
+use crate::machine::compaction_event::CompactionReply;
+use crate::machine::effect::TimerKind;
+use crate::machine::event::EventKind;
+use crate::machine::evidence::{Artifact, Baseline, StaleFile};
+use crate::machine::exchange::GatedExchange;
+use crate::machine::exit::WorkExit;
+use crate::machine::gates::GatePoint;
+use crate::machine::generated::PlanGeneration;
+use crate::machine::guidance_event::GuidanceReply;
+use crate::machine::memory_advice::{IntentAdvice, ToolAdvice};
+use crate::machine::merge_event::{MergeEnd, MergePreparation};
+use crate::machine::planner_event::PlanReply;
+use crate::machine::reusable::ReusedResult;
+use crate::machine::run_approval::RunApproval;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::tool_approval::ShownContent;
+use crate::machine::verdict::CheckVerdict;
 use wf_base::digest::Sha256Digest;
 use wf_base::keywords;
 use wf_base::name::{Name, RunId};
@@ -52,8 +67,8 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         intent: Option<IntentAdvice>,
     },
-    /// An agent is ready to begin, or to go on. Answers [`Effect::Start`](super::Effect::Start) and
-    /// [`Effect::Watch`](super::Effect::Watch) of its attempt.
+    /// An agent is ready to begin, or to go on. Answers [`Effect::Start`](crate::machine::Effect::Start) and
+    /// [`Effect::Watch`](crate::machine::Effect::Watch) of its attempt.
     Briefed {
         /// The briefing.
         briefing: Box<AgentBriefing>,
@@ -61,7 +76,7 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mistake: Option<String>,
     },
-    /// A model call ended. Answers [`Effect::CallModel`](super::Effect::CallModel).
+    /// A model call ended. Answers [`Effect::CallModel`](crate::machine::Effect::CallModel).
     Replied {
         /// The end.
         end: Box<ModelCallEnd>,
@@ -69,9 +84,9 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mistake: Option<String>,
     },
-    /// A tool call ended. Answers [`Effect::CallTool`](super::Effect::CallTool).
+    /// A tool call ended. Answers [`Effect::CallTool`](crate::machine::Effect::CallTool).
     ToolEnded(ToolCallEnd),
-    /// The program of an agent calls the model. Answers [`Effect::ServeClient`](super::Effect::ServeClient).
+    /// The program of an agent calls the model. Answers [`Effect::ServeClient`](crate::machine::Effect::ServeClient).
     ClientCalled {
         /// The attempt.
         attempt: Attempt,
@@ -81,7 +96,7 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tools: Vec<ToolCallEnd>,
     },
-    /// The program of an agent ended. Answers [`Effect::ServeClient`](super::Effect::ServeClient).
+    /// The program of an agent ended. Answers [`Effect::ServeClient`](crate::machine::Effect::ServeClient).
     ClientEnded {
         /// The attempt.
         attempt: Attempt,
@@ -94,23 +109,23 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mistake: Option<String>,
     },
-    /// A child run of an agent ended. Answers [`Effect::StartChild`](super::Effect::StartChild).
+    /// A child run of an agent ended. Answers [`Effect::StartChild`](crate::machine::Effect::StartChild).
     ChildEnded(Box<ChildEnd>),
-    /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
+    /// The work of an attempt ended. Answers [`Effect::Start`](crate::machine::Effect::Start).
     Ended(AttemptEnd),
-    /// A plan that the run made was read and stored. Answers [`Effect::Start`](super::Effect::Start) and
-    /// [`Effect::Watch`](super::Effect::Watch) of its attempt.
+    /// A plan that the run made was read and stored. Answers [`Effect::Start`](crate::machine::Effect::Start) and
+    /// [`Effect::Watch`](crate::machine::Effect::Watch) of its attempt.
     Generated(PlanGeneration),
-    /// The merge of what an agent did was computed. Answers [`Effect::PrepareMerge`](super::Effect::PrepareMerge).
+    /// The merge of what an agent did was computed. Answers [`Effect::PrepareMerge`](crate::machine::Effect::PrepareMerge).
     MergePrepared {
         /// The attempt.
         attempt: Attempt,
         /// The merge.
         merge: MergePreparation,
     },
-    /// The files of a merge were written, or not. Answers [`Effect::Merge`](super::Effect::Merge).
+    /// The files of a merge were written, or not. Answers [`Effect::Merge`](crate::machine::Effect::Merge).
     Merged(MergeEnd),
-    /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
+    /// All checks of a phase have been run. Answers [`Effect::Check`](crate::machine::Effect::Check).
     Judged {
         /// The attempt; `None`: the plan's own criteria.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,12 +140,12 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<Artifact>,
     },
-    /// A timer went off. Answers [`Effect::Wake`](super::Effect::Wake).
+    /// A timer went off. Answers [`Effect::Wake`](crate::machine::Effect::Wake).
     Woke {
         /// The timer.
         timer: TimerKind,
     },
-    /// The locks of a task are now held for it. Answers [`Effect::Lock`](super::Effect::Lock).
+    /// The locks of a task are now held for it. Answers [`Effect::Lock`](crate::machine::Effect::Lock).
     Locked {
         /// The task.
         place: TaskId,
@@ -140,7 +155,7 @@ pub enum InputKind {
         /// The task.
         place: TaskId,
     },
-    /// A task does not get its lock, and does not wait for it. Answers [`Effect::Lock`](super::Effect::Lock).
+    /// A task does not get its lock, and does not wait for it. Answers [`Effect::Lock`](crate::machine::Effect::Lock).
     LockRefused {
         /// The task.
         place: TaskId,
@@ -149,7 +164,7 @@ pub enum InputKind {
         /// True if a newer run waits in its place: the run is cancelled. Else the task fails.
         is_replaced: bool,
     },
-    /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
+    /// The cache was looked up. Answers [`Effect::Lookup`](crate::machine::Effect::Lookup).
     Looked {
         /// The task.
         place: TaskId,
@@ -158,13 +173,13 @@ pub enum InputKind {
     },
     /// A file of a task's evidence changed since the task was checked.
     Stale(StaleFile),
-    /// Evidence was checked again. Answers [`Effect::Confirm`](super::Effect::Confirm).
+    /// Evidence was checked again. Answers [`Effect::Confirm`](crate::machine::Effect::Confirm).
     Confirmed {
         /// The stale evidence: at most one file for each task.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stale: Vec<StaleFile>,
     },
-    /// The gates at a point were asked. Answers [`Effect::Gate`](super::Effect::Gate).
+    /// The gates at a point were asked. Answers [`Effect::Gate`](crate::machine::Effect::Gate).
     Gated {
         /// The task; `None`: the gates of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,7 +199,7 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchange: Option<Box<GatedExchange>>,
     },
-    /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
+    /// A request for approval was resolved. Answers [`Effect::Ask`](crate::machine::Effect::Ask).
     Answered {
         /// The number of the request.
         number: u32,
@@ -192,11 +207,11 @@ pub enum InputKind {
         #[serde(flatten)]
         given: ApprovalOutcome,
     },
-    /// The planner was asked. Answers [`Effect::Plan`](super::Effect::Plan).
+    /// The planner was asked. Answers [`Effect::Plan`](crate::machine::Effect::Plan).
     Planned(PlanReply),
-    /// The planner was asked about a step. Answers [`Effect::Guide`](super::Effect::Guide).
+    /// The planner was asked about a step. Answers [`Effect::Guide`](crate::machine::Effect::Guide).
     Guided(GuidanceReply),
-    /// The compactor was asked. Answers [`Effect::Compact`](super::Effect::Compact).
+    /// The compactor was asked. Answers [`Effect::Compact`](crate::machine::Effect::Compact).
     Compacted(Box<CompactionReply>),
     /// Cancellation is requested. A second request kills at once what still runs.
     Cancel {
@@ -320,7 +335,7 @@ keywords! {
 impl InputKind {
     /// True if it answers an effect that prepares a task's next attempt; see [`Effect::prepares`].
     ///
-    /// [`Effect::prepares`]: super::Effect::prepares
+    /// [`Effect::prepares`]: crate::machine::Effect::prepares
     pub fn prepares(&self) -> bool {
         matches!(
             self,

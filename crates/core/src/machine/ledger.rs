@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckVerdict, CompactionEnd, Event, EventKind, GuidanceEnd, PlannerRejection, StepState};
+use crate::machine::compaction_event::CompactionEnd;
+use crate::machine::event::EventKind;
+use crate::machine::fact::Event;
+use crate::machine::guidance_event::GuidanceEnd;
+use crate::machine::planner_event::PlannerRejection;
+use crate::machine::standing::StepState;
+use crate::machine::verdict::CheckVerdict;
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
@@ -175,7 +181,7 @@ impl BudgetLedger {
     }
 
     /// Counts one more round of replanning, for the fact that one began.
-    pub(super) fn count_round(&mut self) {
+    pub(in crate::machine) fn count_round(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
     }
 

@@ -3,26 +3,28 @@
 
 use std::time::Duration;
 
-use super::budget::is_of_budget;
-use super::scope::{self, TaskScope};
-use super::state::{StepRecord, TaskIx, TaskRecord};
-use super::{CriteriaCount, FailureTally, Machine, RoundFailureClass, StepState};
 use crate::ggs::{self, RoundMeasures};
+use crate::machine::budget::is_of_budget;
+use crate::machine::round::{CriteriaCount, FailureTally, RoundFailureClass};
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::standing::StepState;
+use crate::machine::state::{StepRecord, TaskIx, TaskRecord};
+use crate::machine::turn::Machine;
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
 /// A step that failed in a round.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FailedStep {
-    pub(super) step: u32,
+pub(in crate::machine) struct FailedStep {
+    pub(in crate::machine) step: u32,
     /// The cause: the approach, if that is to blame for a part of it; else the environment, if that is; else the engine.
-    pub(super) cause: RoundFailureClass,
+    pub(in crate::machine) cause: RoundFailureClass,
     /// True if its work failed for another reason than the budget: another way of doing it may succeed.
-    pub(super) by_work: bool,
+    pub(in crate::machine) by_work: bool,
 }
 
 impl FailedStep {
     /// True if the step may be done in another way. What the engine failed to measure shows nothing of the one in use.
-    pub(super) fn may_change(self) -> bool {
+    pub(in crate::machine) fn may_change(self) -> bool {
         self.cause != RoundFailureClass::Engine || self.by_work
     }
 }
@@ -58,7 +60,7 @@ impl StepFailures {
 
 /// The measurement of a round.
 #[derive(Default)]
-pub(super) struct RoundMeasurement {
+pub(in crate::machine) struct RoundMeasurement {
     /// The weight of the failed criteria.
     weight: f64,
     /// The number of criteria, and the number of those that failed.
@@ -66,11 +68,11 @@ pub(super) struct RoundMeasurement {
     unmet: u32,
     failures: FailureTally,
     /// The first failed criterion.
-    pub(super) first: Option<String>,
+    pub(in crate::machine) first: Option<String>,
     /// The failed steps.
-    pub(super) failing: Vec<FailedStep>,
+    pub(in crate::machine) failing: Vec<FailedStep>,
     /// The steps that were not reached.
-    pub(super) unreached: Vec<u32>,
+    pub(in crate::machine) unreached: Vec<u32>,
 }
 
 impl RoundMeasurement {
@@ -86,7 +88,12 @@ impl RoundMeasurement {
     }
 
     /// Returns the input of the solver.
-    pub(super) fn measures(&self, replan: &ReplanSettings, replans: u32, elapsed: Duration) -> RoundMeasures {
+    pub(in crate::machine) fn measures(
+        &self,
+        replan: &ReplanSettings,
+        replans: u32,
+        elapsed: Duration,
+    ) -> RoundMeasures {
         RoundMeasures {
             d: ggs::distance(self.weight, self.of),
             p: ggs::process(self.failures.logical, self.failures.environmental),
@@ -95,17 +102,17 @@ impl RoundMeasurement {
     }
 
     /// Returns the number of criteria that pass.
-    pub(super) fn criteria(&self) -> CriteriaCount {
+    pub(in crate::machine) fn criteria(&self) -> CriteriaCount {
         CriteriaCount { passed: self.of.saturating_sub(self.unmet), total: self.of }
     }
 
     /// Returns the cause of a failure of the plan as a whole.
-    pub(super) fn plan_cause(&self) -> RoundFailureClass {
+    pub(in crate::machine) fn plan_cause(&self) -> RoundFailureClass {
         self.failure_class().unwrap_or(RoundFailureClass::Logical)
     }
 
     /// Returns the failure class of the round.
-    pub(super) fn failure_class(&self) -> Option<RoundFailureClass> {
+    pub(in crate::machine) fn failure_class(&self) -> Option<RoundFailureClass> {
         RoundFailureClass::of(self.failures)
     }
 }
@@ -117,7 +124,7 @@ impl Machine {
     ///
     /// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
     /// order in which they came.
-    pub(super) fn measure(&self) -> RoundMeasurement {
+    pub(in crate::machine) fn measure(&self) -> RoundMeasurement {
         let mut measured = RoundMeasurement::default();
         let mut excused = vec![false; self.state.steps.len()];
         for ix in self.plan.order() {
@@ -262,7 +269,7 @@ impl Machine {
     }
 
     /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
-    pub(super) fn failures(&self) -> FailureTally {
+    pub(in crate::machine) fn failures(&self) -> FailureTally {
         let mut failures = FailureTally::default();
         for ix in self.plan.order() {
             let record = self.state.step_record(ix.0);
@@ -275,7 +282,7 @@ impl Machine {
     }
 
     /// True if the plan has criteria of its own that were not checked in this round.
-    pub(super) fn has_unchecked_criteria(&self) -> bool {
+    pub(in crate::machine) fn has_unchecked_criteria(&self) -> bool {
         !self.plan.parts().verify.is_empty() && self.state.judged.is_none()
     }
 

@@ -4,8 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::actuator::kind;
-use super::{AlternativeSwitch, EventKind, Machine};
+use crate::machine::actuator::kind;
+use crate::machine::event::EventKind;
+use crate::machine::round::AlternativeSwitch;
+use crate::machine::turn::Machine;
 use wf_base::keywords;
 use wf_model::{Step, StepIx};
 
@@ -53,7 +55,11 @@ keywords! {
 }
 
 /// Returns the advice on an alternative of a step.
-pub(super) fn advice_about<'a>(advice: &'a [ToolAdvice], step: &Step, way: u32) -> Option<&'a ToolAdvice> {
+pub(in crate::machine) fn advice_about<'a>(
+    advice: &'a [ToolAdvice],
+    step: &Step,
+    way: u32,
+) -> Option<&'a ToolAdvice> {
     let (tool, target) = (step.tool(way as usize), step.target(way as usize));
     let same = |one: &&ToolAdvice| one.tool == tool && one.target.as_deref() == target;
     advice.iter().find(same)
@@ -61,20 +67,24 @@ pub(super) fn advice_about<'a>(advice: &'a [ToolAdvice], step: &Step, way: u32) 
 
 /// True if an alternative must not be used. Memory makes no step impossible: where every
 /// alternative is to be avoided, none is.
-pub(super) fn is_avoided(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
+pub(in crate::machine) fn is_avoided(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
     let avoid = |way| advice_about(advice, step, way).is_some_and(|one| one.advice == AdviceKind::Avoid);
     avoid(way) && !(0_u32..).take(step.alternative_count()).all(avoid)
 }
 
 /// True if an alternative is preferred to others.
-pub(super) fn is_preferred(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
+pub(in crate::machine) fn is_preferred(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
     advice_about(advice, step, way).is_some_and(|one| one.advice == AdviceKind::Exploit)
 }
 
 impl Machine {
     /// Applies the advice from memory before anything begins: a step to be avoided as written
     /// begins with another alternative.
-    pub(super) fn apply_memory_advice(&mut self, advice: Vec<ToolAdvice>, intent: Option<IntentAdvice>) {
+    pub(in crate::machine) fn apply_memory_advice(
+        &mut self,
+        advice: Vec<ToolAdvice>,
+        intent: Option<IntentAdvice>,
+    ) {
         let nothing = advice.is_empty() && intent.is_none();
         let rounds = self.plan.parts().replan.is_some();
         if nothing || !rounds && !self.plan.guides_agents() {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, Standing};
+use crate::machine::standing::Standing;
+use crate::machine::task_id::Attempt;
 
 /// The changes of an attempt are to be merged: its checks have passed, or it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

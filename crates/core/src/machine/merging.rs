@@ -16,13 +16,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::state::{self, MachineState, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::ActivityKind;
-use super::{
-    ApprovalRequest, Attempt, Effect, EventKind, Machine, MergeEnd, MergeOutcome, MergePlan,
-    MergePreparation, MergeRequest, MergeStart, MergeSubject, RequestDecision, Standing, StepState,
+use crate::machine::approval_request::{ApprovalRequest, RequestDecision};
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::merge_event::{
+    MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
 };
+use crate::machine::standing::{Standing, StepState};
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::Attempt;
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::Machine;
 use wf_base::units::plural;
 use wf_model::{
     AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, Plan, StepWork, WorktreeMerge,
@@ -40,20 +45,20 @@ const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
 /// The merge of a task's attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct TaskMerge {
+pub(in crate::machine) struct TaskMerge {
     /// The verification status of the step once it is merged.
-    standing: Standing,
+    pub(in crate::machine) standing: Standing,
     /// The result that approvers let be merged.
-    approved: Option<String>,
+    pub(in crate::machine) approved: Option<String>,
     /// The merge under way.
-    plan: Option<MergePlan>,
+    pub(in crate::machine) plan: Option<MergePlan>,
     /// The number of times that it ended.
-    outdated: u32,
+    pub(in crate::machine) outdated: u32,
 }
 
 impl Machine {
     /// True if a task ends well only after a merge that was not yet made.
-    pub(super) fn must_merge(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn must_merge(&self, task: TaskIx) -> bool {
         let made = self.state.task_record(task).and_then(|record| record.merge.as_ref());
         let is_live = self.state.activity(task).is_some_and(|live| live.attempt > 0);
         let in_worktree = |work: &AgentWork| work.workspace == AgentWorkspace::Worktree;
@@ -68,7 +73,7 @@ impl Machine {
     }
 
     /// Queues the merge of a task's attempt.
-    pub(super) fn request_merge(&mut self, task: TaskIx, standing: Standing) {
+    pub(in crate::machine) fn request_merge(&mut self, task: TaskIx, standing: Standing) {
         if let Some(live) = self.state.activity(task) {
             let attempt = state::attempt(&self.plan, task, live.attempt);
             self.emit(EventKind::MergeRequested(MergeRequest { attempt, standing }));
@@ -76,7 +81,7 @@ impl Machine {
     }
 
     /// Begins, or resumes, the first merge in the queue.
-    pub(super) fn begin_merge(&mut self) {
+    pub(in crate::machine) fn begin_merge(&mut self) {
         let first = self.state.merges.first().copied();
         let first = first.filter(|task| !self.flight.is_returning(*task));
         if self.flight.merging == first {
@@ -106,7 +111,7 @@ impl Machine {
     }
 
     /// Applies a merge that was computed.
-    pub(super) fn on_merge_prepared(&mut self, attempt: &Attempt, found: MergePreparation) {
+    pub(in crate::machine) fn on_merge_prepared(&mut self, attempt: &Attempt, found: MergePreparation) {
         let Some(task) = self.current_merge(attempt, false) else {
             return;
         };
@@ -135,7 +140,7 @@ impl Machine {
     }
 
     /// Applies the end of a merge.
-    pub(super) fn on_merged(&mut self, attempt: &Attempt, outcome: MergeOutcome) {
+    pub(in crate::machine) fn on_merged(&mut self, attempt: &Attempt, outcome: MergeOutcome) {
         let Some(task) = self.current_merge(attempt, true) else {
             return;
         };
@@ -213,7 +218,7 @@ impl Machine {
     }
 
     /// Goes on after a decision about a merge. One to be made was queued again by the decision itself.
-    pub(super) fn on_merge_approved(&mut self, task: TaskIx, subject: &MergeSubject) {
+    pub(in crate::machine) fn on_merge_approved(&mut self, task: TaskIx, subject: &MergeSubject) {
         if subject.by_hand {
             let attempt = state::attempt(&self.plan, task, subject.attempt);
             self.end_merge(task, &attempt, MergeOutcome::ByHand);
@@ -221,7 +226,7 @@ impl Machine {
     }
 
     /// Ends a task whose changes no approver let be merged.
-    pub(super) fn on_merge_denied(&mut self, task: TaskIx, ask: &ApprovalRequest, no: &str) {
+    pub(in crate::machine) fn on_merge_denied(&mut self, task: TaskIx, ask: &ApprovalRequest, no: &str) {
         let number = self.state.activity(task).map_or(0, |live| live.attempt);
         let attempt = state::attempt(&self.plan, task, number);
         let compare = ask.show.get("compare").and_then(Value::as_str).unwrap_or_default();
@@ -245,7 +250,7 @@ impl MergePlan {
     }
 
     /// Returns the subject of a request about it, for the attempt that is under way.
-    fn subject(&self, by_hand: bool) -> MergeSubject {
+    pub(in crate::machine) fn subject(&self, by_hand: bool) -> MergeSubject {
         MergeSubject { attempt: 0, base: self.base.clone(), result: self.result.clone(), by_hand }
     }
 }
@@ -263,7 +268,7 @@ fn shown(plan: &MergePlan) -> JsonObject {
 
 impl MachineState {
     /// Applies a fact about a merge.
-    pub(super) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
+    pub(in crate::machine) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
         match fact {
             EventKind::MergeRequested(request) => {
                 let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
@@ -310,12 +315,12 @@ impl MachineState {
     }
 
     /// Removes a task from the queue of merges, if it is there.
-    pub(super) fn leave_merges(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn leave_merges(&mut self, task: TaskIx) {
         self.merges.retain(|other| *other != task);
     }
 
     /// Queues a merge again that was approved; any other stays out of the queue.
-    pub(super) fn apply_merge_answer(
+    pub(in crate::machine) fn apply_merge_answer(
         &mut self,
         task: TaskIx,
         subject: &MergeSubject,

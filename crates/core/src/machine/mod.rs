@@ -148,7 +148,7 @@ pub use compaction_event::{
 };
 pub use effect::{Effect, GateQuestion, TimerKind};
 pub use escalation::RunBlock;
-pub use event::EventKind;
+pub use event::{EventKind, LOGIC_VERSION};
 pub use evidence::{Artifact, Baseline, IsolationKind, StaleFile};
 pub use exchange::{ExchangeGated, ExchangePart, ExchangeQuestion, GatedExchange, RevisedResult};
 pub use exchange_approval::ExchangeSubject;
@@ -171,8 +171,7 @@ pub use merge_event::{
     MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
 };
 pub use observations::{NestedFindings, UsedAlternative};
-pub use planner::ANSWER_LIMIT;
-pub use planner::proposed_plans;
+pub use planner::{ANSWER_LIMIT, proposed_plans};
 pub use planner_event::{PlanReply, PlannerRejection};
 pub use proposal::{ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript};
 pub use question::PersonAnswer;
@@ -202,9 +201,3 @@ pub use untrusted::untrusted_input;
 pub use verdict::{
     CHANGES_LIMIT, CheckRuling, CheckVerdict, ForeignChanges, HIDDEN_LIMIT, PriorFinding, ProductChanges,
 };
-
-/// The version of the machine's rules. A state written under other rules is not continued.
-///
-/// It changes when the meaning of a recorded fact changes. Evidence and corrections did not change
-/// it: a log without their facts leads to the same state as before, and goes on from there.
-pub const LOGIC_VERSION: u32 = 1;

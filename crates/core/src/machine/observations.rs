@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::RoundMeasurement;
-use super::{FailureTally, Machine, RoundFailureClass, StepState};
 use crate::calls::calls_of_work;
 use crate::ggs::Directive;
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::round::{FailureTally, RoundFailureClass};
+use crate::machine::standing::StepState;
+use crate::machine::turn::Machine;
 use wf_base::name::Name;
 use wf_model::StepIx;
 
@@ -55,7 +57,7 @@ pub struct NestedFindings {
 impl Machine {
     /// Returns the findings of a round: the alternatives of the steps that failed; and, if the run
     /// is accepted, those that passed and are not as written.
-    pub(super) fn round_observations(
+    pub(in crate::machine) fn round_observations(
         &self,
         measured: &RoundMeasurement,
         directive: Directive,
@@ -103,7 +105,7 @@ impl Machine {
     }
 
     /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
-    pub(super) fn begun_this_round(&self, step: u32) -> bool {
+    pub(in crate::machine) fn begun_this_round(&self, step: u32) -> bool {
         self.state.step_record(step).tasks().any(|(_, task)| task.attempts_of_round() > 0)
     }
 

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::scope::TaskScope;
-use super::state::TaskIx;
-use super::{Machine, StepState};
+use crate::machine::scope::TaskScope;
+use crate::machine::standing::StepState;
+use crate::machine::state::TaskIx;
+use crate::machine::turn::Machine;
 use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
 use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
 
@@ -34,7 +35,7 @@ impl ExprScope for RecordingScope<'_> {
 impl Machine {
     /// Returns the reason why a run without failures is not verified: the first step whose checks were
     /// skipped, and the step whose outputs decided that.
-    pub(super) fn unverified_omission(&self) -> Option<String> {
+    pub(in crate::machine) fn unverified_omission(&self) -> Option<String> {
         let steps = (0..).zip(self.plan.steps());
         let mut found = steps.filter_map(|(ix, step)| {
             let source = self.left_out_by(ix, step)?;

@@ -1,7 +1,11 @@
 //! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
 //! begins, wherever that will be.
 
-use super::{Baseline, Event, EventKind, Machine, RunApproval};
+use crate::machine::event::{EventKind, LOGIC_VERSION};
+use crate::machine::evidence::Baseline;
+use crate::machine::fact::Event;
+use crate::machine::run_approval::RunApproval;
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 
 impl Machine {
@@ -19,7 +23,11 @@ impl Machine {
     }
 
     /// Begins the run.
-    pub(super) fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
+    pub(in crate::machine) fn begin(
+        &mut self,
+        approved: Option<Box<RunApproval>>,
+        baseline: Option<Baseline>,
+    ) {
         let now = self.now;
         self.now = self.opened.unwrap_or(now);
         self.open(approved);
@@ -31,7 +39,7 @@ impl Machine {
 
     fn open(&mut self, approved: Option<Box<RunApproval>>) {
         self.emit(EventKind::RunStarted {
-            logic_version: super::LOGIC_VERSION,
+            logic_version: LOGIC_VERSION,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
             dispatch: self.state.dispatch.clone(),

@@ -11,14 +11,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actuator::tool_class;
-use super::measure::RoundMeasurement;
-use super::request::digest;
-use super::restrictions::PlannerLimits;
-use super::rounds::with_alternatives;
-use super::{Effect, EventKind, Machine, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState};
 use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
+use crate::machine::actuator::tool_class;
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::planner_event::{PlanReply, PlannerRejection};
+use crate::machine::proposal::ProposedAlternative;
+use crate::machine::reason::truncate_reason;
+use crate::machine::request::digest;
+use crate::machine::restrictions::PlannerLimits;
+use crate::machine::round::Round;
+use crate::machine::rounds::with_alternatives;
+use crate::machine::standing::StepState;
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_base::exact_json;
 use wf_base::name::Name;
@@ -33,19 +40,19 @@ const REASON_LIMIT: usize = 500;
 
 /// A question to a planner and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct PlannerCall {
+pub(in crate::machine) struct PlannerCall {
     /// The time of the question: a round is measured up to its end, however long the planner takes.
-    pub(super) since: Moment,
+    pub(in crate::machine) since: Moment,
     /// The answer; `None`: there is none yet.
-    pub(super) answer: Option<ProposalDecision>,
+    pub(in crate::machine) answer: Option<ProposalDecision>,
     /// The reason why its first answer was refused, if it is asked once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) rejected: Option<String>,
+    pub(in crate::machine) rejected: Option<String>,
 }
 
 /// The result of a question to a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum ProposalDecision {
+pub(in crate::machine) enum ProposalDecision {
     /// It proposed usable alternatives for these steps.
     Taken(Vec<Name>),
     /// It proposed none, for this reason.
@@ -56,7 +63,7 @@ pub(super) enum ProposalDecision {
 type PlannerProposal = (BTreeMap<Name, ProposedAlternative>, String);
 
 /// The reason why a proposal is refused.
-pub(super) struct ProposalRefusal {
+pub(in crate::machine) struct ProposalRefusal {
     reason: String,
     /// True if it uses what is forbidden.
     is_forbidden: bool,
@@ -77,14 +84,14 @@ impl From<String> for ProposalRefusal {
 
 impl Machine {
     /// True if a planner is being asked.
-    pub(super) fn is_planning(&self) -> bool {
+    pub(in crate::machine) fn is_planning(&self) -> bool {
         let planning = self.state.control.planning.as_ref();
         planning.is_some_and(|planning| planning.answer.is_none())
     }
 
     /// Asks the planner, if there is one and it has not been asked about this round. True if it is
     /// being asked now.
-    pub(super) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
+    pub(in crate::machine) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
         let parts = self.plan.parts();
         // People were asked about it: the planner has nothing to add.
         let is_escalated =
@@ -120,7 +127,7 @@ impl Machine {
     }
 
     /// Asks again: after a resume, or after an answer that used what is forbidden.
-    pub(super) fn ask_planner_again(&mut self) {
+    pub(in crate::machine) fn ask_planner_again(&mut self) {
         if let Some((measured, round)) = self.evaluate_round() {
             self.ask_planner(&measured, round);
         }
@@ -128,7 +135,7 @@ impl Machine {
 
     /// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
     /// and the plan as a whole failed, those that did something.
-    pub(super) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
+    pub(in crate::machine) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
         let has_failed =
             |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
         let has_succeeded = |step: u32| self.state.step_record(step).state == StepState::Succeeded;
@@ -148,7 +155,7 @@ impl Machine {
 
     /// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
     /// asked once more.
-    pub(super) fn on_planner_reply(&mut self, reply: PlanReply) {
+    pub(in crate::machine) fn on_planner_reply(&mut self, reply: PlanReply) {
         let PlanReply { round, again, said, must_not, problems, calls } = reply;
         let planning = self.state.control.planning.as_ref();
         let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
@@ -180,7 +187,7 @@ impl Machine {
                 });
             }
             Err(refusal) => {
-                let reason = super::reason::truncate_reason(one_line(&refusal.reason));
+                let reason = truncate_reason(one_line(&refusal.reason));
                 let asked_again = refusal.is_forbidden && !again;
                 self.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, calls }));
                 if asked_again {
@@ -239,7 +246,7 @@ impl Machine {
     }
 
     /// Returns the forbidden classes of tools: those used in this run, if the directive says so.
-    pub(super) fn used_classes(&self, directive: Directive) -> BTreeSet<String> {
+    pub(in crate::machine) fn used_classes(&self, directive: Directive) -> BTreeSet<String> {
         if directive != Directive::BreakSymmetry {
             return BTreeSet::new();
         }
@@ -247,7 +254,7 @@ impl Machine {
     }
 
     /// Returns the steps that a planner gave alternatives for after the round that has ended.
-    pub(super) fn steps_given_alternatives(&self) -> Vec<u32> {
+    pub(in crate::machine) fn steps_given_alternatives(&self) -> Vec<u32> {
         let planning = self.state.control.planning.as_ref();
         let Some(ProposalDecision::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref())
         else {
@@ -258,7 +265,7 @@ impl Machine {
     }
 
     /// Makes a recorded proposal part of the plan from now on.
-    pub(super) fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
+    pub(in crate::machine) fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
         self.base = extend_plan(&self.base, ways);
         self.plan = with_alternatives(&self.base, &self.state.control.ways);
     }
@@ -276,7 +283,10 @@ pub fn proposed_plans(text: &str) -> Vec<(Name, String)> {
 }
 
 /// Returns a plan extended by a proposal.
-pub(super) fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {
+pub(in crate::machine) fn extend_plan(
+    base: &Arc<Plan>,
+    ways: &BTreeMap<Name, ProposedAlternative>,
+) -> Arc<Plan> {
     let more = ways.iter().filter_map(|(name, proposal)| {
         let ix = base.find(name.as_str())?;
         let alternative = proposal.alternative(base, base.step(ix)).ok()?;

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{PlannerCalls, PlannerReply};
 use crate::agent::authoring::CalibrationEntry;
+use crate::machine::asked_model::PlannerCalls;
+use crate::machine::input::PlannerReply;
 
 /// The planner gave nothing, or nothing that may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -27,7 +27,7 @@ use wf_model::expr::Template;
 use wf_model::{Alternative, EnvVar, GeneratedPlan, Plan, Step, StepWork};
 
 pub use parts::{ProposedAgent, ProposedArguments, ProposedRequest, ProposedScript};
-pub(super) use sketch::sketch;
+pub(in crate::machine) use sketch::sketch;
 
 /// The keys of a step that would let it reach more, or verify less.
 const FORBIDDEN_KEYS: [&str; 10] =
@@ -89,7 +89,7 @@ pub struct ProposedAlternative {
 
 impl ProposedAlternative {
     /// Reads a proposal; forbidden keys are refused by name.
-    pub(super) fn read(value: &Value) -> Result<Self, String> {
+    pub(in crate::machine) fn read(value: &Value) -> Result<Self, String> {
         let of_step = FORBIDDEN_KEYS.iter().filter(|key| value.get(**key).is_some());
         let mut refused: Vec<String> = of_step.map(|key| format!("`{key}`")).collect();
         for (part, keys) in CHANGEABLE_PARTS {
@@ -105,7 +105,7 @@ impl ProposedAlternative {
     }
 
     /// Returns the alternative that it proposes for a step of a plan, or the reason why it may not.
-    pub(super) fn alternative(&self, plan: &Plan, written: &Step) -> Result<Alternative, String> {
+    pub(in crate::machine) fn alternative(&self, plan: &Plan, written: &Step) -> Result<Alternative, String> {
         self.fits(&written.work)?;
         if written.alternatives.iter().any(|known| known.id == self.id) {
             return Err(format!("the step already has an alternative `{}`", self.id));
@@ -215,7 +215,7 @@ impl ProposedAlternative {
     }
 
     /// Returns its texts for a model.
-    pub(super) fn texts(&self) -> Vec<String> {
+    pub(in crate::machine) fn texts(&self) -> Vec<String> {
         let of_agent = self.agent.as_ref().map(ProposedAgent::texts).unwrap_or_default();
         of_agent.into_iter().chain(self.plan.clone()).collect()
     }

@@ -8,8 +8,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::state::{MachineState, TaskIx};
-use super::{AgentRecord, ApprovalOutcome, ApprovalRequest, Machine, RequestDecision, ToolCallSubject};
+use crate::machine::agent_record::AgentRecord;
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::tool_approval::ToolCallSubject;
+use crate::machine::turn::Machine;
 use crate::risk::ActionRisk;
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentTool, AgentWork};
@@ -25,13 +28,13 @@ pub struct PersonAnswer {
 
 impl Machine {
     /// True if a tool call of the agent of a task is a question to people. A program of its own has no such tool.
-    pub(super) fn is_question(&self, task: TaskIx, tool: &str) -> bool {
+    pub(in crate::machine) fn is_question(&self, task: TaskIx, tool: &str) -> bool {
         let is_own = |work: &AgentWork| !work.engine.is_client() && work.tools.contains(&AgentTool::Ask);
         tool == AgentTool::Ask.as_str() && self.agent_work(task).is_some_and(is_own)
     }
 
     /// Returns the reason why an agent may not ask once more; `None`: it may.
-    pub(super) fn question_obstacle(&self, task: TaskIx, tool: &str) -> Option<String> {
+    pub(in crate::machine) fn question_obstacle(&self, task: TaskIx, tool: &str) -> Option<String> {
         let limit = self.agent_work(task).filter(|_| self.is_question(task, tool))?.max_questions;
         let asked = self.agent_record(task)?.questions;
         (asked >= limit).then(|| {
@@ -78,7 +81,7 @@ impl ApprovalRequest {
 }
 
 /// Returns the text of a question, with the answers to choose from.
-pub(super) fn question_text(arguments: &Value) -> String {
+pub(in crate::machine) fn question_text(arguments: &Value) -> String {
     let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
     match choices(arguments).as_slice() {
         [] => format!("the agent asks: {question}"),
@@ -86,14 +89,14 @@ pub(super) fn question_text(arguments: &Value) -> String {
     }
 }
 
-fn choices(arguments: &Value) -> Vec<&str> {
+pub(in crate::machine) fn choices(arguments: &Value) -> Vec<&str> {
     let choices = arguments.get("choices").and_then(Value::as_array);
     choices.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 impl MachineState {
     /// Counts a question. That further people are asked does not make it another one.
-    pub(super) fn note_question(&mut self, task: TaskIx, subject: Option<&ToolCallSubject>) {
+    pub(in crate::machine) fn note_question(&mut self, task: TaskIx, subject: Option<&ToolCallSubject>) {
         let Some(subject) = subject.filter(|subject| subject.is_question) else {
             return;
         };
@@ -106,7 +109,7 @@ impl MachineState {
     }
 
     /// Keeps the answer to a question for the call that gives it to the model.
-    pub(super) fn note_person_answer(
+    pub(in crate::machine) fn note_person_answer(
         &mut self,
         task: TaskIx,
         ask: &ApprovalRequest,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::history::AttemptHistory;
-use super::reusable::ReusableResult;
-use super::state::{MachineState, StepRecord, TaskIx, TaskRecord};
-use super::{RunPhase, StepState};
+use crate::machine::history::AttemptHistory;
+use crate::machine::reusable::ReusableResult;
+use crate::machine::standing::{RunPhase, StepState};
+use crate::machine::state::{MachineState, StepRecord, TaskIx, TaskRecord};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepIx};
 
 impl MachineState {
     /// Reopens steps.
-    pub(super) fn reopen(&mut self, plan: &Plan, names: &[Name], at: Moment) {
+    pub(in crate::machine) fn reopen(&mut self, plan: &Plan, names: &[Name], at: Moment) {
         let steps = names.iter().filter_map(|name| Some(plan.find(name.as_str())?.0));
         let again: BTreeSet<u32> = steps.collect();
         for step in &again {
@@ -101,7 +101,7 @@ impl MachineState {
 impl TaskRecord {
     /// Returns a reopened task. Its attempts go on counting, and the next one is still told what
     /// was wrong with the last.
-    pub(super) fn for_next_round(&self) -> Self {
+    pub(in crate::machine) fn for_next_round(&self) -> Self {
         Self {
             attempts: self.attempts,
             base: self.attempts,
@@ -112,20 +112,20 @@ impl TaskRecord {
     }
 
     /// Returns the results of this round's attempts; those of an earlier one feed a correction.
-    pub(super) fn history_of_round(&self) -> Option<&AttemptHistory> {
+    pub(in crate::machine) fn history_of_round(&self) -> Option<&AttemptHistory> {
         let tries = self.tries.as_deref();
         tries.filter(|tries| self.base == 0 || tries.attempt > self.base)
     }
 
     /// Returns the number of attempts that were begun in this round.
-    pub(super) fn attempts_of_round(&self) -> u32 {
+    pub(in crate::machine) fn attempts_of_round(&self) -> u32 {
         self.attempts.saturating_sub(self.base)
     }
 }
 
 impl MachineState {
     /// True if a task has begun no attempt in this round.
-    pub(super) fn is_untried(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn is_untried(&self, task: TaskIx) -> bool {
         self.task_record(task).is_some_and(|record| record.attempts_of_round() == 0)
     }
 }

@@ -3,18 +3,21 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::measure::RoundMeasurement;
-use super::proposal::sketch;
-use super::state::{TaskIx, TaskRecord};
-use super::{AdviceKind, FailedCheck, IntentAdvice, Machine, Round, state};
 use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
 use crate::agent::truncate_briefing;
+use crate::machine::feedback::FailedCheck;
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::memory_advice::{AdviceKind, IntentAdvice};
+use crate::machine::proposal::sketch;
+use crate::machine::round::Round;
+use crate::machine::state::{self, TaskIx, TaskRecord};
+use crate::machine::turn::Machine;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId};
 use wf_model::{FailureClass, Plan, StepIx};
 
 /// The version of a request.
-const REQUEST_VERSION: u32 = 1;
+pub(in crate::machine) const REQUEST_VERSION: u32 = 1;
 
 /// The maximum number of preferred tools that a planner is told.
 const MOST_PREFERRED: usize = 10;
@@ -111,7 +114,7 @@ pub struct PlanFailure {
 
 impl PlanFailure {
     /// Returns the failure of a check of the same task, or of the plan.
-    fn of_check(&self, failed: &FailedCheck) -> Self {
+    pub(in crate::machine) fn of_check(&self, failed: &FailedCheck) -> Self {
         Self {
             step: self.step.clone(),
             item: self.item,
@@ -167,7 +170,7 @@ pub struct PreferredTool {
 
 /// Returns the digest of a plan as it is carried out: of the name and all alternatives of each of
 /// its steps. Only additions by a planner change it, and nothing else that a run does.
-pub(super) fn digest(plan: &Plan) -> Sha256Digest {
+pub(in crate::machine) fn digest(plan: &Plan) -> Sha256Digest {
     let steps = plan.steps().iter().map(|step| {
         let ways = step.ways().enumerate();
         let ways: Vec<Value> =
@@ -180,7 +183,7 @@ pub(super) fn digest(plan: &Plan) -> Sha256Digest {
 
 impl Machine {
     /// Returns the request to a planner about a round after which no declared alternative is left.
-    pub(super) fn plan_request(&self, measured: &RoundMeasurement, round: Round) -> PlanRequest {
+    pub(in crate::machine) fn plan_request(&self, measured: &RoundMeasurement, round: Round) -> PlanRequest {
         let parts = self.base.parts();
         let steps = self.can_change(measured).into_iter();
         PlanRequest {
@@ -199,7 +202,7 @@ impl Machine {
     }
 
     /// Returns the purpose of the plan.
-    pub(super) fn intent(&self) -> PlanIntent {
+    pub(in crate::machine) fn intent(&self) -> PlanIntent {
         let parts = self.base.parts();
         PlanIntent {
             title: parts.title.clone(),
@@ -209,7 +212,7 @@ impl Machine {
     }
 
     /// Returns the tools to avoid according to memory.
-    pub(super) fn avoided_tools(&self) -> Vec<AvoidedTool> {
+    pub(in crate::machine) fn avoided_tools(&self) -> Vec<AvoidedTool> {
         let advice = self.state.control.advice.iter();
         let avoided = advice.filter(|said| said.advice == AdviceKind::Avoid);
         let avoid = avoided.map(|said| AvoidedTool { tool: said.tool.clone(), target: said.target.clone() });
@@ -217,7 +220,7 @@ impl Machine {
     }
 
     /// Returns the tools that memory prefers: those of which most is known.
-    pub(super) fn preferred_tools(&self) -> Vec<PreferredTool> {
+    pub(in crate::machine) fn preferred_tools(&self) -> Vec<PreferredTool> {
         let advice = self.state.control.advice.iter();
         let mut liked: Vec<_> = advice.filter(|said| said.advice == AdviceKind::Exploit).collect();
         liked.sort_by(|a, b| b.attention.total_cmp(&a.attention));
@@ -226,7 +229,7 @@ impl Machine {
     }
 
     /// Returns the forbidden tools and targets after a round.
-    fn must_not(&self, round: &Round) -> PlannerRestrictions {
+    pub(in crate::machine) fn must_not(&self, round: &Round) -> PlannerRestrictions {
         PlannerRestrictions {
             tools: round.blocked_tools.clone(),
             targets: round.blocked_targets.clone(),

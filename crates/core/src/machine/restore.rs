@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::planner::extend_plan;
-use super::state::{MachineState, TaskIx};
-use super::task_phase::{TaskIndex, TaskPhase};
-use super::{LogicMismatch, Machine};
+use crate::machine::event::LOGIC_VERSION;
+use crate::machine::planner::extend_plan;
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::task_phase::{TaskIndex, TaskPhase};
+use crate::machine::turn::{LogicMismatch, Machine};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_model::{Plan, StepRepetition};
@@ -43,7 +44,7 @@ impl Machine {
     /// go on.
     pub fn from_state(plan: Arc<Plan>, mut state: MachineState) -> Result<Self, RestoreError> {
         let recorded_version = state.logic_version;
-        if recorded_version != super::LOGIC_VERSION {
+        if recorded_version != LOGIC_VERSION {
             return Err(LogicMismatch { recorded_version }.into());
         }
         if state.steps_digest != steps_digest(&plan) {
@@ -61,7 +62,7 @@ impl Machine {
 
 impl TaskIndex {
     /// Returns the indexes over all records.
-    fn scan(state: &MachineState) -> Self {
+    pub(in crate::machine) fn scan(state: &MachineState) -> Self {
         let mut index = Self::default();
         for (task, record) in state.tasks() {
             index.note(task, TaskPhase::Pending, record.phase);
@@ -72,7 +73,7 @@ impl TaskIndex {
 
 impl MachineState {
     /// True if it does not have this number of steps, or refers to one beyond them.
-    fn refers_beyond(&self, steps: usize) -> bool {
+    pub(in crate::machine) fn refers_beyond(&self, steps: usize) -> bool {
         let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
         let tasks = tasks.chain(self.asks.values().filter_map(|pending| pending.task.as_ref()));
         let blockers = self.steps.iter().filter_map(|record| record.blocker);
@@ -86,7 +87,7 @@ impl MachineState {
 }
 
 /// Returns the digest of what the numbers in a state refer to: the steps of a plan, in order.
-pub(super) fn steps_digest(plan: &Plan) -> Sha256Digest {
+pub(in crate::machine) fn steps_digest(plan: &Plan) -> Sha256Digest {
     let mut text = format!("{} {}", plan.id(), plan.parts().main);
     for step in plan.steps() {
         let repeated = !matches!(step.fan, StepRepetition::Once);

@@ -1,35 +1,38 @@
 //! The tools and targets that a planner must not use, and what of them a proposal uses.
 
-use super::actuator::{BlockedActuators, tool_class};
-use super::measure::RoundMeasurement;
-use super::memory_advice::advice_about;
-use super::{AdviceKind, AvoidedTool, Machine, PlannerRestrictions, ProposedAlternative, Round, ToolAdvice};
 use crate::agent::authoring::CalibrationEntry;
 use crate::agent::first_forbidden;
 use crate::calls::approach_of;
 use crate::ggs::Directive;
+use crate::machine::actuator::{BlockedActuators, tool_class};
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::memory_advice::{AdviceKind, ToolAdvice, advice_about};
+use crate::machine::proposal::ProposedAlternative;
+use crate::machine::request::{AvoidedTool, PlannerRestrictions};
+use crate::machine::round::Round;
+use crate::machine::turn::Machine;
 use wf_model::{Alternative, Plan, StepIx};
 
 /// True if a tool has no name but that of a step: a text may say that word, and mean something else.
-pub(super) fn is_named_like_step(plan: &Plan, tool: &str) -> bool {
+pub(in crate::machine) fn is_named_like_step(plan: &Plan, tool: &str) -> bool {
     let own = format!("{}/", plan.id());
     let tool = tool.strip_prefix(&own).unwrap_or(tool);
     plan.find(tool.split('.').next().unwrap_or(tool)).is_some()
 }
 
 /// The limits of a proposal.
-pub(super) struct PlannerLimits<'a> {
+pub(in crate::machine) struct PlannerLimits<'a> {
     /// The blocked tools and targets.
-    pub(super) blocked: &'a BlockedActuators,
+    pub(in crate::machine) blocked: &'a BlockedActuators,
     /// The directive of the round.
-    pub(super) directive: Directive,
+    pub(in crate::machine) directive: Directive,
     /// The tools that memory forbids, as the planner was told.
-    pub(super) must_not: &'a [CalibrationEntry],
+    pub(in crate::machine) must_not: &'a [CalibrationEntry],
 }
 
 impl Machine {
     /// Returns what is blocked after a round in which these steps change.
-    pub(super) fn blocked_actuators(
+    pub(in crate::machine) fn blocked_actuators(
         &self,
         steps: &[u32],
         measured: &RoundMeasurement,
@@ -51,7 +54,7 @@ impl Machine {
 
     /// Returns what an alternative uses that is forbidden, a sentence each: what is blocked, what memory says to
     /// avoid, and under `break_symmetry` a class of tools that was used.
-    pub(super) fn forbidden_uses(
+    pub(in crate::machine) fn forbidden_uses(
         &self,
         ix: StepIx,
         proposal: &ProposedAlternative,
@@ -104,7 +107,7 @@ impl Machine {
     }
 
     /// Returns what is blocked, as far as a text can name it: the name of a step is a word like any other.
-    pub(super) fn restrictions_of_names(
+    pub(in crate::machine) fn restrictions_of_names(
         &self,
         blocked: &BlockedActuators,
         must_not: &[CalibrationEntry],
@@ -122,7 +125,7 @@ impl Machine {
     }
 
     /// Returns what is blocked since the last round.
-    pub(super) fn blocked_by_rounds(&self) -> BlockedActuators {
+    pub(in crate::machine) fn blocked_by_rounds(&self) -> BlockedActuators {
         let control = &self.state.control;
         BlockedActuators { tools: control.blocked_tools.clone(), targets: control.blocked_targets.clone() }
     }

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use super::advance::wait_end;
-use super::in_flight::{InFlight, TaskRequest};
-use super::scope::{self, TaskScope};
-use super::state::{self, TaskIx};
-use super::task_phase::{ActivityKind, TaskPhase};
-use super::{
-    ApprovalRequest, Attempt, Effect, GatePoint, Machine, MachineTurn, RunPhase, TaskLocks, TimerKind,
-};
+use crate::machine::advance::wait_end;
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::gates::GatePoint;
+use crate::machine::in_flight::{InFlight, TaskRequest};
+use crate::machine::scope::{self, TaskScope};
+use crate::machine::standing::RunPhase;
+use crate::machine::state::{self, TaskIx};
+use crate::machine::task_id::Attempt;
+use crate::machine::task_locks::TaskLocks;
+use crate::machine::task_phase::{ActivityKind, TaskPhase};
+use crate::machine::turn::{Machine, MachineTurn};
 use wf_base::time::Moment;
 use wf_model::LockBusyPolicy;
 
@@ -132,7 +136,7 @@ impl Machine {
     }
 
     /// Asks again for the activity of a task; `approved`: and for an answer that came too early.
-    pub(super) fn resume_activity(&mut self, task: TaskIx, approved: bool) {
+    pub(in crate::machine) fn resume_activity(&mut self, task: TaskIx, approved: bool) {
         let plan = Arc::clone(&self.plan);
         let step = plan.step(task.ix());
         let Some(live) = self.state.activity(task) else {
@@ -166,7 +170,7 @@ impl Machine {
     }
 
     /// Asks for the end of work that has begun.
-    pub(super) fn watch(&mut self, task: TaskIx, attempt: Attempt, since: Moment) {
+    pub(in crate::machine) fn watch(&mut self, task: TaskIx, attempt: Attempt, since: Moment) {
         let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
         let reads = scope::work_reads(&view, self.plan.step(task.ix())).unwrap_or_default();
         self.turn.effects.push(Effect::Watch {

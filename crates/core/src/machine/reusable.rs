@@ -1,12 +1,14 @@
 //! The results of an earlier run that this one reuses: those of items as soon as the items are known.
 
 use serde::{Deserialize, Serialize};
+
+use crate::machine::event::EventKind;
+use crate::machine::evidence::Artifact;
+use crate::machine::standing::{Standing, StepItem};
+use crate::machine::state::MachineState;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_model::{JsonObject, Plan};
-
-use super::state::MachineState;
-use super::{Artifact, EventKind, Standing, StepItem};
 
 /// A result reused from an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -54,22 +56,22 @@ pub struct ReusedItem {
 
 /// The result of an item that the run may reuse once the item is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ReusableResult {
-    pub(super) outputs: JsonObject,
-    pub(super) standing: Standing,
+pub(in crate::machine) struct ReusableResult {
+    pub(in crate::machine) outputs: JsonObject,
+    pub(in crate::machine) standing: Standing,
     /// The run that did the work, if it was another one.
-    pub(super) from: Option<RunId>,
+    pub(in crate::machine) from: Option<RunId>,
     /// True if it was checked there against files whose digests came with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) has_evidence: bool,
+    pub(in crate::machine) has_evidence: bool,
     /// The digest of the item's value, if the key does not say what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) item_digest: Option<Sha256Digest>,
+    pub(in crate::machine) item_digest: Option<Sha256Digest>,
 }
 
 impl MachineState {
     /// Stores the reused result of an item until its list is known.
-    pub(super) fn offer_item(&mut self, plan: &Plan, item: &ReusedItem) {
+    pub(in crate::machine) fn offer_item(&mut self, plan: &Plan, item: &ReusedItem) {
         if let Some(ix) = plan.find(item.step.as_str()) {
             let result = ReusableResult {
                 outputs: item.outputs.clone(),
@@ -83,14 +85,14 @@ impl MachineState {
     }
 
     /// Returns the result that an item of a step had before, whatever its value was.
-    pub(super) fn earlier_result(&self, step: u32, item: &StepItem) -> Option<&ReusableResult> {
+    pub(in crate::machine) fn earlier_result(&self, step: u32, item: &StepItem) -> Option<&ReusableResult> {
         self.offers.get(&(step, item.key.clone()))
     }
 }
 
 impl ReusableResult {
     /// True if it is the result of an item with this value.
-    pub(super) fn is_of(&self, item: &StepItem) -> bool {
+    pub(in crate::machine) fn is_of(&self, item: &StepItem) -> bool {
         self.item_digest.is_none_or(|digest| digest == item.digest())
     }
 }

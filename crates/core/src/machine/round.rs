@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{NO_ALTERNATIVE_LEFT, NOT_APPROVED, UsedAlternative};
 use crate::ggs::{Directive, SolverOutcome};
+use crate::machine::observations::UsedAlternative;
+use crate::machine::rounds::{NO_ALTERNATIVE_LEFT, NOT_APPROVED};
 use wf_base::keywords;
 use wf_base::name::Name;
 use wf_model::FailureClass;
@@ -169,7 +170,7 @@ fn is_zero(count: &u32) -> bool {
 
 impl RoundFailureClass {
     /// Returns the class of failures. Those of the engine count only where there are no others.
-    pub(super) fn of(failures: FailureTally) -> Option<Self> {
+    pub(in crate::machine) fn of(failures: FailureTally) -> Option<Self> {
         match (failures.logical, failures.environmental) {
             (0, 0) => (failures.engine > 0).then_some(Self::Engine),
             (_, 0) => Some(Self::Logical),

@@ -6,10 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
-use super::measure::RoundMeasurement;
-use super::{AlternativeSwitch, EventKind, Machine, Round, RoundFailureClass, StepState};
 use crate::ggs::{self, Directive, SolverOutcome};
+use crate::machine::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
+use crate::machine::event::EventKind;
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::round::{AlternativeSwitch, Round, RoundFailureClass};
+use crate::machine::standing::StepState;
+use crate::machine::turn::Machine;
 use wf_base::name::Name;
 use wf_model::{Plan, StepIx, StepWork};
 
@@ -22,7 +25,7 @@ pub const NOT_APPROVED: &str = "no round asks again";
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
     /// follows, or a planner or people are asked first.
-    pub(super) fn judge_round(&mut self) -> bool {
+    pub(in crate::machine) fn judge_round(&mut self) -> bool {
         let over = self.state.is_closing() || self.state.blocked.is_some();
         if over || self.state.control.closed {
             return false;
@@ -52,7 +55,7 @@ impl Machine {
 
     /// Measures the round that has ended and determines what would follow; `None` for a plan
     /// without rounds. Repeated while a planner is asked, it returns the same.
-    pub(super) fn evaluate_round(&self) -> Option<(RoundMeasurement, Round)> {
+    pub(in crate::machine) fn evaluate_round(&self) -> Option<(RoundMeasurement, Round)> {
         let replan = self.plan.parts().replan.as_ref()?;
         let measured = self.measure();
         let began = self.state.started.unwrap_or(self.now);
@@ -94,7 +97,7 @@ impl Machine {
     }
 
     /// Returns the record of a round before anything is done about it.
-    fn round(&self, solved: SolverOutcome, measured: &RoundMeasurement) -> Round {
+    pub(in crate::machine) fn round(&self, solved: SolverOutcome, measured: &RoundMeasurement) -> Round {
         let control = &self.state.control;
         Round {
             round: control.rounds.saturating_add(1),
@@ -166,7 +169,7 @@ impl Machine {
     /// Blocks the tool of a step if its approach failed and is to change, and its target if the
     /// environment was in the way; nothing if the engine failed. `refine` keeps the target: it could not be carried out
     /// otherwise. An open step has done nothing.
-    pub(super) fn rule_out(
+    pub(in crate::machine) fn rule_out(
         &self,
         step: u32,
         cause: RoundFailureClass,
@@ -216,7 +219,7 @@ impl Machine {
     }
 
     /// Returns the change of a step to an alternative.
-    pub(super) fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
+    pub(in crate::machine) fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
         let written = self.base.step(StepIx(step));
         let now = self.state.control.alternative_of(step);
         AlternativeSwitch {
@@ -230,7 +233,7 @@ impl Machine {
     }
 
     /// Returns the tools used in this run.
-    pub(super) fn tools_used(&self) -> BTreeSet<String> {
+    pub(in crate::machine) fn tools_used(&self) -> BTreeSet<String> {
         let steps = (0_u32..).zip(self.base.steps());
         let begun = steps.filter(|(step, _)| self.has_run(*step));
         let tools = begun.flat_map(|(number, step)| {
@@ -281,6 +284,6 @@ fn shows_nothing(round: &Round) -> bool {
 }
 
 /// Returns the plan with the given alternatives in use.
-pub(super) fn with_alternatives(base: &Arc<Plan>, ways: &BTreeMap<u32, u32>) -> Arc<Plan> {
+pub(in crate::machine) fn with_alternatives(base: &Arc<Plan>, ways: &BTreeMap<u32, u32>) -> Arc<Plan> {
     if ways.is_empty() { Arc::clone(base) } else { base.with_chosen_alternatives(ways) }
 }

@@ -1,17 +1,25 @@
 //! The end of a run.
 
-use super::checks::standing_of;
-use super::scope::TaskScope;
-use super::state::{self, MachineState};
-use super::{Effect, EventKind, FailureTally, Machine, RunOffers, RunOutcome, StaleFile, Standing};
+use serde_json::Value;
+
+use crate::machine::checks::standing_of;
+use crate::machine::effect::Effect;
+use crate::machine::event::EventKind;
+use crate::machine::evidence::StaleFile;
+use crate::machine::input::RunOutcome;
+use crate::machine::round::FailureTally;
+use crate::machine::run_offers::RunOffers;
+use crate::machine::scope::TaskScope;
+use crate::machine::standing::Standing;
+use crate::machine::state::{self, MachineState};
+use crate::machine::turn::Machine;
 use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
-use serde_json::Value;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 impl MachineState {
     /// True if a step that has ended failed verification.
-    fn has_refuted(&self) -> bool {
+    pub(in crate::machine) fn has_refuted(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| step.standing == Standing::Refuted)
     }
@@ -19,7 +27,7 @@ impl MachineState {
 
 impl Machine {
     /// Ends the run.
-    pub(super) fn end_run(&mut self) {
+    pub(in crate::machine) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);
         let (offers, unfit) = match self.offers(&outputs) {
@@ -155,7 +163,7 @@ impl Machine {
     }
 
     /// Returns the plan's outputs, and the problem with them, if any.
-    pub(super) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
+    pub(in crate::machine) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
         let mut outputs = JsonObject::new();
         let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
         for output in &self.plan.parts().outputs {

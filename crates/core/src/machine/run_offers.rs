@@ -1,6 +1,7 @@
+use serde::{Deserialize, Serialize};
+
 use crate::suggestion::SuggestionOffer;
 use crate::undo::UndoOffer;
-use serde::{Deserialize, Serialize};
 
 /// The runs that may follow one that succeeded, if a person wants them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -2,18 +2,19 @@
 
 use serde_json::Value;
 
-use super::state::{MachineState, TaskIx};
-use super::{StepState, TaskId};
+use crate::machine::standing::{StepItem, StepState};
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_id::TaskId;
 use wf_base::name::Name;
 use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};
 
 /// The state as one task sees it.
-pub(super) struct TaskScope<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) state: &'a MachineState,
+pub(in crate::machine) struct TaskScope<'a> {
+    pub(in crate::machine) plan: &'a Plan,
+    pub(in crate::machine) state: &'a MachineState,
     /// The task; `None`: the plan itself.
-    pub(super) task: Option<TaskIx>,
+    pub(in crate::machine) task: Option<TaskIx>,
 }
 
 impl TaskScope<'_> {
@@ -47,12 +48,12 @@ impl TaskScope<'_> {
 
     /// Returns the display name of a task: `fetch[eu]`.
     fn display_name(&self, place: &TaskId) -> String {
-        let task = super::state::find_task_ix(self.plan, place);
+        let task = state::find_task_ix(self.plan, place);
         let item = task.and_then(|task| self.state.item(task));
         place.display_name(item.map(|item| item.key.as_str()))
     }
 
-    fn item_value(&self) -> Option<&super::StepItem> {
+    fn item_value(&self) -> Option<&StepItem> {
         self.state.item(self.task?)
     }
 }
@@ -106,7 +107,7 @@ impl ExprScope for TaskScope<'_> {
 
 /// Returns the values that the templates of a step's work read, by the canonical text of each
 /// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
-pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
+pub(in crate::machine) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
     let mut templates = step.work.templates();
     templates.extend(step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs)));
     templates.extend(step.artifacts.iter().chain(&step.cwd));
@@ -116,7 +117,7 @@ pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject
 }
 
 /// Returns the values that the templates of checks, and of the files that they look at, read.
-pub(super) fn check_reads<'c>(
+pub(in crate::machine) fn check_reads<'c>(
     view: &TaskScope<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
 ) -> Result<JsonObject, EvalError> {
@@ -160,6 +161,6 @@ fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, Ev
 }
 
 /// Returns the truth of an expression at a task.
-pub(super) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
+pub(in crate::machine) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
     expr.eval(view).map(|value| wf_model::expr::truthy(&value))
 }

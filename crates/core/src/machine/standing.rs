@@ -130,7 +130,12 @@ impl Standing {
 
 impl StepCounts {
     /// Returns the number that a step with this end is counted in.
-    pub(super) fn of_end(&mut self, state: StepState, standing: Standing, tolerated: bool) -> &mut u32 {
+    pub(in crate::machine) fn of_end(
+        &mut self,
+        state: StepState,
+        standing: Standing,
+        tolerated: bool,
+    ) -> &mut u32 {
         match (state, standing) {
             (StepState::Succeeded, Standing::Verified) => &mut self.verified,
             (StepState::Succeeded, Standing::Plausible) => &mut self.plausible,

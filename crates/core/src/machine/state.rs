@@ -2,19 +2,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::compaction::CompactorBreaker;
-use super::control::ControllerState;
-use super::escalation::StandingBlock;
-use super::guidance::TaskGuidance;
-use super::history::AttemptHistory;
-use super::merging::TaskMerge;
-use super::reusable::ReusableResult;
-use super::serde_pairs;
-use super::task_phase::{TaskIndex, TaskPhase};
-use super::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, FailureTally, RunOutcome,
-    RunPhase, Standing, StepCounts, StepItem, StepState, TaskId,
-};
+use crate::machine::agent_record::AgentRecord;
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::compaction::CompactorBreaker;
+use crate::machine::control::ControllerState;
+use crate::machine::escalation::StandingBlock;
+use crate::machine::event::LOGIC_VERSION;
+use crate::machine::evidence::Artifact;
+use crate::machine::feedback::FailedCheck;
+use crate::machine::guidance::TaskGuidance;
+use crate::machine::history::AttemptHistory;
+use crate::machine::input::RunOutcome;
+use crate::machine::ledger::BudgetLedger;
+use crate::machine::merging::TaskMerge;
+use crate::machine::restore::steps_digest;
+use crate::machine::reusable::ReusableResult;
+use crate::machine::round::FailureTally;
+use crate::machine::serde_pairs;
+use crate::machine::standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::{TaskIndex, TaskPhase};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
@@ -22,13 +29,13 @@ use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetitio
 
 /// A task by number, which orders tasks as the plan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct TaskIx {
-    pub(super) step: u32,
-    pub(super) item: Option<u32>,
+pub(in crate::machine) struct TaskIx {
+    pub(in crate::machine) step: u32,
+    pub(in crate::machine) item: Option<u32>,
 }
 
 impl TaskIx {
-    pub(super) fn ix(self) -> StepIx {
+    pub(in crate::machine) fn ix(self) -> StepIx {
         StepIx(self.step)
     }
 }
@@ -37,216 +44,216 @@ impl TaskIx {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineState {
     /// The version of the rules that wrote it.
-    pub(super) logic_version: u32,
+    pub(in crate::machine) logic_version: u32,
     /// The digest of the plan's steps, which the numbers in it refer to.
-    pub(super) steps_digest: Sha256Digest,
+    pub(in crate::machine) steps_digest: Sha256Digest,
     /// The time of the last event.
-    pub(super) last: Moment,
-    pub(super) run: RunId,
-    pub(super) params: JsonObject,
+    pub(in crate::machine) last: Moment,
+    pub(in crate::machine) run: RunId,
+    pub(in crate::machine) params: JsonObject,
     /// The name under which an agent dispatched the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) dispatch: Option<Name>,
-    pub(super) started: Option<Moment>,
-    pub(super) phase: RunPhase,
-    pub(super) steps: Vec<StepRecord>,
+    pub(in crate::machine) dispatch: Option<Name>,
+    pub(in crate::machine) started: Option<Moment>,
+    pub(in crate::machine) phase: RunPhase,
+    pub(in crate::machine) steps: Vec<StepRecord>,
     /// Derived from the phases of all tasks.
     #[serde(skip)]
-    pub(super) index: TaskIndex,
+    pub(in crate::machine) index: TaskIndex,
     /// The tasks that the current event moves, each with its new phase.
     #[serde(skip)]
-    pub(super) moved: Vec<(TaskIx, TaskPhase)>,
+    pub(in crate::machine) moved: Vec<(TaskIx, TaskPhase)>,
     /// The step whose failure keeps others from beginning.
-    pub(super) stopping: Option<u32>,
+    pub(in crate::machine) stopping: Option<u32>,
     /// The cancellation, if one was requested.
-    pub(super) cancelled: Option<CancelRequest>,
-    pub(super) timed_out: bool,
+    pub(in crate::machine) cancelled: Option<CancelRequest>,
+    pub(in crate::machine) timed_out: bool,
     /// The first step whose failure counts.
-    pub(super) failed: Option<u32>,
+    pub(in crate::machine) failed: Option<u32>,
     /// Reused results of items, by step and key, until the items are known.
     #[serde(with = "serde_pairs")]
-    pub(super) offers: BTreeMap<(u32, String), ReusableResult>,
+    pub(in crate::machine) offers: BTreeMap<(u32, String), ReusableResult>,
     /// Steps left out by choice, each with the keys of the items that run nevertheless.
-    pub(super) left: BTreeMap<u32, Vec<String>>,
+    pub(in crate::machine) left: BTreeMap<u32, Vec<String>>,
     /// Main steps that have not ended.
-    pub(super) open: u32,
+    pub(in crate::machine) open: u32,
     /// `finally` steps that have not ended.
-    pub(super) open_last: u32,
+    pub(in crate::machine) open_last: u32,
     /// The result of the plan's own criteria; `None`: they were not judged.
-    pub(super) judged: Option<bool>,
+    pub(in crate::machine) judged: Option<bool>,
     /// The last phase of the plan's own checks that is over, unless it was the final one.
-    pub(super) passed: Option<CheckPhase>,
+    pub(in crate::machine) passed: Option<CheckPhase>,
     /// The criteria of the plan that failed in this round.
-    pub(super) refuted: Vec<FailedCheck>,
+    pub(in crate::machine) refuted: Vec<FailedCheck>,
     /// True if such a check passed although the steps may change everything that it reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_unbounded: bool,
+    pub(in crate::machine) is_unbounded: bool,
     /// Tasks whose last result was checked against files whose digests are recorded.
-    pub(super) evidence: BTreeSet<TaskIx>,
+    pub(in crate::machine) evidence: BTreeSet<TaskIx>,
     /// Tasks whose evidence is stale, each with a file that changed.
     #[serde(with = "serde_pairs")]
-    pub(super) stale: BTreeMap<TaskIx, String>,
+    pub(in crate::machine) stale: BTreeMap<TaskIx, String>,
     /// The tasks with a merge to be made, in order; the first one is under way.
     #[serde(default)]
-    pub(super) merges: Vec<TaskIx>,
+    pub(in crate::machine) merges: Vec<TaskIx>,
     /// The pending approvals.
     #[serde(with = "serde_pairs")]
-    pub(super) asks: BTreeMap<u32, PendingApproval>,
+    pub(in crate::machine) asks: BTreeMap<u32, PendingApproval>,
     /// The number of approvals requested.
-    pub(super) asked: u32,
+    pub(in crate::machine) asked: u32,
     /// The number of times the gates of the run were asked again.
-    pub(super) gate_tries: u32,
+    pub(in crate::machine) gate_tries: u32,
     /// The reason why a gate blocks the run.
-    pub(super) blocked: Option<String>,
+    pub(in crate::machine) blocked: Option<String>,
     /// The steps to be started by escalations, each with its first block.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) spawned: BTreeMap<u32, StandingBlock>,
+    pub(in crate::machine) spawned: BTreeMap<u32, StandingBlock>,
     /// The outputs of the run, if gates rewrote them.
-    pub(super) published: Option<JsonObject>,
+    pub(in crate::machine) published: Option<JsonObject>,
     /// The controller's knowledge.
-    pub(super) control: ControllerState,
+    pub(in crate::machine) control: ControllerState,
     /// The state that items of repeated steps begin with in the next round.
     #[serde(with = "serde_pairs")]
-    pub(super) made: BTreeMap<TaskIx, TaskRecord>,
+    pub(in crate::machine) made: BTreeMap<TaskIx, TaskRecord>,
     /// The failures of the compactor.
     #[serde(default)]
-    pub(super) compactor: CompactorBreaker,
+    pub(in crate::machine) compactor: CompactorBreaker,
     /// The resources used, and the budget.
     #[serde(default)]
-    pub(super) ledger: BudgetLedger,
-    pub(super) counts: StepCounts,
-    pub(super) outcome: Option<RunOutcome>,
+    pub(in crate::machine) ledger: BudgetLedger,
+    pub(in crate::machine) counts: StepCounts,
+    pub(in crate::machine) outcome: Option<RunOutcome>,
 }
 
 /// A request for cancellation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct CancelRequest {
-    pub(super) reason: String,
-    pub(super) force: bool,
+pub(in crate::machine) struct CancelRequest {
+    pub(in crate::machine) reason: String,
+    pub(in crate::machine) force: bool,
 }
 
 /// The state of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct StepRecord {
+pub(in crate::machine) struct StepRecord {
     /// Dependencies that have not ended.
-    pub(super) waiting: u32,
+    pub(in crate::machine) waiting: u32,
     /// The first dependency that did not end well.
-    pub(super) blocker: Option<u32>,
+    pub(in crate::machine) blocker: Option<u32>,
     /// The time its dependencies ended; of a repeated step, the time its items became known.
-    pub(super) ready: Option<Moment>,
-    pub(super) state: StepState,
-    pub(super) standing: Standing,
-    pub(super) allowed_to_fail: bool,
+    pub(in crate::machine) ready: Option<Moment>,
+    pub(in crate::machine) state: StepState,
+    pub(in crate::machine) standing: Standing,
+    pub(in crate::machine) allowed_to_fail: bool,
     /// The one task of a step that is not repeated.
-    pub(super) once: TaskRecord,
+    pub(in crate::machine) once: TaskRecord,
     /// The items of a repeated step, once known.
-    pub(super) many: Option<Box<StepItems>>,
-    pub(super) outputs: Option<Box<JsonObject>>,
+    pub(in crate::machine) many: Option<Box<StepItems>>,
+    pub(in crate::machine) outputs: Option<Box<JsonObject>>,
 }
 
 /// The items of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct StepItems {
-    pub(super) items: Vec<StepItem>,
-    pub(super) records: Vec<TaskRecord>,
+pub(in crate::machine) struct StepItems {
+    pub(in crate::machine) items: Vec<StepItem>,
+    pub(in crate::machine) records: Vec<TaskRecord>,
     /// Items that have not ended.
-    pub(super) open: u32,
+    pub(in crate::machine) open: u32,
     /// The first item that was not yet put into the queue.
-    pub(super) next: u32,
+    pub(in crate::machine) next: u32,
 }
 
 /// The state of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the current attempt")]
-pub(super) struct TaskRecord {
+pub(in crate::machine) struct TaskRecord {
     /// Attempts begun.
-    pub(super) attempts: u32,
+    pub(in crate::machine) attempts: u32,
     /// The number of them begun in earlier rounds.
-    pub(super) base: u32,
-    pub(super) phase: TaskPhase,
-    pub(super) standing: Standing,
-    pub(super) failure_class: Option<FailureClass>,
+    pub(in crate::machine) base: u32,
+    pub(in crate::machine) phase: TaskPhase,
+    pub(in crate::machine) standing: Standing,
+    pub(in crate::machine) failure_class: Option<FailureClass>,
     /// The failures with which it ended, by class.
     #[serde(default, skip_serializing_if = "FailureTally::is_empty")]
-    pub(super) failures: FailureTally,
+    pub(in crate::machine) failures: FailureTally,
     /// The progress of its agent, in the last attempt.
     #[serde(default)]
-    pub(super) agent: Option<Box<AgentRecord>>,
+    pub(in crate::machine) agent: Option<Box<AgentRecord>>,
     /// The digest of the text of the plan that it runs, in the last attempt, if the run made that plan.
     #[serde(default)]
-    pub(super) generated: Option<Sha256Digest>,
+    pub(in crate::machine) generated: Option<Sha256Digest>,
     /// The source of text that its agents were given and that is not trusted. It stays for further attempts: what
     /// an agent left may come from there.
     #[serde(default)]
-    pub(super) untrusted: Option<String>,
+    pub(in crate::machine) untrusted: Option<String>,
     /// The merge of its last attempt, if that worked in a worktree.
     #[serde(default)]
-    pub(super) merge: Option<Box<TaskMerge>>,
+    pub(in crate::machine) merge: Option<Box<TaskMerge>>,
     /// The result of the last successful attempt.
-    pub(super) result: Option<Box<AttemptResult>>,
+    pub(in crate::machine) result: Option<Box<AttemptResult>>,
     /// True if its gates have let it in.
-    pub(super) entered: bool,
+    pub(in crate::machine) entered: bool,
     /// True if they have let its next attempt begin; false again once that has.
     #[serde(default)]
-    pub(super) admitted: bool,
+    pub(in crate::machine) admitted: bool,
     /// The time at which its gates, or a person, let it queue last: its wait for a turn counts anew from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) let_in: Option<Moment>,
+    pub(in crate::machine) let_in: Option<Moment>,
     /// The arguments as rewritten by its gates.
-    pub(super) tool_args: Option<serde_json::Value>,
+    pub(in crate::machine) tool_args: Option<serde_json::Value>,
     /// The number of times its gates were asked again.
-    pub(super) gate_tries: u32,
+    pub(in crate::machine) gate_tries: u32,
     /// The last phase of the attempt's checks that is over, unless it was the final one.
-    pub(super) passed: Option<CheckPhase>,
+    pub(in crate::machine) passed: Option<CheckPhase>,
     /// True if an approver let a phase of the attempt's checks be ignored.
-    pub(super) ignored: bool,
+    pub(in crate::machine) ignored: bool,
     /// True if a check of the attempt passed although its steps may change everything that it reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_unbounded: bool,
+    pub(in crate::machine) is_unbounded: bool,
     /// The number of times `inspect` sent the work back.
-    pub(super) inspector_loops: u32,
+    pub(in crate::machine) inspector_loops: u32,
     /// The number of times `test` did.
-    pub(super) tester_loops: u32,
+    pub(in crate::machine) tester_loops: u32,
     /// The calls that were made in this round by its agents and nested runs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) calls: BTreeSet<String>,
+    pub(in crate::machine) calls: BTreeSet<String>,
     /// The first criterion that the last attempt failed, or a nested run that it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) failed_check: Option<String>,
+    pub(in crate::machine) failed_check: Option<String>,
     /// The results of its attempts, once one failed; gone when it has ended.
-    pub(super) tries: Option<Box<AttemptHistory>>,
+    pub(in crate::machine) tries: Option<Box<AttemptHistory>>,
     /// The guidance of a planner, once it was asked in this round.
     #[serde(default)]
-    pub(super) guidance: Option<Box<TaskGuidance>>,
+    pub(in crate::machine) guidance: Option<Box<TaskGuidance>>,
     /// The answer of people who were asked since the step was stuck in this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) person_guidance: Option<String>,
+    pub(in crate::machine) person_guidance: Option<String>,
 }
 
 /// The result of a successful attempt, or of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct AttemptResult {
-    pub(super) outputs: JsonObject,
-    pub(super) artifacts: Vec<Artifact>,
-    pub(super) cached: Option<Sha256Digest>,
+pub(in crate::machine) struct AttemptResult {
+    pub(in crate::machine) outputs: JsonObject,
+    pub(in crate::machine) artifacts: Vec<Artifact>,
+    pub(in crate::machine) cached: Option<Sha256Digest>,
     /// The verification status of a nested run's result.
-    pub(super) standing: Option<Standing>,
+    pub(in crate::machine) standing: Option<Standing>,
     /// A verified file that changed while the attempt read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) swapped_file: Option<String>,
+    pub(in crate::machine) swapped_file: Option<String>,
 }
 
 /// A pending approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct PendingApproval {
-    pub(super) ask: ApprovalRequest,
+pub(in crate::machine) struct PendingApproval {
+    pub(in crate::machine) ask: ApprovalRequest,
     /// The task that waits for it; `None`: the run does.
-    pub(super) task: Option<TaskIx>,
+    pub(in crate::machine) task: Option<TaskIx>,
 }
 
 impl StepRecord {
     /// Returns the task of the step and, if it is repeated, those of its items, each with its number.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = (Option<u32>, &TaskRecord)> {
+    pub(in crate::machine) fn tasks(&self) -> impl Iterator<Item = (Option<u32>, &TaskRecord)> {
         let items = self.many.iter().flat_map(|many| (0_u32..).map(Some).zip(&many.records));
         std::iter::once((None, &self.once)).chain(items)
     }
@@ -259,15 +266,15 @@ impl MachineState {
     }
 
     /// Creates the state of a run that has not begun.
-    pub(super) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
+    pub(in crate::machine) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
         let record = |step: &wf_model::Step| StepRecord {
             waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
             ..StepRecord::default()
         };
         let main = plan.parts().main.min(plan.steps().len());
         Self {
-            logic_version: super::LOGIC_VERSION,
-            steps_digest: super::restore::steps_digest(plan),
+            logic_version: LOGIC_VERSION,
+            steps_digest: steps_digest(plan),
             last: Moment::default(),
             run,
             params,
@@ -308,17 +315,17 @@ impl MachineState {
     }
 
     /// Returns the state of a step.
-    pub(super) fn step_record(&self, step: u32) -> &StepRecord {
+    pub(in crate::machine) fn step_record(&self, step: u32) -> &StepRecord {
         &self.steps[step as usize]
     }
 
     /// Returns the state of a step, to be changed.
-    pub(super) fn step_record_mut(&mut self, step: u32) -> &mut StepRecord {
+    pub(in crate::machine) fn step_record_mut(&mut self, step: u32) -> &mut StepRecord {
         &mut self.steps[step as usize]
     }
 
     /// Returns the state of a task; `None` for an item that does not exist.
-    pub(super) fn task_record(&self, task: TaskIx) -> Option<&TaskRecord> {
+    pub(in crate::machine) fn task_record(&self, task: TaskIx) -> Option<&TaskRecord> {
         let record = self.step_record(task.step);
         match (task.item, &record.many) {
             (None, _) => Some(&record.once),
@@ -328,7 +335,7 @@ impl MachineState {
     }
 
     /// Returns the state of a task, to be changed.
-    pub(super) fn task_record_mut(&mut self, task: TaskIx) -> Option<&mut TaskRecord> {
+    pub(in crate::machine) fn task_record_mut(&mut self, task: TaskIx) -> Option<&mut TaskRecord> {
         let record = self.step_record_mut(task.step);
         match (task.item, &mut record.many) {
             (None, _) => Some(&mut record.once),
@@ -338,51 +345,55 @@ impl MachineState {
     }
 
     /// Returns the record of a named task, to be changed.
-    pub(super) fn named_record_mut(&mut self, plan: &Plan, place: &TaskId) -> Option<&mut TaskRecord> {
+    pub(in crate::machine) fn named_record_mut(
+        &mut self,
+        plan: &Plan,
+        place: &TaskId,
+    ) -> Option<&mut TaskRecord> {
         self.task_record_mut(find_task_ix(plan, place)?)
     }
 
     /// Returns the item of a task, if its step is repeated.
-    pub(super) fn item(&self, task: TaskIx) -> Option<&StepItem> {
+    pub(in crate::machine) fn item(&self, task: TaskIx) -> Option<&StepItem> {
         let many = self.step_record(task.step).many.as_ref()?;
         many.items.get(task.item? as usize)
     }
 
     /// True if the run was cancelled or took too long: nothing but `finally` steps begins.
-    pub(super) fn is_ending(&self) -> bool {
+    pub(in crate::machine) fn is_ending(&self) -> bool {
         self.cancelled.is_some() || self.timed_out || self.ledger.overtime
     }
 
     /// True if gates kept the run from beginning, or it was cancelled before they passed.
-    pub(super) fn never_began(&self) -> bool {
+    pub(in crate::machine) fn never_began(&self) -> bool {
         self.phase == RunPhase::Gates && (self.is_ending() || self.blocked.is_some())
     }
 
     /// True if the user left an item out.
-    pub(super) fn is_deselected(&self, step: u32, key: &str) -> bool {
+    pub(in crate::machine) fn is_deselected(&self, step: u32, key: &str) -> bool {
         let except_items = self.left.get(&step);
         except_items.is_some_and(|except_items| except_items.iter().all(|run| run != key))
     }
 
     /// True if nothing may begin at all any more.
-    pub(super) fn is_force_cancelled(&self) -> bool {
+    pub(in crate::machine) fn is_force_cancelled(&self) -> bool {
         self.cancelled.as_ref().is_some_and(|cancelled| cancelled.force)
     }
 }
 
 /// Returns the number of a named task; `None` if the plan has no such step.
-pub(super) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
+pub(in crate::machine) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
     let ix = plan.find(place.step.as_str())?;
     let repeated = !matches!(plan.step(ix).fan, StepRepetition::Once);
     (repeated || place.item.is_none()).then_some(TaskIx { step: ix.0, item: place.item })
 }
 
 /// Returns the name of a numbered task.
-pub(super) fn task_id(plan: &Plan, task: TaskIx) -> TaskId {
+pub(in crate::machine) fn task_id(plan: &Plan, task: TaskIx) -> TaskId {
     TaskId { step: plan.step(task.ix()).id.clone(), item: task.item }
 }
 
 /// Returns the name of an attempt of a numbered task.
-pub(super) fn attempt(plan: &Plan, task: TaskIx, attempt: u32) -> Attempt {
+pub(in crate::machine) fn attempt(plan: &Plan, task: TaskIx, attempt: u32) -> Attempt {
     Attempt { place: task_id(plan, task), attempt }
 }

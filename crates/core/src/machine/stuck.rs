@@ -10,11 +10,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::measure::RoundMeasurement;
-use super::state::{self, MachineState, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{ApprovalOutcome, ApprovalRequest, FailedCheck, Machine, Standing};
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest};
+use crate::machine::feedback::FailedCheck;
+use crate::machine::measure::RoundMeasurement;
+use crate::machine::reason::truncate_reason;
+use crate::machine::standing::Standing;
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::turn::Machine;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{ApprovalRequirement, FailureClass, JsonObject, OnStuck, StepWork};
@@ -47,7 +51,7 @@ impl StuckAttempt {
 
 impl Machine {
     /// Ends a task with a failure after which no attempt is granted, unless people are asked first.
-    pub(super) fn fail_or_ask(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
+    pub(in crate::machine) fn fail_or_ask(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
         if self.may_ask_people(task, made) {
             self.ask_people_about(task, made, failure);
         } else {
@@ -63,7 +67,7 @@ impl Machine {
 
     /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
     /// people can guide each of them and were not asked about it.
-    pub(super) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
+    pub(in crate::machine) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
         let failed = measured.failing.iter().map(|failed| TaskIx { step: failed.step, item: None });
         let can_be_guided = |task: &TaskIx| {
             let step = self.plan.step(task.ix());
@@ -77,7 +81,7 @@ impl Machine {
     }
 
     /// Asks people about an escalated step before its next attempt. True if that is what it waits for now.
-    pub(super) fn ask_people_first(&mut self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn ask_people_first(&mut self, task: TaskIx) -> bool {
         let Some(record) = self.state.task_record(task) else {
             return false;
         };
@@ -97,7 +101,7 @@ impl Machine {
     }
 
     /// True if another round may still change how a step is done.
-    fn may_replan(&self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn may_replan(&self, task: TaskIx) -> bool {
         let parts = self.plan.parts();
         let Some(replan) = parts.replan.as_ref().filter(|_| !self.plan.is_finally(task.ix())) else {
             return false;
@@ -114,7 +118,7 @@ impl Machine {
         let failed = record.and_then(|record| record.tries.as_ref()).map_or(&[][..], |tries| &tries.failed);
         let line = |unmet: &FailedCheck| (unmet.criterion.to_string(), Value::from(unmet.describe()));
         let show: JsonObject = failed.iter().map(line).collect();
-        let reason = super::reason::truncate_reason(failure.reason);
+        let reason = truncate_reason(failure.reason);
         let message = format!(
             "attempt {made} failed, and no other is granted: {reason}. How should the next one do it?"
         );
@@ -131,7 +135,7 @@ impl Machine {
     }
 
     /// Lets a stuck step make another attempt, which is told the answer.
-    pub(super) fn on_stuck_answered(&mut self, task: TaskIx, stuck: &StuckAttempt) {
+    pub(in crate::machine) fn on_stuck_answered(&mut self, task: TaskIx, stuck: &StuckAttempt) {
         let next = stuck.attempt.checked_add(1).filter(|_| self.affords(task));
         let Some(next) = next else {
             return self.finish(task, stuck.failure("a person answered, but the budget is spent"));
@@ -142,20 +146,20 @@ impl Machine {
     }
 
     /// Ends a stuck step that nobody guides.
-    pub(super) fn on_stuck_denied(&mut self, task: TaskIx, stuck: &StuckAttempt, reason: &str) {
+    pub(in crate::machine) fn on_stuck_denied(&mut self, task: TaskIx, stuck: &StuckAttempt, reason: &str) {
         self.finish(task, stuck.failure(reason));
     }
 }
 
 impl MachineState {
     /// Lets a stuck step wait for people. It takes up no room.
-    pub(super) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
+    pub(in crate::machine) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
         let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
         self.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
     }
 
     /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
-    pub(super) fn apply_stuck_answer(
+    pub(in crate::machine) fn apply_stuck_answer(
         &mut self,
         at: Moment,
         task: TaskIx,

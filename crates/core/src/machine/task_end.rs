@@ -1,58 +1,62 @@
 //! The end of a task: as it is decided, and its effect on the state.
 
-use super::state::{MachineState, TaskIx};
-use super::task_phase::TaskPhase;
-use super::{Standing, StepState};
+use crate::machine::standing::{Standing, StepState};
+use crate::machine::state::{MachineState, TaskIx};
+use crate::machine::task_phase::TaskPhase;
 use wf_base::time::Moment;
 use wf_model::{FailureClass, JsonObject, Plan};
 
 /// The end that the machine decides for a task.
 #[derive(Clone, Debug)]
-pub(super) struct TaskCompletion {
-    pub(super) state: StepState,
-    pub(super) standing: Standing,
-    pub(super) failure_class: Option<FailureClass>,
-    pub(super) reason: String,
+pub(in crate::machine) struct TaskCompletion {
+    pub(in crate::machine) state: StepState,
+    pub(in crate::machine) standing: Standing,
+    pub(in crate::machine) failure_class: Option<FailureClass>,
+    pub(in crate::machine) reason: String,
 }
 
 impl TaskCompletion {
-    pub(super) fn success(standing: Standing) -> Self {
+    pub(in crate::machine) fn success(standing: Standing) -> Self {
         Self { state: StepState::Succeeded, standing, failure_class: None, reason: String::new() }
     }
 
-    pub(super) fn failure(standing: Standing, failure_class: Option<FailureClass>, reason: String) -> Self {
+    pub(in crate::machine) fn failure(
+        standing: Standing,
+        failure_class: Option<FailureClass>,
+        reason: String,
+    ) -> Self {
         Self { state: StepState::Failed, standing, failure_class, reason }
     }
 
-    pub(super) fn skipped(reason: impl Into<String>) -> Self {
+    pub(in crate::machine) fn skipped(reason: impl Into<String>) -> Self {
         let standing = Standing::Unchecked;
         Self { state: StepState::Skipped, standing, failure_class: None, reason: reason.into() }
     }
 
-    pub(super) fn cancelled(reason: impl Into<String>) -> Self {
+    pub(in crate::machine) fn cancelled(reason: impl Into<String>) -> Self {
         Self { state: StepState::Cancelled, ..Self::skipped(reason) }
     }
 }
 
 /// The end of a task, as the state records it.
 #[derive(Clone, Copy)]
-pub(super) struct TaskEnd {
-    pub(super) state: StepState,
-    pub(super) standing: Standing,
-    pub(super) allowed_to_fail: bool,
+pub(in crate::machine) struct TaskEnd {
+    pub(in crate::machine) state: StepState,
+    pub(in crate::machine) standing: Standing,
+    pub(in crate::machine) allowed_to_fail: bool,
     /// The time of the end.
-    pub(super) at: Moment,
+    pub(in crate::machine) at: Moment,
 }
 
 impl TaskEnd {
     /// Creates the end of a task reused from an earlier run.
-    pub(super) fn reused(standing: Standing, at: Moment) -> Self {
+    pub(in crate::machine) fn reused(standing: Standing, at: Moment) -> Self {
         Self { state: StepState::Succeeded, standing, allowed_to_fail: false, at }
     }
 }
 
 impl MachineState {
-    pub(super) fn end(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd, outputs: &JsonObject) {
+    pub(in crate::machine) fn end(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd, outputs: &JsonObject) {
         self.move_task(task, TaskPhase::Ended(end.state));
         if task.item.is_some() {
             self.end_item(plan, task, end);
@@ -115,7 +119,7 @@ impl MachineState {
     }
 
     /// Makes a step due whose dependencies have ended.
-    pub(super) fn becomes_due(&mut self, step: u32, at: Moment) {
+    pub(in crate::machine) fn becomes_due(&mut self, step: u32, at: Moment) {
         self.move_task(TaskIx { step, item: None }, TaskPhase::Due);
         self.step_record_mut(step).ready = Some(at);
     }

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::file_claims;
-use super::state::{MachineState, TaskIx};
+use crate::machine::file_claims;
+use crate::machine::state::{MachineState, TaskIx};
 use wf_base::name::RunId;
 use wf_model::{LockBusyPolicy, Plan, StepWork};
 
@@ -57,7 +57,7 @@ impl LockKey {
 
 impl TaskLocks {
     /// Returns the locks that a task of a plan needs.
-    pub(super) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
+    pub(in crate::machine) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
         let step = plan.step(task.ix());
         let mut files =
             if changes_files(&step.work) { file_claims::files(plan, state, task) } else { Vec::new() };

@@ -2,14 +2,14 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{MachineState, TaskIx, TaskRecord, attempt};
-use super::{RunPhase, StepState};
+use crate::machine::standing::{RunPhase, StepState};
+use crate::machine::state::{MachineState, TaskIx, TaskRecord, attempt};
 use wf_base::time::Moment;
 use wf_model::Plan;
 
 /// The place of a task on its way to its end, as far as events tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum TaskPhase {
+pub(in crate::machine) enum TaskPhase {
     /// It waits for dependencies or siblings; a repeated step waits for its items.
     #[default]
     Pending,
@@ -31,17 +31,17 @@ pub(super) enum TaskPhase {
 
 /// The activity for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TaskActivity {
-    pub(super) attempt: u32,
-    pub(super) since: Moment,
-    pub(super) doing: ActivityKind,
+pub(in crate::machine) struct TaskActivity {
+    pub(in crate::machine) attempt: u32,
+    pub(in crate::machine) since: Moment,
+    pub(in crate::machine) doing: ActivityKind,
     /// True if it takes up room.
-    pub(super) room: bool,
+    pub(in crate::machine) room: bool,
 }
 
 /// The kind of an activity for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum ActivityKind {
+pub(in crate::machine) enum ActivityKind {
     /// Its work runs.
     Working,
     /// Its checks run.
@@ -58,16 +58,16 @@ pub(super) enum ActivityKind {
 
 /// The indexes over the phases of all tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct TaskIndex {
+pub(in crate::machine) struct TaskIndex {
     /// Tasks with an activity under way.
-    pub(super) active: BTreeSet<TaskIx>,
+    pub(in crate::machine) active: BTreeSet<TaskIx>,
     /// The number of them that take up room.
-    pub(super) busy: u32,
+    pub(in crate::machine) busy: u32,
 }
 
 impl TaskPhase {
     /// Returns the activity under way.
-    pub(super) fn activity(self) -> Option<TaskActivity> {
+    pub(in crate::machine) fn activity(self) -> Option<TaskActivity> {
         match self {
             Self::Active(activity) => Some(activity),
             _ => None,
@@ -77,14 +77,14 @@ impl TaskPhase {
 
 impl TaskActivity {
     /// True for an approval that is pending before the task has begun.
-    pub(super) fn is_asking_first(self) -> bool {
+    pub(in crate::machine) fn is_asking_first(self) -> bool {
         self.doing == ActivityKind::Asking && self.attempt == 0
     }
 }
 
 impl TaskIndex {
     /// Notes that a task moves from one phase to another.
-    pub(super) fn note(&mut self, task: TaskIx, from: TaskPhase, to: TaskPhase) {
+    pub(in crate::machine) fn note(&mut self, task: TaskIx, from: TaskPhase, to: TaskPhase) {
         if let Some(activity) = from.activity() {
             self.busy -= u32::from(activity.room);
             self.active.remove(&task);
@@ -98,7 +98,7 @@ impl TaskIndex {
 
 impl TaskRecord {
     /// Returns its final state.
-    pub(super) fn ended(&self) -> Option<StepState> {
+    pub(in crate::machine) fn ended(&self) -> Option<StepState> {
         match self.phase {
             TaskPhase::Ended(state) => Some(state),
             _ => None,
@@ -108,7 +108,7 @@ impl TaskRecord {
 
 impl MachineState {
     /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
-    pub(super) fn move_task(&mut self, task: TaskIx, to: TaskPhase) {
+    pub(in crate::machine) fn move_task(&mut self, task: TaskIx, to: TaskPhase) {
         if let Some(record) = self.task_record_mut(task) {
             let from = std::mem::replace(&mut record.phase, to);
             self.index.note(task, from, to);
@@ -117,19 +117,19 @@ impl MachineState {
     }
 
     /// Switches the activity for a task, in the room that it has.
-    pub(super) fn set_activity(&mut self, task: TaskIx, doing: ActivityKind) {
+    pub(in crate::machine) fn set_activity(&mut self, task: TaskIx, doing: ActivityKind) {
         if let Some(activity) = self.activity(task) {
             self.move_task(task, TaskPhase::Active(TaskActivity { doing, ..activity }));
         }
     }
 
     /// Returns the activity under way for a task.
-    pub(super) fn activity(&self, task: TaskIx) -> Option<TaskActivity> {
+    pub(in crate::machine) fn activity(&self, task: TaskIx) -> Option<TaskActivity> {
         self.task_record(task)?.phase.activity()
     }
 
     /// Returns all activities under way, in order.
-    pub(super) fn activities(&self) -> Vec<(TaskIx, TaskActivity)> {
+    pub(in crate::machine) fn activities(&self) -> Vec<(TaskIx, TaskActivity)> {
         let active = self.index.active.iter();
         active.filter_map(|task| Some((*task, self.activity(*task)?))).collect()
     }
@@ -156,7 +156,7 @@ impl MachineState {
     }
 
     /// Returns the records of all tasks, in order; a repeated step comes before its items.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = (TaskIx, &TaskRecord)> {
+    pub(in crate::machine) fn tasks(&self) -> impl Iterator<Item = (TaskIx, &TaskRecord)> {
         (0_u32..)
             .zip(&self.steps)
             .flat_map(|(step, record)| record.tasks().map(move |(item, task)| (TaskIx { step, item }, task)))

@@ -1,16 +1,21 @@
 //! The effect of the passing of time.
 
-use super::advance::wait_end;
-use super::in_flight::TaskRequest;
-use super::state::TaskIx;
-use super::task_end::TaskCompletion;
-use super::task_phase::{ActivityKind, TaskPhase};
-use super::{Attempt, AttemptEnd, Effect, EventKind, Machine, RunPhase, Standing, TaskId, TimerKind};
+use crate::machine::advance::wait_end;
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::effect::{Effect, TimerKind};
+use crate::machine::event::EventKind;
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::standing::{RunPhase, Standing};
+use crate::machine::state::TaskIx;
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::{ActivityKind, TaskPhase};
+use crate::machine::turn::Machine;
 use wf_base::time::Moment;
 use wf_model::FailureClass;
 
 impl Machine {
-    pub(super) fn on_timer(&mut self, timer: TimerKind) {
+    pub(in crate::machine) fn on_timer(&mut self, timer: TimerKind) {
         match timer {
             TimerKind::Retry(attempt) => {
                 if let Some(task) = self.task_ix(&attempt.place)
@@ -35,12 +40,12 @@ impl Machine {
     }
 
     /// Sets a timer.
-    pub(super) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
+    pub(in crate::machine) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
         self.turn.effects.push(Effect::Wake { timer, at });
     }
 
     /// Ends the attempt of a wait that is over.
-    fn end_wait(&mut self, attempt: Attempt) {
+    pub(in crate::machine) fn end_wait(&mut self, attempt: Attempt) {
         let Some((task, live)) = self.current_activity(&attempt, ActivityKind::Working) else {
             return;
         };
@@ -53,7 +58,7 @@ impl Machine {
     }
 
     /// Fails a task that has waited too long for its turn.
-    fn on_queue_timeout(&mut self, place: &TaskId) {
+    pub(in crate::machine) fn on_queue_timeout(&mut self, place: &TaskId) {
         let Some(task) = self.task_ix(place) else {
             return;
         };
@@ -75,7 +80,7 @@ impl Machine {
     }
 
     /// True if an attempt is the next one of a task, and may begin.
-    fn is_due(&self, task: TaskIx, attempt: u32) -> bool {
+    pub(in crate::machine) fn is_due(&self, task: TaskIx, attempt: u32) -> bool {
         let record = self.state.task_record(task);
         let due = record.is_some_and(|record| {
             let next = record.attempts.saturating_add(1) == attempt;
@@ -85,12 +90,12 @@ impl Machine {
     }
 
     /// Returns the instant at which the run has taken too long.
-    fn run_limit(&self) -> Option<Moment> {
+    pub(in crate::machine) fn run_limit(&self) -> Option<Moment> {
         Some(self.state.started?.after(self.plan.parts().timeout?))
     }
 
     /// Sets the timer of the whole run.
-    pub(super) fn run_timer(&mut self) {
+    pub(in crate::machine) fn run_timer(&mut self) {
         self.budget_timer();
         if let Some(at) = self.run_limit() {
             self.set_timer(TimerKind::Run, at);

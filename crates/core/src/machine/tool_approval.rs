@@ -12,18 +12,20 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::agent_record::AgentStep;
-use super::gates::has_gates;
-use super::in_flight::TaskRequest;
-use super::question::question_text;
-use super::state::{self, MachineState, TaskIx};
-use super::task_phase::ActivityKind;
-use super::untrusted::ClosedTool;
-use super::{
-    AgentRecord, ApprovalRequest, EventKind, GatePoint, Machine, RequestedTool, StepState, ToolCallId,
-    ToolCallRefusal, ToolCallStart,
-};
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
+use crate::machine::agent_event::{RequestedTool, ToolCallId, ToolCallRefusal, ToolCallStart};
+use crate::machine::agent_record::{AgentRecord, AgentStep};
+use crate::machine::approval_request::ApprovalRequest;
+use crate::machine::event::EventKind;
+use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::in_flight::TaskRequest;
+use crate::machine::question::question_text;
+use crate::machine::reason::truncate_reason;
+use crate::machine::standing::StepState;
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_phase::ActivityKind;
+use crate::machine::turn::Machine;
+use crate::machine::untrusted::ClosedTool;
 use wf_base::digest::Sha256Digest;
 use wf_model::{JsonObject, UntrustedRule};
 
@@ -50,7 +52,7 @@ pub struct ToolCallSubject {
 
 impl ToolCallSubject {
     /// Creates the subject of a tool call that is no question.
-    fn of(id: &ToolCallId, tool: String, arguments: Sha256Digest) -> Self {
+    pub(in crate::machine) fn of(id: &ToolCallId, tool: String, arguments: Sha256Digest) -> Self {
         Self {
             attempt: id.attempt.attempt,
             call: id.call,
@@ -74,7 +76,7 @@ pub struct ShownContent {
 }
 
 /// The way of a tool call before it begins.
-pub(super) enum ToolEntry {
+pub(in crate::machine) enum ToolEntry {
     /// It is not executed, for the given reason.
     Refused(String),
     /// Its gates are asked, and its arguments read, since an approval may be needed.
@@ -85,7 +87,7 @@ pub(super) enum ToolEntry {
 
 impl Machine {
     /// Returns the way of the next tool call of an agent.
-    pub(super) fn tool_entry(&self, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
+    pub(in crate::machine) fn tool_entry(&self, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
         if let Some(mistake) = &requested.mistake {
             return ToolEntry::Refused(mistake.clone());
         }
@@ -112,7 +114,7 @@ impl Machine {
     }
 
     /// Applies the results of the gates before a tool call: nothing but a plain pass, or an approval, lets it begin.
-    pub(super) fn on_tool_gates(
+    pub(in crate::machine) fn on_tool_gates(
         &mut self,
         asked: &ToolCallId,
         gated: GateOutcome,
@@ -194,12 +196,12 @@ impl Machine {
         };
         let parts = [question, ask.message.clone()];
         let parts = parts.into_iter().chain(untrusted).filter(|part| !part.is_empty());
-        let message = super::reason::truncate_reason(parts.collect::<Vec<_>>().join(" · "));
+        let message = truncate_reason(parts.collect::<Vec<_>>().join(" · "));
         self.open_request(ApprovalRequest { tool_call: Some(subject), show, message, ..ask });
     }
 
     /// Lets an agent go on with a tool call that was approved, unless a further gate asks other approvers.
-    pub(super) fn on_tool_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
+    pub(in crate::machine) fn on_tool_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
         match ask.tool_call {
             Some(subject) if !ask.deferred_results.is_empty() => {
                 self.ask_for_tool(task, subject, ask.show, ask.deferred_results);
@@ -209,7 +211,7 @@ impl Machine {
     }
 
     /// Lets an agent go on without a tool call that was not approved.
-    pub(super) fn on_tool_denied(&mut self, task: TaskIx, call: &ToolCallSubject, reason: &str) {
+    pub(in crate::machine) fn on_tool_denied(&mut self, task: TaskIx, call: &ToolCallSubject, reason: &str) {
         let attempt = state::attempt(&self.plan, task, call.attempt);
         let id = ToolCallId { attempt, call: call.call, position: call.position };
         let outcome = if call.is_question { "nobody answered" } else { "the call was not approved" };
@@ -220,7 +222,7 @@ impl Machine {
 
     /// Withdraws the request about a call of an agent whose task is told to end; true if there was one. The agent is
     /// briefed again, to end as any other.
-    pub(super) fn withdraw_agent_request(&mut self, task: TaskIx) -> bool {
+    pub(in crate::machine) fn withdraw_agent_request(&mut self, task: TaskIx) -> bool {
         let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
         let is_of_agent = asks.any(|pending| pending.ask.is_of_agent());
         if is_of_agent {
@@ -231,14 +233,14 @@ impl Machine {
     }
 
     /// Lets an agent go on after a decision. One that waits for its lock goes on when it has it.
-    pub(super) fn brief_again(&mut self, task: TaskIx) {
+    pub(in crate::machine) fn brief_again(&mut self, task: TaskIx) {
         if !self.flight.is_returning(task) {
             self.resume_activity(task, false);
         }
     }
 
     /// Returns the time that the agent of a task waited for approvals and child runs.
-    pub(super) fn waited(&self, task: TaskIx) -> Duration {
+    pub(in crate::machine) fn waited(&self, task: TaskIx) -> Duration {
         self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
     }
 }
@@ -252,7 +254,7 @@ impl ApprovalRequest {
 
 impl MachineState {
     /// Lets an agent go on that waited for a decision. `approved`: the next tool call may begin.
-    pub(super) fn return_to_agent(&mut self, task: TaskIx, waited: Duration, approved: bool) {
+    pub(in crate::machine) fn return_to_agent(&mut self, task: TaskIx, waited: Duration, approved: bool) {
         self.set_activity(task, ActivityKind::Working);
         self.set_step_state(task, StepState::Running);
         if let Some(agent) = self.task_record_mut(task).and_then(|record| record.agent.as_mut()) {

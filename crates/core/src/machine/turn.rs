@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use super::gates::has_gates;
-use super::in_flight::{InFlight, TaskRequest};
-use super::rounds::with_alternatives;
-use super::state::{self, MachineState, TaskIx};
-use super::task_end::TaskCompletion;
-use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use super::{
-    Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
-    MachineInput, ReusedResult, RunOutcome, Standing, TaskId, WorkExit,
-};
+use crate::machine::attempt_end::AttemptEnd;
+use crate::machine::effect::Effect;
+use crate::machine::event::{EventKind, LOGIC_VERSION};
+use crate::machine::exit::WorkExit;
+use crate::machine::fact::Event;
+use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::in_flight::{InFlight, TaskRequest};
+use crate::machine::input::{CachedResult, DeselectedStep, InputKind, MachineInput, RunOutcome};
+use crate::machine::reusable::ReusedResult;
+use crate::machine::rounds::with_alternatives;
+use crate::machine::standing::Standing;
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::task_end::TaskCompletion;
+use crate::machine::task_id::{Attempt, TaskId};
+use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{EngineFailure, FailureClass, JsonObject, Plan, Step, StepWork};
@@ -20,16 +25,16 @@ use wf_model::{EngineFailure, FailureClass, JsonObject, Plan, Step, StepWork};
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The plan as written, with the alternatives that a planner added.
-    pub(super) base: Arc<Plan>,
+    pub(in crate::machine) base: Arc<Plan>,
     /// The plan as it is carried out now.
-    pub(super) plan: Arc<Plan>,
+    pub(in crate::machine) plan: Arc<Plan>,
     /// The fold of the events.
-    pub(super) state: MachineState,
-    pub(super) flight: InFlight,
-    pub(super) turn: MachineTurn,
-    pub(super) now: Moment,
+    pub(in crate::machine) state: MachineState,
+    pub(in crate::machine) flight: InFlight,
+    pub(in crate::machine) turn: MachineTurn,
+    pub(in crate::machine) now: Moment,
     /// The time of its opening, if that was recorded before it begins.
-    pub(super) opened: Option<Moment>,
+    pub(in crate::machine) opened: Option<Moment>,
 }
 
 /// The result of an input: facts, and the effects to carry out once they are durable.
@@ -43,10 +48,7 @@ pub struct MachineTurn {
 
 /// The record of a run was made under other rules than these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the run was recorded by engine version {recorded_version}, but this is version {}",
-    super::LOGIC_VERSION
-)]
+#[error("the run was recorded by engine version {recorded_version}, but this is version {}", LOGIC_VERSION)]
 pub struct LogicMismatch {
     /// The version of the rules that made the record.
     pub recorded_version: u32,
@@ -67,7 +69,7 @@ impl Machine {
     }
 
     /// Creates a machine with a state, and nothing in flight.
-    pub(super) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
+    pub(in crate::machine) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
         let plan = with_alternatives(&base, &state.control.ways);
         let now = state.last;
         let (flight, turn) = (InFlight::default(), MachineTurn::default());
@@ -93,14 +95,14 @@ impl Machine {
     }
 
     /// True if no further work begins.
-    pub(super) fn is_draining(&self) -> bool {
+    pub(in crate::machine) fn is_draining(&self) -> bool {
         self.flight.is_draining && !self.state.is_ending()
     }
 
     /// Applies a recorded fact; nothing follows from it.
     pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
         if let EventKind::RunStarted { logic_version, .. } = &event.fact
-            && *logic_version != super::LOGIC_VERSION
+            && *logic_version != LOGIC_VERSION
         {
             return Err(LogicMismatch { recorded_version: *logic_version });
         }
@@ -190,7 +192,7 @@ impl Machine {
         }
     }
 
-    fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
+    pub(in crate::machine) fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
         for kept in kept {
             if self.is_open(&kept.step) {
                 self.emit(kept.into());
@@ -204,7 +206,7 @@ impl Machine {
         self.run_timer();
     }
 
-    fn on_lock_acquired(&mut self, place: &TaskId) {
+    pub(in crate::machine) fn on_lock_acquired(&mut self, place: &TaskId) {
         let Some(task) = self.task_ix(place) else {
             return;
         };
@@ -223,7 +225,7 @@ impl Machine {
     }
 
     /// Lets other tasks have the room that a task kept in case that its files are free.
-    fn on_lock_held(&mut self, place: &TaskId) {
+    pub(in crate::machine) fn on_lock_held(&mut self, place: &TaskId) {
         let task = self.task_ix(place);
         let task = task.filter(|task| self.flight.request(*task) == Some(TaskRequest::Lock { room: true }));
         if let Some(task) = task {
@@ -231,7 +233,7 @@ impl Machine {
         }
     }
 
-    fn on_lock_refused(&mut self, place: &TaskId, reason: String, is_replaced: bool) {
+    pub(in crate::machine) fn on_lock_refused(&mut self, place: &TaskId, reason: String, is_replaced: bool) {
         let task = self.task_ix(place);
         let waits = |task: &TaskIx| matches!(self.flight.request(*task), Some(TaskRequest::Lock { .. }));
         let Some(task) = task.filter(waits) else {
@@ -251,7 +253,7 @@ impl Machine {
     }
 
     /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.
-    pub(super) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
+    pub(in crate::machine) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
         let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
             return;
         };
@@ -285,7 +287,7 @@ impl Machine {
         }
     }
 
-    fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
+    pub(in crate::machine) fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
         let looks = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Lookup);
         let Some(task) = self.task_ix(place).filter(looks) else {
             return;
@@ -302,7 +304,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn cancel(&mut self, reason: String) {
+    pub(in crate::machine) fn cancel(&mut self, reason: String) {
         if self.state.started.is_none() {
             return;
         }
@@ -312,7 +314,7 @@ impl Machine {
     }
 
     /// Records a fact and applies it to the state.
-    pub(super) fn emit(&mut self, fact: EventKind) {
+    pub(in crate::machine) fn emit(&mut self, fact: EventKind) {
         for (task, phase) in self.fold(self.now, &fact) {
             self.flight.follow(&self.plan, task, phase);
         }
@@ -338,17 +340,17 @@ impl Machine {
     }
 
     /// Returns the steps of the plan, except `finally` steps.
-    pub(super) fn main_steps(&self) -> std::ops::Range<u32> {
+    pub(in crate::machine) fn main_steps(&self) -> std::ops::Range<u32> {
         0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)
     }
 
     /// Returns the number of a named task.
-    pub(super) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
+    pub(in crate::machine) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
         state::find_task_ix(&self.plan, place)
     }
 
     /// Returns the task of an attempt, if exactly that activity is under way and was requested.
-    pub(super) fn current_activity(
+    pub(in crate::machine) fn current_activity(
         &self,
         attempt: &Attempt,
         doing: ActivityKind,
@@ -372,7 +374,7 @@ fn failure_class_of(exit: &WorkExit, reported: Option<FailureClass>) -> Option<F
 
 /// Returns the problem with the outputs of a successful attempt, if any. The outputs of a nested
 /// plan were checked against its own declarations.
-pub(super) fn bad_outputs(step: &Step, outputs: &JsonObject) -> Option<String> {
+pub(in crate::machine) fn bad_outputs(step: &Step, outputs: &JsonObject) -> Option<String> {
     if matches!(step.work, StepWork::Uses(_)) {
         return None;
     }

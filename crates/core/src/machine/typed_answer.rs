@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ApprovalOutcome, ApprovalRequest};
+use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest};
 use wf_model::expr::{EvalError, ExprScope};
 use wf_model::{AnswerChoices, AnswerKind, JsonObject};
 
@@ -50,7 +50,7 @@ impl AnswerOptions {
     pub const MOST_SELECTED: usize = 500;
 
     /// Returns the answers that a step permits with the values of its run.
-    pub(super) fn of(kind: &AnswerKind, scope: &dyn ExprScope) -> Result<Self, String> {
+    pub(in crate::machine) fn of(kind: &AnswerKind, scope: &dyn ExprScope) -> Result<Self, String> {
         let failed = |error: EvalError| error.to_string();
         let options = match kind {
             AnswerKind::Choose(AnswerChoices::List(words)) => Self::Choose(words.clone()),

@@ -1,15 +1,15 @@
 //! The untrusted text that agents were given, and the tools that it closes.
 
-use super::Machine;
-use super::state::{TaskIx, TaskRecord};
+use crate::machine::state::{TaskIx, TaskRecord};
+use crate::machine::turn::Machine;
 use wf_model::taint::{TaintLevel, taints};
 use wf_model::{Plan, StepIx, UntrustedRule};
 
 /// A tool that untrusted text closes.
-pub(super) struct ClosedTool {
-    pub(super) rule: UntrustedRule,
+pub(in crate::machine) struct ClosedTool {
+    pub(in crate::machine) rule: UntrustedRule,
     /// The source of that text.
-    pub(super) source: String,
+    pub(in crate::machine) source: String,
 }
 
 /// Returns the source of a step's inputs that is not trusted; `None`: all are trusted, as the plan declares them.
@@ -24,7 +24,7 @@ pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
 
 impl Machine {
     /// Returns the rule that closes a tool now.
-    pub(super) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
+    pub(in crate::machine) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
         let source = self.state.task_record(task)?.untrusted.clone()?;
         let rule = self.agent_work(task)?.untrusted_rule(tool)?;
         Some(ClosedTool { rule, source })
@@ -33,7 +33,7 @@ impl Machine {
 
 impl TaskRecord {
     /// Notes the source of untrusted text that an agent was given; the first one stays.
-    pub(super) fn note_untrusted(&mut self, source: Option<&String>) {
+    pub(in crate::machine) fn note_untrusted(&mut self, source: Option<&String>) {
         if self.untrusted.is_none() {
             self.untrusted = source.cloned();
         }

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::IsolationKind;
 use crate::judgement::Judgement;
+use crate::machine::evidence::IsolationKind;
+use crate::machine::feedback::mismatch;
 use crate::test_report::TestCounts;
 use wf_base::keywords;
 use wf_base::name::Name;
@@ -79,7 +80,7 @@ pub struct ForeignChanges {
 impl CheckVerdict {
     /// Describes the expected and the actual result in one sentence; empty if it passed.
     pub fn mismatch(&self) -> String {
-        super::feedback::mismatch(&self.expected, &self.found)
+        mismatch(&self.expected, &self.found)
     }
 
     /// True if the criterion passed.

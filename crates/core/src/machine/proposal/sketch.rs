@@ -29,7 +29,7 @@ pub(super) fn executes(step: &Step) -> Value {
 }
 
 /// Formats an alternative in the plan language, without its title and its checks.
-pub(in super::super) fn sketch(step: &Step) -> Value {
+pub(in crate::machine) fn sketch(step: &Step) -> Value {
     let mut way = json!({});
     let mut put = |key: &str, value: Value| way[key] = value;
     match &step.work {

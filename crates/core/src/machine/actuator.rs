@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::ggs::Directive;
-use crate::machine::memory_advice::{ToolAdvice, is_avoided, is_preferred};
+use crate::machine::words::ToolAdvice;
+use crate::machine::words::advice::{is_avoided, is_preferred};
 use wf_model::Step;
 
 /// The tools and targets that no further alternative may use.

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use crate::machine::advance::wait_end;
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::event::EventKind;
 use crate::machine::fold::takes_room;
 use crate::machine::in_flight::TaskRequest;
 use crate::machine::scope::{self, TaskScope};
 use crate::machine::state::{self, TaskIx};
-use crate::machine::task_locks::TaskLocks;
 use crate::machine::task_phase::TaskPhase;
 use crate::machine::turn::Machine;
+use crate::machine::words::{Effect, EventKind, TaskLocks, TimerKind};
 use wf_model::StepWork;
 
 impl Machine {

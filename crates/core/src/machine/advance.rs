@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use crate::machine::checks::of_phase;
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::gates::has_gates;
 use crate::machine::scope::{self, TaskScope};
-use crate::machine::standing::{RunPhase, Standing, StepState};
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
 use crate::machine::turn::Machine;
+use crate::machine::words::{
+    Effect, EventKind, GatePoint, RunPhase, Standing, StepState, TimerKind, WorkExit,
+};
 use wf_base::time::Moment;
 use wf_model::expr::Expr;
 use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};

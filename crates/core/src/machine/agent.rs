@@ -6,21 +6,16 @@
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
 use crate::agent::ContextCut;
-use crate::machine::agent_event::{
-    AgentBriefing, AgentExit, ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal,
-    ToolCallStart,
-};
-use crate::machine::agent_record::{AgentRecord, AgentStep, AgentTurn};
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::gates::GatePoint;
 use crate::machine::in_flight::TaskRequest;
 use crate::machine::state::{self, TaskIx};
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::tool_approval::ToolEntry;
 use crate::machine::turn::Machine;
+use crate::machine::words::agents::agent_record::AgentStep;
+use crate::machine::words::{
+    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, ModelCallEnd,
+    ModelCallStart, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
+};
 use wf_base::digest::Sha256Digest;
 use wf_model::{AgentWork, FailureClass, StepWork};
 

@@ -3,32 +3,15 @@
 //! Such a program decides itself what it asks a model. Each request is recorded before the model gets it, and each reply
 //! before the program gets it; a tool call that was refused is not in the reply. After a crash the program begins anew.
 
-use crate::agent::ContextCut;
-use crate::machine::agent_event::{ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd};
-use crate::machine::agent_record::{AgentRecord, AgentStep, AgentTurn, ToolRecord};
-use crate::machine::call_effort::CallEffort;
-use crate::machine::client_repair::InvalidAnswer;
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
 use crate::machine::state::TaskIx;
-use crate::machine::task_id::Attempt;
 use crate::machine::turn::Machine;
+use crate::machine::words::agents::agent_record::AgentStep;
+use crate::machine::words::{
+    AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, Effect, EventKind, InvalidAnswer, ModelCallEnd,
+    ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
+};
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;
-
-impl ModelCallStart {
-    /// Creates the start of the call after the first calls of an agent.
-    pub(in crate::machine) fn after(attempt: &Attempt, calls: u32, repairs: Option<String>) -> Self {
-        Self {
-            attempt: attempt.clone(),
-            call: calls.saturating_add(1),
-            repairs,
-            context: ContextCut::default(),
-            client: None,
-        }
-    }
-}
 
 impl Machine {
     /// Lets the program of an agent go on.

@@ -1,10 +1,7 @@
 //! The fold of the facts about agents.
 
-use crate::machine::agent_event::ToolCallEnd;
-use crate::machine::agent_record::{AgentRecord, AgentTurn, ToolRecord};
-use crate::machine::event::EventKind;
 use crate::machine::state::MachineState;
-use crate::machine::task_id::Attempt;
+use crate::machine::words::{AgentRecord, AgentTurn, Attempt, EventKind, ToolCallEnd, ToolRecord};
 use wf_base::time::Moment;
 use wf_model::Plan;
 

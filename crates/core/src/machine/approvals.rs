@@ -1,22 +1,17 @@
 //! The requests for approval and the effects of the answers.
 
 use crate::gate::GateResult;
-use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::effect::{Effect, TimerKind};
 use crate::machine::escalation::GateBlock;
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::gates::{GatePoint, gates_at};
 use crate::machine::in_flight::TaskRequest;
-use crate::machine::reason::truncate_reason;
 use crate::machine::scope::TaskScope;
-use crate::machine::standing::Standing;
 use crate::machine::state::{self, PendingApproval, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::turn::Machine;
-use crate::machine::typed_answer::AnswerOptions;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    AnswerOptions, ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint,
+    RequestDecision, Standing, TimerKind, WorkExit, gates_at,
+};
 use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
 use wf_model::expr::EvalError;

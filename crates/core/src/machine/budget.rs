@@ -6,15 +6,13 @@
 //! attempts of `finally` steps exceed a limit only where each is the first of its task.
 //! **Invariant:** a resource is reported at most once at each threshold.
 
-use crate::machine::effect::TimerKind;
-use crate::machine::event::EventKind;
 use crate::machine::in_flight::TaskRequest;
-use crate::machine::ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
-use crate::machine::standing::{RunPhase, Standing};
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::turn::Machine;
+use crate::machine::words::{
+    Attempt, AttemptUsage, BudgetLedger, BudgetUsage, EventKind, RunPhase, Standing, TimerKind,
+};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, EngineFailure, Plan};
 

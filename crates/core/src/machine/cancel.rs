@@ -1,15 +1,11 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
 use crate::machine::in_flight::TaskRequest;
-use crate::machine::standing::RunPhase;
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::{ActivityKind, TaskActivity};
 use crate::machine::turn::Machine;
+use crate::machine::words::{Attempt, Effect, EventKind, RunPhase, WorkExit};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 
 impl Machine {

@@ -5,42 +5,18 @@
 //! says; a failure of `verify` is for `retry`. An approver asked when no loop is left may let a
 //! phase be ignored: for the current attempt, and at the price that its result is not verified.
 
-use serde::{Deserialize, Serialize};
-
-use crate::machine::approval_request::ApprovalRequest;
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::evidence::Artifact;
-use crate::machine::feedback::FailedCheck;
 use crate::machine::scope::{self, TaskScope};
-use crate::machine::standing::{RunPhase, Standing, StepItem};
 use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::turn::Machine;
-use crate::machine::verdict::CheckVerdict;
+use crate::machine::words::{
+    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, ReworkLoop, RunPhase,
+    Standing, StepItem, TaskId,
+};
 use wf_model::{
     ApprovalRequirement, Check, CheckCertainty, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan,
 };
-
-/// A rework attempt, after a check of `inspect` or `test` failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ReworkLoop {
-    /// The phase that sent the work back.
-    pub phase: CheckPhase,
-    /// The number of this loop of the phase, from 1.
-    pub number: u32,
-    /// The number of loops that the phase has.
-    pub limit: u32,
-}
-
-impl std::fmt::Display for ReworkLoop {
-    /// Formats it as `inspect 2/3`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}/{}", self.phase.as_str(), self.number, self.limit)
-    }
-}
 
 /// Returns the checks of a phase.
 pub(in crate::machine) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {

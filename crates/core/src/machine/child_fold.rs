@@ -3,11 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::agent::ChildRequest;
-use crate::machine::agent_event::ToolCallId;
-use crate::machine::child_event::{ChildId, ChildPhase, ChildRecord};
-use crate::machine::event::EventKind;
 use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::task_id::Attempt;
+use crate::machine::words::{Attempt, ChildId, ChildPhase, ChildRecord, EventKind, ToolCallId};
 use wf_base::time::Moment;
 use wf_model::Plan;
 

@@ -15,18 +15,15 @@
 //! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
 
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
-use crate::machine::agent_event::ToolCallId;
-use crate::machine::agent_record::{AgentRecord, AgentStep};
-use crate::machine::attempt_end::AttemptEnd;
 use crate::machine::budget::BUDGET_SPENT_PREFIX;
-use crate::machine::child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
 use crate::machine::in_flight::TaskRequest;
 use crate::machine::state::TaskIx;
-use crate::machine::task_id::Attempt;
 use crate::machine::turn::Machine;
+use crate::machine::words::agents::agent_record::AgentStep;
+use crate::machine::words::{
+    AgentRecord, Attempt, AttemptEnd, ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord, Effect,
+    EventKind, ToolCallId, WorkExit,
+};
 use wf_base::name::Name;
 use wf_model::FailureClass;
 

@@ -8,21 +8,18 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{ContextCut, GroupChoice};
-use crate::machine::agent_event::ModelCallStart;
-use crate::machine::agent_record::AgentRecord;
-use crate::machine::compaction_event::{
-    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart,
-};
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
+use crate::agent::GroupChoice;
 use crate::machine::in_flight::TaskRequest;
-use crate::machine::ledger::AttemptUsage;
-use crate::machine::reason::truncate_reason;
 use crate::machine::state::{MachineState, TaskIx};
 use crate::machine::turn::Machine;
+use crate::machine::words::agents::compaction_event::CompactionRecord;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, Effect, EventKind,
+    ModelCallStart,
+};
 use wf_base::time::Moment;
-use wf_model::{Money, Plan};
+use wf_model::Plan;
 
 /// The failures in a row after which the compactor is not asked for a time.
 const MOST_FAILURES: u32 = 3;
@@ -39,17 +36,6 @@ pub(in crate::machine) struct CompactorBreaker {
     last: Option<Moment>,
 }
 
-/// The question to the compactor for a model call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::machine) struct CompactionRecord {
-    /// The number of the model call.
-    pub(in crate::machine) call: u32,
-    /// The groups of turns.
-    pub(in crate::machine) groups: Vec<Vec<u32>>,
-    /// The outcome; `None`: it is asked.
-    pub(in crate::machine) outcome: Option<CompactionOutcome>,
-}
-
 impl CompactorBreaker {
     /// True if the compactor is not asked now.
     pub(in crate::machine) fn is_open(self, now: Moment) -> bool {
@@ -63,12 +49,6 @@ impl CompactorBreaker {
                 Self { failures: self.failures.saturating_add(1), last: Some(at) }
             }
         };
-    }
-}
-
-impl CompactionRecord {
-    pub(in crate::machine) fn is_open(&self) -> bool {
-        self.outcome.is_none()
     }
 }
 
@@ -151,30 +131,5 @@ impl Machine {
             Some(exit) => self.end_agent(&start.attempt, exit, None),
             None => self.begin_call(task, start),
         }
-    }
-}
-
-impl AgentRecord {
-    /// Returns the cut that the compactor chose for a call.
-    pub(in crate::machine) fn compacted(&self, call: u32) -> Option<&ContextCut> {
-        let known = self.compaction.as_ref().filter(|known| known.call == call)?;
-        match &known.outcome {
-            Some(CompactionOutcome::Chosen { context, .. }) => Some(context),
-            _ => None,
-        }
-    }
-
-    /// Returns what the question to the compactor may use that is under way, if there is one.
-    pub(in crate::machine) fn open_compaction(&self) -> Option<AttemptUsage> {
-        let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
-        (open && self.exit.is_none()).then(|| self.compaction_reserve())
-    }
-
-    pub(in crate::machine) fn compaction_reserve(&self) -> AttemptUsage {
-        self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
-            let (input, output) = (compactor.max_input, compactor.max_output);
-            let cost = compactor.price.map_or(Money::default(), |price| price.highest_cost(input, output));
-            AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
-        })
     }
 }

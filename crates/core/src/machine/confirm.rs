@@ -1,12 +1,10 @@
 //! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
 
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::evidence::{Artifact, StaleFile};
-use crate::machine::standing::{RunPhase, Standing, StepState};
 use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::turn::Machine;
+use crate::machine::words::{
+    Artifact, Attempt, Effect, EventKind, RunPhase, StaleFile, Standing, StepState, TaskId,
+};
 use wf_model::Plan;
 
 impl Machine {

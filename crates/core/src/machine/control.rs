@@ -5,15 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::ggs::{Directive, PreviousRound};
-use crate::machine::memory_advice::{IntentAdvice, ToolAdvice};
 use crate::machine::planner::{PlannerCall, ProposalDecision};
-use crate::machine::planner_event::PlannerRejection;
-use crate::machine::proposal::ProposedAlternative;
-use crate::machine::round::{AlternativeSwitch, CriteriaCount, Round};
-use crate::machine::serde_pairs;
 use crate::machine::state::MachineState;
-use crate::machine::task_id::Attempt;
-use crate::machine::verdict::CheckVerdict;
+use crate::machine::words::{
+    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
+    ProposedAlternative, Round, ToolAdvice, serde_pairs,
+};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{CheckCertainty, Plan};

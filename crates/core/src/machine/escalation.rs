@@ -6,14 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use crate::machine::approvals::ApprovalDraft;
-use crate::machine::event::EventKind;
-use crate::machine::gates::{GatePoint, gates_at};
-use crate::machine::standing::Standing;
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::TaskId;
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::turn::Machine;
+use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, TaskId, gates_at};
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
 
@@ -66,15 +63,6 @@ pub(in crate::machine) struct StandingBlock {
     /// The blocked task; `None`: the run.
     pub(in crate::machine) place: Option<TaskId>,
     pub(in crate::machine) reason: String,
-}
-
-/// A gate blocks the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct RunBlock {
-    /// The gate, or the other request that was not approved.
-    pub gate: GateId,
-    /// The reason.
-    pub reason: String,
 }
 
 impl Machine {

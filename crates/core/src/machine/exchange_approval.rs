@@ -3,29 +3,14 @@
 //! The machinery is that of [tool calls](crate::machine::tool_approval). **Invariant:** a yes records the decision that was signed,
 //! about exactly this part, and no other: what comes next is asked about anew.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::gate::GateResult;
-use crate::machine::agent_event::AgentExit;
-use crate::machine::approval_request::ApprovalRequest;
-use crate::machine::event::EventKind;
-use crate::machine::exchange::{ExchangeGated, subject};
-use crate::machine::gates::GatePoint;
-use crate::machine::reason::truncate_reason;
 use crate::machine::state::TaskIx;
 use crate::machine::turn::Machine;
-use wf_base::digest::Sha256Digest;
-
-/// The part of an agent's conversation that a request for approval is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ExchangeSubject {
-    /// The decision that an approval stands for.
-    #[serde(flatten)]
-    pub passed: ExchangeGated,
-    /// SHA-256 of the request, the reply or the result, as the model got or gets it.
-    pub body: Sha256Digest,
-}
+use crate::machine::words::agents::tool_subject::subject;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{AgentExit, ApprovalRequest, EventKind, ExchangeGated, ExchangeSubject};
 
 impl Machine {
     /// Requests the approval of a part of a conversation: that of one gate after the other.
@@ -74,19 +59,5 @@ impl Machine {
             self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer: None }));
         }
         self.brief_again(task);
-    }
-}
-
-impl ExchangeSubject {
-    pub(in crate::machine) fn question(&self) -> String {
-        let call = self.passed.call;
-        match self.passed.point {
-            GatePoint::Request => format!("allow model call {call}?"),
-            GatePoint::Reply => format!("act on the reply to model call {call}?"),
-            _ => {
-                let number = self.passed.position.map_or(1, |position| position.saturating_add(1));
-                format!("give the model the result of tool call {call}.{number}?")
-            }
-        }
     }
 }

@@ -3,13 +3,12 @@
 use serde_json::Value;
 
 use crate::machine::advance::NOT_CHOSEN;
-use crate::machine::event::EventKind;
 use crate::machine::reusable::ReusableResult;
 use crate::machine::scope::TaskScope;
-use crate::machine::standing::{StepItem, StepState};
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
 use crate::machine::turn::Machine;
+use crate::machine::words::{EventKind, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_model::{JsonObject, StepRepetition};

@@ -5,17 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::checks::ReworkLoop;
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::reason::truncate_reason;
-use crate::machine::standing::{Standing, StepState};
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::turn::Machine;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    Attempt, AttemptEnd, Effect, EventKind, ReworkLoop, Standing, StepState, TaskId, TimerKind, WorkExit,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::{Moment, format_duration};

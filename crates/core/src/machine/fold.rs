@@ -1,16 +1,14 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::gates::{GatePoint, has_gates};
-use crate::machine::input::{CachedResult, DeselectedStep};
+use crate::machine::gates::has_gates;
 use crate::machine::planner::ProposalDecision;
-use crate::machine::standing::{RunPhase, StepItem, StepState};
 use crate::machine::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
 use crate::machine::task_end::TaskEnd;
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::verdict::CheckVerdict;
+use crate::machine::words::{
+    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, RunPhase, StepItem, StepState,
+    TaskId, WorkExit,
+};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepWork};

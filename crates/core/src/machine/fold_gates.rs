@@ -1,13 +1,11 @@
 //! The effect of gates and pending approvals on the state.
 
-use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 use crate::machine::escalation::StandingBlock;
-use crate::machine::event::EventKind;
-use crate::machine::gates::GatePoint;
-use crate::machine::standing::StepState;
 use crate::machine::state::{self, MachineState, PendingApproval};
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::words::{
+    ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
+};
 use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};

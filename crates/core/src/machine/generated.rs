@@ -5,30 +5,11 @@
 //!                                   └── with problems: the attempt fails, and nothing of it begins
 //! ```
 
-use serde::{Deserialize, Serialize};
-
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
 use crate::machine::state::MachineState;
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::turn::Machine;
-use wf_base::digest::Sha256Digest;
+use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
 use wf_model::{FailureClass, Plan, StepWork};
-
-/// A plan that the run made, as it was read. Durable before anything of it begins.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanGeneration {
-    /// The attempt that runs it.
-    #[serde(flatten)]
-    pub attempt: Attempt,
-    /// SHA-256 of its text, under which that is stored.
-    pub text_digest: Sha256Digest,
-    /// The reasons why it may not run: mistakes in its text, and what its envelope does not allow.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<String>,
-}
 
 impl Machine {
     /// Applies that a plan was read: one without problems begins.

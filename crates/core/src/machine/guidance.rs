@@ -10,18 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::read_guidance;
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::guidance_event::{
-    GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
-};
-use crate::machine::reason::truncate_reason;
-use crate::machine::standing::{Standing, StepState};
 use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::turn::Machine;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
+    Standing, StepState,
+};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, Plan};
 

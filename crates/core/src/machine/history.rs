@@ -2,14 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::checks::ReworkLoop;
-use crate::machine::exit::WorkExit;
-use crate::machine::feedback::{FailedCheck, FailureCount};
-use crate::machine::observations::NestedFindings;
-use crate::machine::round::FailureTally;
 use crate::machine::state::{MachineState, TaskRecord};
-use crate::machine::task_id::Attempt;
-use crate::machine::verdict::CheckVerdict;
+use crate::machine::words::{
+    Attempt, CheckVerdict, FailedCheck, FailureCount, FailureTally, NestedFindings, ReworkLoop, WorkExit,
+};
 use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
 

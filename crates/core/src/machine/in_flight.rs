@@ -2,14 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::child_event::ChildId;
 use crate::machine::file_claims::FileClaims;
 use crate::machine::fold::takes_room;
-use crate::machine::serde_pairs;
 use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::task_locks::TaskLocks;
 use crate::machine::task_phase::TaskPhase;
+use crate::machine::words::{AttemptEnd, ChildId, TaskLocks, serde_pairs};
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives

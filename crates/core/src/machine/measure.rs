@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use crate::ggs::{self, RoundMeasures};
 use crate::machine::budget::is_of_budget;
-use crate::machine::round::{CriteriaCount, FailureTally, RoundFailureClass};
 use crate::machine::scope::{self, TaskScope};
-use crate::machine::standing::StepState;
 use crate::machine::state::{StepRecord, TaskIx, TaskRecord};
 use crate::machine::turn::Machine;
+use crate::machine::words::{CriteriaCount, FailureTally, RoundFailureClass, StepState};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
 /// A step that failed in a round.

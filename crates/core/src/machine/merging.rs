@@ -16,18 +16,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::machine::approval_request::{ApprovalRequest, RequestDecision};
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::merge_event::{
-    MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
-};
-use crate::machine::standing::{Standing, StepState};
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::turn::Machine;
+use crate::machine::words::{
+    ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
+    MergeRequest, MergeStart, MergeSubject, RequestDecision, Standing, StepState,
+};
 use wf_base::units::plural;
 use wf_model::{
     AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, Plan, StepWork, WorktreeMerge,

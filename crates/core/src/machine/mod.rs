@@ -46,33 +46,20 @@ mod advance;
 mod agent;
 mod agent_client;
 mod agent_context;
-mod agent_event;
 mod agent_fold;
-mod agent_record;
-mod approval_request;
 mod approvals;
-mod asked_model;
-mod attempt_end;
 mod budget;
-mod call_effort;
 mod cancel;
 mod checks;
-mod child_event;
 mod child_fold;
 mod children;
 mod client_repair;
 mod compaction;
-mod compaction_event;
 mod confirm;
 mod control;
-mod effect;
 mod escalation;
-mod event;
-mod evidence;
 mod exchange;
 mod exchange_approval;
-mod exit;
-mod fact;
 mod fan_out;
 mod feedback;
 mod file_claims;
@@ -82,122 +69,45 @@ mod fold_gates;
 mod gates;
 mod generated;
 mod guidance;
-mod guidance_event;
 mod history;
 mod in_flight;
-mod input;
-mod ledger;
-mod left_process;
 mod measure;
 mod memory_advice;
-mod merge_event;
 mod merging;
 mod observations;
 mod omission;
 mod opening;
 mod planner;
-mod planner_event;
-mod proposal;
 mod question;
-mod reason;
 mod reopen;
 mod request;
 mod restore;
 mod restrictions;
 mod resume;
 mod reusable;
-mod round;
 mod rounds;
-mod run_approval;
 mod run_end;
-mod run_offers;
 mod scope;
-mod serde_pairs;
-mod standing;
 mod state;
 mod stuck;
-mod supplement;
 mod task_end;
-mod task_id;
 mod task_locks;
 mod task_phase;
 mod terminate;
 mod timers;
 mod tool_approval;
 mod turn;
-mod typed_answer;
 mod untrusted;
-mod verdict;
+mod words;
 
 pub use advance::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
-pub use agent_event::{
-    AgentBriefing, AgentExit, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart, ModelLimits,
-    RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,
-};
-pub use agent_record::{AgentRecord, AgentTurn, ClientReply, ToolRecord};
-pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
-pub use asked_model::{AskedModel, PlannerCalls};
-pub use attempt_end::{AttemptEnd, LogDigest};
 pub use budget::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
-pub use call_effort::{CallEffort, PassedOverModel};
-pub use checks::ReworkLoop;
-pub use child_event::{ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord};
-pub use client_repair::{ClientRepair, InvalidAnswer};
-pub use compaction_event::{
-    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, CompactorLimits,
-};
-pub use effect::{Effect, GateQuestion, TimerKind};
-pub use escalation::RunBlock;
-pub use event::{EventKind, LOGIC_VERSION};
-pub use evidence::{Artifact, Baseline, IsolationKind, StaleFile};
-pub use exchange::{ExchangeGated, ExchangePart, ExchangeQuestion, GatedExchange, RevisedResult};
-pub use exchange_approval::ExchangeSubject;
-pub use exit::WorkExit;
-pub use fact::Event;
-pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
-pub use gates::{GatePoint, gates_at};
-pub use generated::PlanGeneration;
 pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
-pub use guidance_event::{GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart};
 pub use in_flight::InFlight;
-pub use input::{
-    CachedFile, CachedFileKind, CachedResult, DeselectedStep, DiscardedResult, InputKind, MachineInput,
-    PlannerReply, RunOutcome,
-};
-pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
-pub use left_process::{LeftProcess, LeftProcesses};
-pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
-pub use merge_event::{
-    MergeEnd, MergeOutcome, MergePlan, MergePreparation, MergeRequest, MergeStart, MergeSubject,
-};
-pub use observations::{NestedFindings, UsedAlternative};
 pub use planner::{ANSWER_LIMIT, proposed_plans};
-pub use planner_event::{PlanReply, PlannerRejection};
-pub use proposal::{ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript};
-pub use question::PersonAnswer;
-pub use reason::REASON_LIMIT;
-pub use request::{
-    AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions, PreferredTool,
-};
 pub use restore::RestoreError;
-pub use reusable::{ReusedItem, ReusedResult};
-pub use round::{
-    AlternativeSwitch, CriteriaCount, FailureTally, Round, RoundExhaustion, RoundFailureClass,
-    forget_round_time,
-};
-pub use rounds::{NO_ALTERNATIVE_LEFT, NOT_APPROVED};
-pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
-pub use run_offers::RunOffers;
-pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
-pub use stuck::{REPLANS_BEFORE_PEOPLE, StuckAttempt};
-pub use supplement::{AddedContext, CallSupplement, GateReply};
-pub use task_id::{Attempt, TaskId};
-pub use task_locks::{LockHolder, LockKey, TaskLocks};
-pub use tool_approval::{ShownContent, ToolCallSubject};
+pub use stuck::REPLANS_BEFORE_PEOPLE;
 pub use turn::{LogicMismatch, Machine, MachineTurn};
-pub use typed_answer::{AnswerOptions, TypedAnswer, check_answer};
 pub use untrusted::untrusted_input;
-pub use verdict::{
-    CHANGES_LIMIT, CheckRuling, CheckVerdict, ForeignChanges, HIDDEN_LIMIT, PriorFinding, ProductChanges,
-};
+pub use words::*;

@@ -2,57 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use crate::calls::calls_of_work;
 use crate::ggs::Directive;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::round::{FailureTally, RoundFailureClass};
-use crate::machine::standing::StepState;
 use crate::machine::turn::Machine;
-use wf_base::name::Name;
+use crate::machine::words::{NestedFindings, RoundFailureClass, StepState, UsedAlternative};
 use wf_model::StepIx;
-
-/// An alternative used for a step, and its result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct UsedAlternative {
-    /// The step.
-    pub step: Name,
-    /// The alternative; absent: the step as written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alternative: Option<Name>,
-    /// The tool.
-    pub tool: String,
-    /// The target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-    /// The calls that were made in the round: what was done, whatever it is called.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<String>,
-    /// The first criterion that failed, of the step or in the plan that it runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed_check: Option<String>,
-    /// The failure class; absent: it passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_class: Option<RoundFailureClass>,
-    /// The kind of change that led to it; absent: the step began so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Directive>,
-}
-
-/// The findings of a nested run: what failed, and, for the rounds of a run around it, what was called.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct NestedFindings {
-    /// The failures in it, by class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inside: Option<FailureTally>,
-    /// The calls that its steps made in its last round: `run:PROGRAM`, `fetch:HOST`, `agent:ROLE`, `skill:NAME`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<String>,
-    /// The first criterion that failed in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed_check: Option<String>,
-}
 
 impl Machine {
     /// Returns the findings of a round: the alternatives of the steps that failed; and, if the run

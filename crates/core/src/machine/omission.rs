@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::machine::scope::TaskScope;
-use crate::machine::standing::StepState;
 use crate::machine::state::TaskIx;
 use crate::machine::turn::Machine;
+use crate::machine::words::StepState;
 use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
 use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
 

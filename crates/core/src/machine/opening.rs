@@ -1,11 +1,8 @@
 //! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
 //! begins, wherever that will be.
 
-use crate::machine::event::{EventKind, LOGIC_VERSION};
-use crate::machine::evidence::Baseline;
-use crate::machine::fact::Event;
-use crate::machine::run_approval::RunApproval;
 use crate::machine::turn::Machine;
+use crate::machine::words::{Baseline, Event, EventKind, LOGIC_VERSION, RunApproval};
 use wf_base::time::Moment;
 
 impl Machine {

@@ -14,18 +14,15 @@ use serde_json::Value;
 use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
 use crate::machine::actuator::tool_class;
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::planner_event::{PlanReply, PlannerRejection};
-use crate::machine::proposal::ProposedAlternative;
-use crate::machine::reason::truncate_reason;
 use crate::machine::request::digest;
 use crate::machine::restrictions::PlannerLimits;
-use crate::machine::round::Round;
 use crate::machine::rounds::with_alternatives;
-use crate::machine::standing::StepState;
 use crate::machine::turn::Machine;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::exact_json;
 use wf_base::name::Name;

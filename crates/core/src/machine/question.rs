@@ -5,26 +5,13 @@
 //! lets its own call end, and no other begin. **Invariant:** an attempt asks no more than the plan allows, whether it is
 //! answered or not.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::machine::agent_record::AgentRecord;
-use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::tool_approval::ToolCallSubject;
 use crate::machine::turn::Machine;
-use crate::risk::ActionRisk;
-use wf_base::digest::Sha256Digest;
+use crate::machine::words::requests::approval_request::choices;
+use crate::machine::words::{AgentRecord, ApprovalOutcome, ApprovalRequest, PersonAnswer, ToolCallSubject};
 use wf_model::{AgentTool, AgentWork};
-
-/// The answer of people to a question of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PersonAnswer {
-    /// The names of those who answered.
-    pub by: Vec<String>,
-    /// The text.
-    pub text: String,
-}
 
 impl Machine {
     /// True if a tool call of the agent of a task is a question to people. A program of its own has no such tool.
@@ -43,43 +30,6 @@ impl Machine {
     }
 }
 
-impl ApprovalRequest {
-    /// True if it is a question, of an agent or about one that is stuck: what is signed is then an answer, and no
-    /// approval.
-    pub fn is_question(&self) -> bool {
-        self.stuck.is_some() || self.tool_call.as_ref().is_some_and(|call| call.is_question)
-    }
-
-    /// Returns the risk of a yes; none of a question, whose answer approves nothing.
-    pub fn risk_of_approval(&self) -> Option<&ActionRisk> {
-        self.risk.as_ref().filter(|_| !self.is_question())
-    }
-
-    /// Returns the key whose yes does not count by the policy `reviewed`: that of who started the run. To a question
-    /// that approves nothing, it counts.
-    pub fn barred(&self, initiator: Option<Sha256Digest>) -> Option<Sha256Digest> {
-        let approves = self.tool_call.as_ref().is_none_or(|call| call.approves || !call.is_question);
-        initiator.filter(|_| approves)
-    }
-
-    /// True if a decision lets what waits go on: an approval, or the answer to a question.
-    pub fn is_granted_by(&self, decision: RequestDecision) -> bool {
-        match decision {
-            RequestDecision::Approved => !self.is_question(),
-            RequestDecision::Answered => self.is_question(),
-            RequestDecision::Denied
-            | RequestDecision::Expired
-            | RequestDecision::Void
-            | RequestDecision::Withdrawn => false,
-        }
-    }
-
-    /// Returns the answers that an agent lets people choose from; empty: any text.
-    pub fn choices(&self) -> Vec<&str> {
-        self.show.get("arguments").map(choices).unwrap_or_default()
-    }
-}
-
 /// Returns the text of a question, with the answers to choose from.
 pub(in crate::machine) fn question_text(arguments: &Value) -> String {
     let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
@@ -87,11 +37,6 @@ pub(in crate::machine) fn question_text(arguments: &Value) -> String {
         [] => format!("the agent asks: {question}"),
         choices => format!("the agent asks: {question} ({})", choices.join(", ")),
     }
-}
-
-pub(in crate::machine) fn choices(arguments: &Value) -> Vec<&str> {
-    let choices = arguments.get("choices").and_then(Value::as_array);
-    choices.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 impl MachineState {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::machine::history::AttemptHistory;
 use crate::machine::reusable::ReusableResult;
-use crate::machine::standing::{RunPhase, StepState};
 use crate::machine::state::{MachineState, StepRecord, TaskIx, TaskRecord};
+use crate::machine::words::{RunPhase, StepState};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepIx};

@@ -1,172 +1,24 @@
 //! The request to a planner.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
+use crate::agent::authoring::MemoryCalibration;
 use crate::agent::truncate_briefing;
-use crate::machine::feedback::FailedCheck;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::memory_advice::{AdviceKind, IntentAdvice};
-use crate::machine::proposal::sketch;
-use crate::machine::round::Round;
 use crate::machine::state::{self, TaskIx, TaskRecord};
 use crate::machine::turn::Machine;
+use crate::machine::words::requests::plan_request::REQUEST_VERSION;
+use crate::machine::words::requests::proposal::sketch;
+use crate::machine::words::{
+    AdviceKind, AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions,
+    PreferredTool, Round,
+};
 use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId};
-use wf_model::{FailureClass, Plan, StepIx};
-
-/// The version of a request.
-pub(in crate::machine) const REQUEST_VERSION: u32 = 1;
+use wf_base::name::Name;
+use wf_model::{Plan, StepIx};
 
 /// The maximum number of preferred tools that a planner is told.
 const MOST_PREFERRED: usize = 10;
-
-/// The request to a planner, on its standard input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanRequest {
-    /// The version of the request: 1. Within a version keys are only added.
-    pub version: u32,
-    /// The current plan.
-    pub plan: PlanState,
-    /// The purpose of the plan.
-    pub intent: PlanIntent,
-    /// The round that ended without a declared alternative left.
-    pub round: Round,
-    /// The failed criteria and work.
-    pub gap: Vec<PlanFailure>,
-    /// The tools and targets that must not be used.
-    pub must_not: PlannerRestrictions,
-    /// The tools that memory prefers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub should_prefer: Vec<PreferredTool>,
-    /// The knowledge of memory about such a task, with reasons; read for each request.
-    #[serde(default, skip_serializing_if = "MemoryCalibration::is_empty")]
-    pub calibration: MemoryCalibration,
-    /// The reason why the last answer to this request was refused; absent: it is the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejected: Option<String>,
-    /// The rounds before, oldest first.
-    pub history: Vec<Round>,
-    /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
-    /// `way` (absent: as written) and `ways`: the ids that are taken.
-    pub steps: Vec<Value>,
-}
-
-impl PlanRequest {
-    /// Returns the words by which memory finds what it knows about the task: what the plan is for, and the steps
-    /// with their tools and targets.
-    pub fn subject(&self) -> String {
-        let title = self.intent.title.as_deref().unwrap_or_default();
-        let steps = self.steps.iter().flat_map(|step| ["step", "tool", "target"].map(|key| step.get(key)));
-        let words: Vec<&str> = steps.flatten().filter_map(Value::as_str).collect();
-        format!("{title} {} {}", self.intent.description, words.join(" "))
-    }
-}
-
-/// The state of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanState {
-    /// Its id.
-    pub id: PlanId,
-    /// The digest of all alternatives of its steps: it changes with every one that a planner adds.
-    pub digest: Sha256Digest,
-}
-
-/// The purpose of a plan, in its own words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanIntent {
-    /// Its title; absent if it has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Its description, and the prose outside its steps.
-    pub description: String,
-    /// The advice from memory on the outcomes of its runs; absent: too little is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<IntentAdvice>,
-}
-
-/// A failed criterion, or failed work.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanFailure {
-    /// The step; absent: the plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Name>,
-    /// The item, if the step is repeated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<u32>,
-    /// The criterion; absent: the work itself failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub criterion: Option<Name>,
-    /// The expected result, in a few words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub expected: String,
-    /// The actual result, in a few words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub found: String,
-    /// The failure class.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_class: Option<FailureClass>,
-    /// The output of the check, at most 1,000 characters.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub evidence: String,
-}
-
-impl PlanFailure {
-    /// Returns the failure of a check of the same task, or of the plan.
-    pub(in crate::machine) fn of_check(&self, failed: &FailedCheck) -> Self {
-        Self {
-            step: self.step.clone(),
-            item: self.item,
-            criterion: Some(failed.criterion.clone()),
-            expected: failed.expected.clone(),
-            found: failed.found.clone(),
-            failure_class: failed.failure_class,
-            evidence: failed.evidence.clone(),
-        }
-    }
-}
-
-/// The tools and targets that must not be used any more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlannerRestrictions {
-    /// Tools, sorted.
-    pub tools: Vec<String>,
-    /// Targets, sorted.
-    pub targets: Vec<String>,
-    /// Classes of tools, sorted: those used in this run, if `break_symmetry` is ordered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<String>,
-    /// The tools to avoid according to memory, as of the start of the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub avoid: Vec<AvoidedTool>,
-}
-
-/// A tool to avoid, with its target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct AvoidedTool {
-    /// The tool.
-    pub tool: String,
-    /// The target; absent: unspecified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-}
-
-impl From<&CalibrationEntry> for AvoidedTool {
-    fn from(entry: &CalibrationEntry) -> Self {
-        Self { tool: entry.tool.clone(), target: entry.target.clone() }
-    }
-}
-
-/// A tool that memory prefers, with its target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PreferredTool {
-    /// The tool.
-    pub tool: String,
-    /// The target; absent: unspecified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-}
 
 /// Returns the digest of a plan as it is carried out: of the name and all alternatives of each of
 /// its steps. Only additions by a planner change it, and nothing else that a run does.

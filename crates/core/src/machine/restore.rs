@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::machine::event::LOGIC_VERSION;
 use crate::machine::planner::extend_plan;
 use crate::machine::state::{MachineState, TaskIx};
 use crate::machine::task_phase::{TaskIndex, TaskPhase};
 use crate::machine::turn::{LogicMismatch, Machine};
+use crate::machine::words::LOGIC_VERSION;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_model::{Plan, StepRepetition};

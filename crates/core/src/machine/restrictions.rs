@@ -6,19 +6,13 @@ use crate::calls::approach_of;
 use crate::ggs::Directive;
 use crate::machine::actuator::{BlockedActuators, tool_class};
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::memory_advice::{AdviceKind, ToolAdvice, advice_about};
-use crate::machine::proposal::ProposedAlternative;
-use crate::machine::request::{AvoidedTool, PlannerRestrictions};
-use crate::machine::round::Round;
 use crate::machine::turn::Machine;
-use wf_model::{Alternative, Plan, StepIx};
-
-/// True if a tool has no name but that of a step: a text may say that word, and mean something else.
-pub(in crate::machine) fn is_named_like_step(plan: &Plan, tool: &str) -> bool {
-    let own = format!("{}/", plan.id());
-    let tool = tool.strip_prefix(&own).unwrap_or(tool);
-    plan.find(tool.split('.').next().unwrap_or(tool)).is_some()
-}
+use crate::machine::words::advice::advice_about;
+use crate::machine::words::requests::plan_request::is_named_like_step;
+use crate::machine::words::{
+    AdviceKind, AvoidedTool, PlannerRestrictions, ProposedAlternative, Round, ToolAdvice,
+};
+use wf_model::{Alternative, StepIx};
 
 /// The limits of a proposal.
 pub(in crate::machine) struct PlannerLimits<'a> {

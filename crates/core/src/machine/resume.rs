@@ -3,17 +3,12 @@
 use std::sync::Arc;
 
 use crate::machine::advance::wait_end;
-use crate::machine::approval_request::ApprovalRequest;
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::gates::GatePoint;
 use crate::machine::in_flight::{InFlight, TaskRequest};
 use crate::machine::scope::{self, TaskScope};
-use crate::machine::standing::RunPhase;
 use crate::machine::state::{self, TaskIx};
-use crate::machine::task_id::Attempt;
-use crate::machine::task_locks::TaskLocks;
 use crate::machine::task_phase::{ActivityKind, TaskPhase};
 use crate::machine::turn::{Machine, MachineTurn};
+use crate::machine::words::{ApprovalRequest, Attempt, Effect, GatePoint, RunPhase, TaskLocks, TimerKind};
 use wf_base::time::Moment;
 use wf_model::LockBusyPolicy;
 

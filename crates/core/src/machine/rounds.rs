@@ -8,19 +8,13 @@ use std::sync::Arc;
 
 use crate::ggs::{self, Directive, SolverOutcome};
 use crate::machine::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
-use crate::machine::event::EventKind;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::round::{AlternativeSwitch, Round, RoundFailureClass};
-use crate::machine::standing::StepState;
 use crate::machine::turn::Machine;
+use crate::machine::words::{
+    AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass, StepState,
+};
 use wf_base::name::Name;
 use wf_model::{Plan, StepIx, StepWork};
-
-/// The reason why a run ends although another round was ordered: no declared alternative is left.
-pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
-
-/// The reason why a run ends although another round was ordered: a step that people decide about has failed.
-pub const NOT_APPROVED: &str = "no round asks again";
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round

@@ -3,16 +3,10 @@
 use serde_json::Value;
 
 use crate::machine::checks::standing_of;
-use crate::machine::effect::Effect;
-use crate::machine::event::EventKind;
-use crate::machine::evidence::StaleFile;
-use crate::machine::input::RunOutcome;
-use crate::machine::round::FailureTally;
-use crate::machine::run_offers::RunOffers;
 use crate::machine::scope::TaskScope;
-use crate::machine::standing::Standing;
 use crate::machine::state::{self, MachineState};
 use crate::machine::turn::Machine;
+use crate::machine::words::{Effect, EventKind, FailureTally, RunOffers, RunOutcome, StaleFile, Standing};
 use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::machine::standing::{StepItem, StepState};
 use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_id::TaskId;
+use crate::machine::words::{StepItem, StepState, TaskId};
 use wf_base::name::Name;
 use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};

@@ -2,26 +2,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::agent_record::AgentRecord;
-use crate::machine::approval_request::ApprovalRequest;
 use crate::machine::compaction::CompactorBreaker;
 use crate::machine::control::ControllerState;
 use crate::machine::escalation::StandingBlock;
-use crate::machine::event::LOGIC_VERSION;
-use crate::machine::evidence::Artifact;
-use crate::machine::feedback::FailedCheck;
 use crate::machine::guidance::TaskGuidance;
 use crate::machine::history::AttemptHistory;
-use crate::machine::input::RunOutcome;
-use crate::machine::ledger::BudgetLedger;
 use crate::machine::merging::TaskMerge;
 use crate::machine::restore::steps_digest;
 use crate::machine::reusable::ReusableResult;
-use crate::machine::round::FailureTally;
-use crate::machine::serde_pairs;
-use crate::machine::standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::{TaskIndex, TaskPhase};
+use crate::machine::words::{
+    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, FailureTally, LOGIC_VERSION,
+    RunOutcome, RunPhase, Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;

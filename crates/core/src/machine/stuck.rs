@@ -7,39 +7,21 @@
 //! Where re-planning may still change the step, it fails, and its round decides. If the controller then has nothing left
 //! to try, the round names the step in `escalated`: it is reopened, and people are asked before its next attempt.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::machine::approval_request::{ApprovalOutcome, ApprovalRequest};
-use crate::machine::feedback::FailedCheck;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::reason::truncate_reason;
-use crate::machine::standing::Standing;
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::task_end::TaskCompletion;
 use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::turn::Machine;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{ApprovalOutcome, ApprovalRequest, FailedCheck, Standing, StuckAttempt};
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{ApprovalRequirement, FailureClass, JsonObject, OnStuck, StepWork};
+use wf_model::{ApprovalRequirement, JsonObject, OnStuck, StepWork};
 
 /// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
 pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
-
-/// The failed attempt that a request to people is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct StuckAttempt {
-    /// The number of the attempt.
-    pub attempt: u32,
-    /// The reason for its failure.
-    pub reason: String,
-    /// Its failure class; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_class: Option<FailureClass>,
-    /// True if checks refuted it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_refuted: bool,
-}
 
 impl StuckAttempt {
     /// Returns the end of its task if no person guides it.

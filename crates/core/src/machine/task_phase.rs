@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::standing::{RunPhase, StepState};
 use crate::machine::state::{MachineState, TaskIx, TaskRecord, attempt};
+use crate::machine::words::{RunPhase, StepState};
 use wf_base::time::Moment;
 use wf_model::Plan;
 

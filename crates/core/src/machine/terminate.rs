@@ -1,15 +1,11 @@
 //! The end of a run that nothing carries out any more.
 
-use crate::machine::child_event::{ChildEnd, ChildId};
-use crate::machine::event::EventKind;
-use crate::machine::exit::WorkExit;
-use crate::machine::fact::Event;
 use crate::machine::in_flight::InFlight;
 use crate::machine::state::{self, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::Attempt;
 use crate::machine::task_phase::{ActivityKind, TaskActivity};
 use crate::machine::turn::Machine;
+use crate::machine::words::{Attempt, ChildEnd, ChildId, Event, EventKind, WorkExit};
 use wf_base::time::Moment;
 
 impl Machine {

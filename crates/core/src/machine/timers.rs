@@ -1,16 +1,12 @@
 //! The effect of the passing of time.
 
 use crate::machine::advance::wait_end;
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::effect::{Effect, TimerKind};
-use crate::machine::event::EventKind;
 use crate::machine::in_flight::TaskRequest;
-use crate::machine::standing::{RunPhase, Standing};
 use crate::machine::state::TaskIx;
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::{ActivityKind, TaskPhase};
 use crate::machine::turn::Machine;
+use crate::machine::words::{Attempt, AttemptEnd, Effect, EventKind, RunPhase, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
 use wf_model::FailureClass;
 

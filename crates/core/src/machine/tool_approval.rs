@@ -9,71 +9,23 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use crate::machine::agent_event::{RequestedTool, ToolCallId, ToolCallRefusal, ToolCallStart};
-use crate::machine::agent_record::{AgentRecord, AgentStep};
-use crate::machine::approval_request::ApprovalRequest;
-use crate::machine::event::EventKind;
-use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::gates::has_gates;
 use crate::machine::in_flight::TaskRequest;
 use crate::machine::question::question_text;
-use crate::machine::reason::truncate_reason;
-use crate::machine::standing::StepState;
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::task_phase::ActivityKind;
 use crate::machine::turn::Machine;
 use crate::machine::untrusted::ClosedTool;
-use wf_base::digest::Sha256Digest;
+use crate::machine::words::agents::agent_record::AgentStep;
+use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::{
+    AgentRecord, ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, StepState, ToolCallId,
+    ToolCallRefusal, ToolCallStart, ToolCallSubject,
+};
 use wf_model::{JsonObject, UntrustedRule};
-
-/// The tool call that a request for approval is about. The attempt is one of the task that waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolCallSubject {
-    /// The number of the attempt.
-    pub attempt: u32,
-    /// The number of the model call that asked for it.
-    pub call: u32,
-    /// Its position in the reply, from 0.
-    pub position: u32,
-    /// The tool.
-    pub tool: String,
-    /// SHA-256 of its arguments, as the model wrote them.
-    pub arguments: Sha256Digest,
-    /// True if the call is a question to people, which what they sign answers.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_question: bool,
-    /// True if the answer to the question also is an approval: a gate, or the plan's rule for untrusted text, requires one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub approves: bool,
-}
-
-impl ToolCallSubject {
-    /// Creates the subject of a tool call that is no question.
-    pub(in crate::machine) fn of(id: &ToolCallId, tool: String, arguments: Sha256Digest) -> Self {
-        Self {
-            attempt: id.attempt.attempt,
-            call: id.call,
-            position: id.position,
-            tool,
-            arguments,
-            is_question: false,
-            approves: false,
-        }
-    }
-}
-
-/// A part of a conversation that people may be asked to approve: the arguments of a tool call, a request, a reply or a
-/// result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownContent {
-    /// SHA-256 of all of it.
-    pub digest: Sha256Digest,
-    /// The part as approvers see it, masked.
-    pub shown: Value,
-}
 
 /// The way of a tool call before it begins.
 pub(in crate::machine) enum ToolEntry {
@@ -242,13 +194,6 @@ impl Machine {
     /// Returns the time that the agent of a task waited for approvals and child runs.
     pub(in crate::machine) fn waited(&self, task: TaskIx) -> Duration {
         self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
-    }
-}
-
-impl ApprovalRequest {
-    /// True if it is about a call of an agent that is at work.
-    pub fn is_of_agent(&self) -> bool {
-        self.tool_call.is_some() || self.exchange.is_some()
     }
 }
 

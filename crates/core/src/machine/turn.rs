@@ -2,21 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::machine::attempt_end::AttemptEnd;
-use crate::machine::effect::Effect;
-use crate::machine::event::{EventKind, LOGIC_VERSION};
-use crate::machine::exit::WorkExit;
-use crate::machine::fact::Event;
-use crate::machine::gates::{GatePoint, has_gates};
+use crate::machine::gates::has_gates;
 use crate::machine::in_flight::{InFlight, TaskRequest};
-use crate::machine::input::{CachedResult, DeselectedStep, InputKind, MachineInput, RunOutcome};
-use crate::machine::reusable::ReusedResult;
 use crate::machine::rounds::with_alternatives;
-use crate::machine::standing::Standing;
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_id::{Attempt, TaskId};
 use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::words::{
+    Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
+    LOGIC_VERSION, MachineInput, ReusedResult, RunOutcome, Standing, TaskId, WorkExit,
+};
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{EngineFailure, FailureClass, JsonObject, Plan, Step, StepWork};

@@ -1,0 +1,138 @@
+//! The facts about the compaction of an agent's conversation, and the record that they fold into.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{ContextCut, GroupChoice};
+use crate::machine::words::{AgentRecord, AskedModel, Attempt, AttemptUsage, ModelCallStart};
+use wf_base::name::Name;
+use wf_model::{ModelPrice, Money};
+
+/// The model that chooses what is omitted of long conversations, and what a call of it may use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CompactorLimits {
+    /// The model.
+    pub model: Name,
+    /// The maximum tokens of a question, as estimated.
+    pub max_input: u64,
+    /// The maximum tokens of an answer.
+    pub max_output: u64,
+    /// The prices: those of the dearest among the model and its fallbacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
+}
+
+/// The compactor is to be asked what is omitted of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CompactionStart {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The number of the model call whose request is cut.
+    pub call: u32,
+    /// The groups of turns among which it chooses, by the numbers of the turns.
+    pub groups: Vec<Vec<u32>>,
+}
+
+/// The compactor was asked what is omitted of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CompactionEnd {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The number of the model call whose request is cut.
+    pub call: u32,
+    /// The result.
+    #[serde(flatten)]
+    pub outcome: CompactionOutcome,
+    /// The call; absent: none was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedModel>>,
+    /// The amounts that it used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+}
+
+/// The result of asking the compactor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum CompactionOutcome {
+    /// It chose.
+    Chosen {
+        /// The numbers of the groups, from 1.
+        #[serde(flatten)]
+        choice: GroupChoice,
+        /// The cut that follows.
+        context: ContextCut,
+    },
+    /// It gave no answer that may be used: the oldest turns are omitted.
+    Failed {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// The question to the compactor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactionRequest {
+    /// The model call whose request is cut.
+    pub start: ModelCallStart,
+    /// The groups of turns.
+    pub groups: Vec<Vec<u32>>,
+}
+
+/// The answer of the compactor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactionReply {
+    /// The model call whose request is cut.
+    pub start: ModelCallStart,
+    /// Its text, or the reason why there is none.
+    pub said: Result<String, String>,
+    /// The call; absent: none was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedModel>>,
+    /// The amounts that it used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+}
+
+/// The question to the compactor for a model call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::machine) struct CompactionRecord {
+    /// The number of the model call.
+    pub(in crate::machine) call: u32,
+    /// The groups of turns.
+    pub(in crate::machine) groups: Vec<Vec<u32>>,
+    /// The outcome; `None`: it is asked.
+    pub(in crate::machine) outcome: Option<CompactionOutcome>,
+}
+
+impl CompactionRecord {
+    pub(in crate::machine) fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+}
+
+impl AgentRecord {
+    /// Returns the cut that the compactor chose for a call.
+    pub(in crate::machine) fn compacted(&self, call: u32) -> Option<&ContextCut> {
+        let known = self.compaction.as_ref().filter(|known| known.call == call)?;
+        match &known.outcome {
+            Some(CompactionOutcome::Chosen { context, .. }) => Some(context),
+            _ => None,
+        }
+    }
+
+    /// Returns what the question to the compactor may use that is under way, if there is one.
+    pub(in crate::machine) fn open_compaction(&self) -> Option<AttemptUsage> {
+        let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
+        (open && self.exit.is_none()).then(|| self.compaction_reserve())
+    }
+
+    pub(in crate::machine) fn compaction_reserve(&self) -> AttemptUsage {
+        self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
+            let (input, output) = (compactor.max_input, compactor.max_output);
+            let cost = compactor.price.map_or(Money::default(), |price| price.highest_cost(input, output));
+            AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
+        })
+    }
+}

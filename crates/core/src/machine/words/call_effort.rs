@@ -1,0 +1,77 @@
+//! The effort of model calls, whoever made them, and the models that were asked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::health::BreakerNote;
+use crate::machine::words::AttemptUsage;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_model::{Money, TokenUsage};
+
+/// The effort of a model call: its tokens, its cost, its time, and how often it was tried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CallEffort {
+    /// The tokens that the provider counted; of a call that was stopped, the estimated ones of its request.
+    pub usage: TokenUsage,
+    /// The cost, in millionths of a US dollar.
+    #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
+    pub cost: Money,
+    /// The models that were called in vain before it ended with a reply, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<PassedOverModel>,
+    /// The changes of breakers that it caused, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<BreakerNote>,
+    /// The requests that were sent for it, with those that failed.
+    pub requests: u32,
+    /// The duration, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A model that failed, so that its fallback was called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PassedOverModel {
+    /// The model.
+    pub model: Name,
+    /// The reason, in one sentence.
+    pub reason: String,
+}
+
+impl CallEffort {
+    /// Returns the effort of a call of one request, before anything is known of its end.
+    pub fn of_one_request() -> Self {
+        Self { requests: 1, ..Self::default() }
+    }
+}
+
+/// A model call that was not made by an agent: by a judge, a gate, a planner or a compactor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AskedModel {
+    /// The model that was asked.
+    pub model: Name,
+    /// The fallback that replied in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replied_by: Option<Name>,
+    /// The digest of the request.
+    pub request: Sha256Digest,
+    /// The digest of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Sha256Digest>,
+    /// The reason why there is no reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The tokens, the cost and the time that it took.
+    #[serde(flatten)]
+    pub effort: CallEffort,
+}
+
+/// The model calls of a planner that was asked for alternatives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlannerCalls {
+    /// The amounts that they used.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// The calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedModel>,
+}

@@ -1,0 +1,365 @@
+//! The effects that the world carries out for the machine. Each names the input that answers it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{ChildrenReport, ContextCut};
+use crate::machine::words::{
+    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
+    CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
+    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
+};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, JsonObject};
+
+/// An action that the engine must carry out, once the events of the same turn are durable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Execute a step's work. Answered by [`Ended`](super::AttemptEnd).
+    Start {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+        /// The feedback on the previous attempt, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<AttemptFeedback>>,
+        /// The arguments as rewritten by gates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
+    },
+    /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
+    /// [`Judged`](super::InputKind::Judged).
+    Check {
+        /// The attempt; `None`: the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// The phase; absent: `verify`.
+        #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+        phase: CheckPhase,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the checks' templates read.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+    },
+    /// Ask the gates at a point. Answered by [`Gated`](super::InputKind::Gated).
+    Gate(GateQuestion),
+    /// Wait for an approval. Answered by [`Answered`](super::InputKind::Answered).
+    Ask(Box<ApprovalRequest>),
+    /// Ask the planner for alternatives of steps. Answered by
+    /// [`Planned`](super::InputKind::Planned).
+    Plan {
+        /// The request to the planner.
+        request: Box<PlanRequest>,
+    },
+    /// Stop waiting for an approval.
+    Dismiss {
+        /// The number of the request.
+        number: u32,
+    },
+    /// Set a timer. Answered by [`Woke`](super::InputKind::Woke).
+    Wake {
+        /// The timer.
+        timer: TimerKind,
+        /// The instant at which it goes off.
+        at: Moment,
+    },
+    /// Acquire the locks of a task, all at once, when they are free. Answered by
+    /// [`Locked`](super::InputKind::Locked).
+    Lock {
+        /// The task.
+        place: TaskId,
+        /// The locks.
+        #[serde(flatten)]
+        locks: TaskLocks,
+    },
+    /// Release the locks of a task, or stop waiting for them.
+    Unlock {
+        /// The task.
+        place: TaskId,
+    },
+    /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
+    Lookup {
+        /// The task.
+        place: TaskId,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+    },
+    /// Store the result of a task for reuse.
+    Remember {
+        /// The task.
+        place: TaskId,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// Its artifacts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+    },
+    /// Determine the state of an attempt that was under way when the engine died, and end it as
+    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
+    /// [`Effect::Start`].
+    Watch {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The start time of the attempt.
+        since: Moment,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+        /// The feedback on the previous attempt, if there was one: work that never began is begun
+        /// now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<AttemptFeedback>>,
+        /// The arguments as rewritten by gates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
+        /// The progress of an agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<Box<AgentRecord>>,
+        /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generated: Option<Sha256Digest>,
+    },
+    /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
+    CallModel {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The number of the call.
+        call: u32,
+        /// The mistake in the last answer that the model is asked to repair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repairs: Option<String>,
+        /// The reasons of the tool calls before that were not executed, by position.
+        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
+        refusals: BTreeMap<u32, String>,
+        /// The cut of the conversation.
+        #[serde(default, skip_serializing_if = "ContextCut::is_none")]
+        context: ContextCut,
+        /// The texts of gates for the call.
+        supplement: Box<CallSupplement>,
+    },
+    /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
+    CallTool {
+        /// The tool call.
+        #[serde(flatten)]
+        id: ToolCallId,
+        /// The time that no limit of the attempt counts, in milliseconds.
+        waited_ms: u64,
+        /// The result, of a call of `dispatch` or `collect`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        children: Option<Box<ChildrenReport>>,
+        /// The answer of people, if the call is a question to them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Box<PersonAnswer>>,
+        /// True if the agent was given untrusted text before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untrusted: bool,
+    },
+    /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
+    StartChild {
+        /// The child run.
+        #[serde(flatten)]
+        id: ChildId,
+        /// The plan.
+        plan: PlanId,
+        /// Its resolved parameters.
+        params: JsonObject,
+    },
+    /// Give the program of an agent the reply to its last request, if it waits for one, and wait until it makes the
+    /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
+    /// [`ClientEnded`](super::InputKind::ClientEnded).
+    ServeClient {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The number of its last call; 0: none was made.
+        call: u32,
+        /// The reasons of the tool calls in the reply that it must not execute, by position.
+        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
+        refusals: BTreeMap<u32, String>,
+        /// The answer that it is begun again to repair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repairs: Option<InvalidAnswer>,
+    },
+    /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
+    EndAgent {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The exit of the agent.
+        exit: WorkExit,
+        /// The digest of the answer of a program of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Sha256Digest>,
+        /// The source of untrusted text that it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        untrusted: Option<String>,
+    },
+    /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
+    /// [`MergePrepared`](super::InputKind::MergePrepared).
+    PrepareMerge {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+    },
+    /// Write the files of a merge, or the rest of them. Answered by [`Merged`](super::InputKind::Merged).
+    Merge(Box<MergeStart>),
+    /// End an attempt's work and child runs, or its checks, or the plan's own checks, or its planner.
+    Kill {
+        /// The attempt; `None`: the plan's own checks, or its planner.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// True to kill without grace.
+        force: bool,
+    },
+    /// Ask the planner about a step whose attempts fail. Answered by [`Guided`](super::InputKind::Guided).
+    Guide {
+        /// The question.
+        request: Box<GuidanceRequest>,
+    },
+    /// Ask the compactor what is omitted of a conversation. Answered by [`Compacted`](super::InputKind::Compacted).
+    Compact {
+        /// The question.
+        request: Box<CompactionRequest>,
+    },
+    /// Check whether the files of the last evidence of tasks are unchanged. Answered by
+    /// [`Confirmed`](super::InputKind::Confirmed).
+    Confirm {
+        /// The tasks.
+        places: Vec<TaskId>,
+    },
+    /// The run is over.
+    Finish {
+        /// The plan's outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+    },
+}
+
+/// The gates to ask, and their subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateQuestion {
+    /// The task; `None`: the gates of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<TaskId>,
+    /// The gate point.
+    pub point: GatePoint,
+    /// The number of the attempt: the next one before its work, else the last.
+    pub attempt: u32,
+    /// The attempt that is about to begin, if it is not the first of its round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
+    /// The item, where the step is repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_value: Option<StepItem>,
+    /// The values that the templates of the work read.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub reads: JsonObject,
+    /// The steps that it depends on, with their outputs; for the run, all steps.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub steps: JsonObject,
+    /// The outputs of the attempt, or of the run.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+    /// The tool call of an agent that is to begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCallId>,
+    /// The part of an agent's conversation that they are asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<ExchangeQuestion>>,
+}
+
+impl GateQuestion {
+    /// Returns the attempt with which the gates are told to end; `None`: they are those of the run.
+    pub fn attempt(&self) -> Option<Attempt> {
+        let place = self.place.clone()?;
+        Some(Attempt { place, attempt: self.attempt })
+    }
+}
+
+impl Effect {
+    /// Returns the attempt that it is work for; `None`: it is for the run, or is not work.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Start { attempt, .. }
+            | Self::Watch { attempt, .. }
+            | Self::CallModel { attempt, .. }
+            | Self::ServeClient { attempt, .. }
+            | Self::EndAgent { attempt, .. }
+            | Self::PrepareMerge { attempt } => Some(attempt.clone()),
+            Self::Check { attempt, .. } => attempt.clone(),
+            Self::CallTool { id, .. } => Some(id.attempt.clone()),
+            Self::StartChild { id, .. } => Some(id.attempt.clone()),
+            Self::Merge(start) => Some(start.attempt.clone()),
+            Self::Guide { request } => Some(request.attempt.clone()),
+            Self::Compact { request } => Some(request.start.attempt.clone()),
+            Self::Gate(question) => question.attempt(),
+            _ => None,
+        }
+    }
+
+    /// True if it prepares the next attempt of a task: once the controller reopens the task, it is
+    /// not needed any more.
+    pub fn prepares(&self) -> bool {
+        match self {
+            Self::Lock { .. } | Self::Lookup { .. } => true,
+            Self::Gate(question) => question.place.is_some() && !question.is_of_agent(),
+            Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
+            _ => false,
+        }
+    }
+}
+
+/// The purpose of a timer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "timer", rename_all = "snake_case")]
+pub enum TimerKind {
+    /// The next attempt may begin.
+    Retry(Attempt),
+    /// The attempt's wait is over.
+    Wait(Attempt),
+    /// The time of an agent's attempt is over.
+    Agent(Attempt),
+    /// The task has waited too long for its turn.
+    Queue(TaskId),
+    /// The deadline for a decision is over.
+    Ask {
+        /// The number of the request.
+        number: u32,
+    },
+    /// The run has taken too long.
+    Run,
+    /// A threshold of the time that the budget allows is reached, or all of it.
+    Budget {
+        /// The threshold, in milliseconds from the beginning of the run.
+        ms: u64,
+    },
+}
+
+impl GateQuestion {
+    /// True if it is about a call of an agent that is at work.
+    pub fn is_of_agent(&self) -> bool {
+        self.tool_call.is_some() || self.exchange.is_some()
+    }
+}
